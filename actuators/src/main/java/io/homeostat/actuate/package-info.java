@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.actuate;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,132 @@
+package io.homeostat.desired.layout;
+
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where everything is. Pure arithmetic on paths: looks at no file.
+ *
+ * <p>Plugins see the layout of the guest agent they were written for ({@code <kind>/<name>_<revision>}, a symlink
+ * {@code <kind>/<name>}). An underscore is allowed in names and in revisions, so {@code a_b} could be plugin {@code a} at
+ * revision {@code b} as well as the symlink of plugin {@code a_b}: whatever has an underscore gets a suffix that starts with
+ * {@code ~}, which neither a name nor a revision can contain.
+ *
+ * @param stateDir durable state, survives a reboot
+ * @param runDir sockets, may be emptied by a reboot
+ * @param instanceId the machine this state belongs to
+ */
+public record Layout(Path stateDir, Path runDir, String instanceId) {
+    /** The longest path of a unix socket, in bytes: sun_path is 108 with its final zero (unix(7)). */
+    public static final int MAX_SOCKET_PATH = 107;
+
+    private static final int HASH_DIGITS = 16;
+
+    public Path database() {
+        return stateDir.resolve("homeostat.db");
+    }
+
+    public Path lock() {
+        return stateDir.resolve("lock");
+    }
+
+    /** Complete archives, one file each, named by its key; see {@link #archive}. */
+    public Path archives() {
+        return stateDir.resolve("cache").resolve("archives");
+    }
+
+    public Path archive(String key) {
+        return archives().resolve(key);
+    }
+
+    /** Downloads that are under way; named by their key, so that they can be resumed. */
+    public Path downloads() {
+        return stateDir.resolve("cache").resolve("downloads");
+    }
+
+    public Path instance() {
+        return stateDir.resolve(instanceId);
+    }
+
+    /** Where the installed revisions of a kind and the symlinks to the active ones are. */
+    public Path installs(WorkloadId id) {
+        return instance().resolve(id.kind().plural());
+    }
+
+    public Path install(WorkloadId id, String directory) {
+        return installs(id).resolve(directory);
+    }
+
+    /** The symlink to the active revision. */
+    public Path active(WorkloadId id) {
+        return installs(id).resolve(id.name().contains("_") ? id.name() + "~" : id.name());
+    }
+
+    /** Where archives are unpacked before they become visible. Beside the installs: a rename must not cross file systems. */
+    public Path staging(WorkloadId id) {
+        return installs(id).resolve(".staging").resolve(id.name());
+    }
+
+    /** The workload's own state, kept across revisions. */
+    public Path workloadState(WorkloadId id) {
+        return instance().resolve("agent_state").resolve(id.kind().plural()).resolve(id.name());
+    }
+
+    /** What the workload writes to its standard output and error. */
+    public Path log(WorkloadId id) {
+        return workloadState(id).resolve(id.kind().word() + ".log");
+    }
+
+    /** Our own notes on launches of this workload, one directory a launch; workloads can't write here. */
+    public Path launches(WorkloadId id) {
+        return instance().resolve("launches").resolve(id.kind().plural()).resolve(id.name());
+    }
+
+    public Path launch(WorkloadId id, String launchId) {
+        return launches(id).resolve(launchId);
+    }
+
+    /**
+     * The name of the directory a revision is installed in.
+     *
+     * @param content what tells two archives of the same revision apart; null for the first one, which has the plain name
+     */
+    public static String installName(WorkloadId id, String revision, @Nullable String content) {
+        String plain = id.name() + "_" + revision;
+        if (content != null) {
+            return plain + "~" + hash(id.name() + "\0" + revision + "\0" + content);
+        }
+        boolean ambiguous = id.name().contains("_") || revision.contains("_");
+        return ambiguous ? plain + "~" + hash(id.name() + "\0" + revision) : plain;
+    }
+
+    /**
+     * The socket a plugin is told to listen on. Hashed when the readable name would be too long for a socket.
+     *
+     * @throws IllegalStateException when the run directory itself is too long; the message names the remedy
+     */
+    public Path socket(WorkloadId id, String revision) {
+        Path directory = runDir.resolve(id.kind() == Kind.PLUGIN ? "plugin-connections" : "connections");
+        Path readable = directory.resolve(installName(id, revision, null) + ".sock");
+        if (bytes(readable) <= MAX_SOCKET_PATH) {
+            return readable;
+        }
+        Path hashed = directory.resolve(hash(id + "\0" + revision) + ".sock");
+        if (bytes(hashed) > MAX_SOCKET_PATH) {
+            throw new IllegalStateException("the run directory " + runDir + " is too long for unix sockets: " + hashed + " has "
+                    + bytes(hashed) + " bytes, at most " + MAX_SOCKET_PATH + " are possible; choose a shorter --run-dir");
+        }
+        return hashed;
+    }
+
+    private static int bytes(Path path) {
+        return path.toString().getBytes(StandardCharsets.UTF_8).length;
+    }
+
+    private static String hash(String text) {
+        return Hashing.sha256().hashString(text, StandardCharsets.UTF_8).toString().substring(0, HASH_DIGITS);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.layout;
+
+import org.jspecify.annotations.NullMarked;

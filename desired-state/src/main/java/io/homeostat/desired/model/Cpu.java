@@ -1,0 +1,10 @@
+package io.homeostat.desired.model;
+
+/** A share of processor time in percent of one core, written {@code 20%}; 250% is two cores and a half. */
+public record Cpu(int percentOfOneCore) {
+    public Cpu {
+        if (percentOfOneCore <= 0) {
+            throw new IllegalArgumentException("not a share of a core: " + percentOfOneCore + "%");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+package io.homeostat.desired.model;
+
+import org.jspecify.annotations.Nullable;
+
+/** A binary that serves the GuestAgentPlugin gRPC protocol. */
+@Doc("A binary that serves the GuestAgentPlugin gRPC protocol.")
+public record PluginSpec(
+        @Inline Program program,
+        @Doc("Handed to the plugin at Start and, when it changes, at Apply.") @Nullable Config config)
+        implements WorkloadSpec {}

@@ -1,0 +1,10 @@
+package io.homeostat.desired.model;
+
+import org.jspecify.annotations.Nullable;
+
+/** Any program; no protocol, an optional probe. */
+@Doc("Any program: no protocol, an optional probe.")
+public record ProcessSpec(
+        @Inline Program program,
+        @Doc("How to ask whether the process is well; when left out, a running process is a healthy one.") @Nullable Probe probe)
+        implements WorkloadSpec {}

@@ -1,0 +1,30 @@
+package io.homeostat.desired.model;
+
+import java.util.regex.Pattern;
+
+/** Takes out of a text what must not be shown. */
+public final class Redaction {
+    private static final Pattern USER_INFO = Pattern.compile("^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*@");
+    private static final Pattern QUERY_IN_TEXT = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
+
+    private Redaction() {}
+
+    /** A URL without query, fragment and user information; what a reader needs to recognise it stays. */
+    public static String url(String url) {
+        int end = url.length();
+        for (int i = 0; i < url.length(); i++) {
+            char c = url.charAt(i);
+            if (c == '?' || c == '#') {
+                end = i;
+                break;
+            }
+        }
+        String shown = USER_INFO.matcher(url.substring(0, end)).replaceFirst("$1");
+        return end == url.length() ? shown : shown + "?...";
+    }
+
+    /** A text in which the query of every URL is masked; for messages of libraries that may quote one. */
+    public static String text(String text) {
+        return QUERY_IN_TEXT.matcher(text).replaceAll("$1?...");
+    }
+}

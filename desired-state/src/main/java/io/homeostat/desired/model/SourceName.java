@@ -1,0 +1,20 @@
+package io.homeostat.desired.model;
+
+/** Who may declare workloads, the strongest first: where two declare the same one, the earlier of this list wins. */
+public enum SourceName {
+    CONTROL_PLANE("controlPlane"),
+    APPLIED("applied"),
+    FILES("files"),
+    LOCAL("local");
+
+    private final String word;
+
+    SourceName(String word) {
+        this.word = word;
+    }
+
+    /** As shown in status and used in agent.yaml. */
+    public String word() {
+        return word;
+    }
+}

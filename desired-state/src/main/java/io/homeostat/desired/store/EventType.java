@@ -1,0 +1,28 @@
+package io.homeostat.desired.store;
+
+/** What happened: the control plane's types, used for every kind of workload, and our own for what it has none. */
+public enum EventType {
+    PLUGIN_CONFIG_INSTALL,
+    PLUGIN_CONFIG_REMOVE,
+    PLUGIN_INSTALLED,
+    PLUGIN_STARTED,
+    PLUGIN_REMOVED,
+    PLUGIN_STOPPED,
+    PLUGIN_CRASHED,
+    PLUGIN_INSTALL_FAILED,
+    PLUGIN_START_FAILED,
+    PLUGIN_REMOVE_FAILED,
+    PLUGIN_CONFIG_APPLY,
+    PLUGIN_CONFIG_APPLIED,
+    PLUGIN_CONFIG_APPLY_FAILED,
+    PLUGIN_EXECUTION_COMPLETED,
+    PLUGIN_EXECUTION_FAILED,
+    /** A failed upgrade was undone: the last good revision runs again. */
+    AGENT_ROLLED_BACK,
+    /** A process that ran before this agent did was recognised as ours. */
+    AGENT_ADOPTED,
+    /** The database could not be read and was set aside. */
+    AGENT_STATE_SET_ASIDE,
+    /** The machine was not as it had been left. */
+    DRIFT_DETECTED
+}

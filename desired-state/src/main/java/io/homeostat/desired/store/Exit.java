@@ -1,0 +1,34 @@
+package io.homeostat.desired.store;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a process ended.
+ *
+ * @param code the exit status; null when a signal ended it and no shell said 128+n, and when it isn't known
+ * @param signal the signal that ended it; null when none did or it isn't known
+ */
+public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reason, Instant at) {
+    /** Why it ended. */
+    public enum Reason {
+        EXITED,
+        SIGNALED,
+        OOM_KILLED,
+        STOPPED,
+        TIMED_OUT,
+        UNKNOWN
+    }
+
+    /** For people: "exited with status 3", "was killed by signal 9, out of memory". */
+    public String words() {
+        return switch (reason) {
+            case EXITED -> "exited with status " + code;
+            case SIGNALED -> "was ended by signal " + signal;
+            case OOM_KILLED -> "exited with status " + (code == null ? 137 : code) + ", out of memory";
+            case STOPPED -> "was stopped";
+            case TIMED_OUT -> "was stopped because it took too long";
+            case UNKNOWN -> "ended while nobody was looking; its status is not known";
+        };
+    }
+}

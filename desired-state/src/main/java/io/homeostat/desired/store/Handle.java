@@ -1,0 +1,45 @@
+package io.homeostat.desired.store;
+
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One launch of a workload: written down before the process exists, so that a process of ours can always be found again.
+ *
+ * @param launchId unique for ever; also in the process's environment
+ * @param directory the install directory it runs from; null when the program is local
+ * @param inputs hash by name of what a process can't change once it runs (arguments, env, user, ...); what differs from the
+ *     declaration is the reason for a restart
+ * @param identity null until the launched process has told who it is
+ * @param start how far the plugin protocol's Start has come; {@code SUCCEEDED} from the outset for a kind that has none
+ * @param configHash of the configuration that the process has accepted; empty when there is none
+ */
+public record Handle(
+        String launchId,
+        WorkloadId workload,
+        String revision,
+        @Nullable String directory,
+        ImmutableSortedMap<String, String> inputs,
+        Instant launchedAt,
+        @Nullable ProcessIdentity identity,
+        StartState start,
+        String configHash) {
+
+    /** How far Start has come. It is sent at most once to one process: some plugins don't survive a second one. */
+    public enum StartState {
+        NOT_SENT,
+        /** Sent, answer unknown: what a crash of ours leaves behind. */
+        SENT,
+        SUCCEEDED
+    }
+
+    public Handle withIdentity(ProcessIdentity known) {
+        return new Handle(launchId, workload, revision, directory, inputs, launchedAt, known, start, configHash);
+    }
+
+    public Handle withStart(StartState state, String acceptedConfigHash) {
+        return new Handle(launchId, workload, revision, directory, inputs, launchedAt, identity, state, acceptedConfigHash);
+    }
+}

@@ -1,0 +1,44 @@
+package io.homeostat.desired.store;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the processes of a workload have fared.
+ *
+ * @param restarts how often it was started again since it was declared
+ * @param crashes how often in a row it ended by itself or lost its health, without enough health in between to count anew
+ * @param healthySince since when it has been healthy without a break; null when it is not
+ * @param healthFailures failed health checks in a row
+ * @param lastHealthFailure when the last of them was counted; null when there is none
+ * @param lastExit how the last process ended; null when none has
+ */
+public record RunRecord(
+        int restarts,
+        Attempts crashes,
+        @Nullable Instant healthySince,
+        int healthFailures,
+        @Nullable Instant lastHealthFailure,
+        @Nullable Exit lastExit) {
+    public static final RunRecord NONE = new RunRecord(0, Attempts.NONE, null, 0, null, null);
+
+    public RunRecord withRestart() {
+        return new RunRecord(restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit);
+    }
+
+    public RunRecord withCrashes(Attempts attempts) {
+        return new RunRecord(restarts, attempts, healthySince, healthFailures, lastHealthFailure, lastExit);
+    }
+
+    public RunRecord withExit(Exit exit) {
+        return new RunRecord(restarts, crashes, null, 0, null, exit);
+    }
+
+    public RunRecord healthy(Instant since) {
+        return new RunRecord(restarts, crashes, since, 0, null, lastExit);
+    }
+
+    public RunRecord unhealthy(Instant at) {
+        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit);
+    }
+}

@@ -1,0 +1,31 @@
+package io.homeostat.desired.store;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.WorkloadId;
+
+/** What is remembered, as it was when the last {@link Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
+public interface StateReader extends AutoCloseable {
+    ImmutableList<AppliedDocument> applied();
+
+    /** True once anything was declared here, even if it was deleted since. */
+    boolean everDeclared();
+
+    WorkloadHistory history(WorkloadId id);
+
+    /** The histories of all workloads that have one. */
+    ImmutableMap<WorkloadId, WorkloadHistory> histories();
+
+    ImmutableList<Handle> handles(WorkloadId id);
+
+    ImmutableList<Handle> handles();
+
+    /** Events with an id above {@code after}, oldest first, at most {@code limit}. */
+    ImmutableList<StoredEvent> events(long after, int limit);
+
+    /** A number that is random, but always the same for this state directory; jitter grows from it. */
+    long seed();
+
+    @Override
+    void close();
+}

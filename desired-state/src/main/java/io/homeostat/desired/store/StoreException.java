@@ -1,0 +1,10 @@
+package io.homeostat.desired.store;
+
+/** The database can't be read or written; the message says which file, why, and what to do. */
+public final class StoreException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    public StoreException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,49 @@
+package io.homeostat.desired.store;
+
+import com.google.common.collect.ImmutableList;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What can't be observed about a workload. A value: how it changes is decided in the reconciler.
+ *
+ * @param observedGeneration of the declaration that was last acted on
+ * @param trial failures of the current declaration
+ * @param proven the last revision seen healthy; null when none was
+ * @param failed the upgrade that was last undone; null when none was
+ * @param run how its processes have fared
+ */
+public record WorkloadHistory(
+        long observedGeneration,
+        Trial trial,
+        @Nullable ProvenRevision proven,
+        @Nullable FailedRevision failed,
+        RunRecord run,
+        ImmutableList<Condition> conditions) {
+
+    public static final WorkloadHistory NONE =
+            new WorkloadHistory(0, Trial.NONE, null, null, RunRecord.NONE, ImmutableList.of());
+
+    public WorkloadHistory withTrial(long generation, Trial next) {
+        return new WorkloadHistory(generation, next, proven, failed, run, conditions);
+    }
+
+    public WorkloadHistory withTrial(Trial next) {
+        return withTrial(observedGeneration, next);
+    }
+
+    public WorkloadHistory withProven(@Nullable ProvenRevision revision) {
+        return new WorkloadHistory(observedGeneration, trial, revision, failed, run, conditions);
+    }
+
+    public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
+        return new WorkloadHistory(observedGeneration, trial, proven, revision, run, conditions);
+    }
+
+    public WorkloadHistory withRun(RunRecord next) {
+        return new WorkloadHistory(observedGeneration, trial, proven, failed, next, conditions);
+    }
+
+    public WorkloadHistory withConditions(ImmutableList<Condition> next) {
+        return new WorkloadHistory(observedGeneration, trial, proven, failed, run, next);
+    }
+}

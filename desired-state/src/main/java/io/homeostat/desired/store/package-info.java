@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.store;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,18 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.WorkloadId;
+
+/**
+ * What is true of this machine now.
+ *
+ * @param workloads all of which there is a trace, and all that were asked for
+ * @param archives keys of the complete archives in the cache
+ */
+public record ActualState(ImmutableSortedMap<WorkloadId, ObservedWorkload> workloads, ImmutableSet<String> archives) {
+    public ObservedWorkload get(WorkloadId id) {
+        ObservedWorkload seen = workloads.get(id);
+        return seen == null ? ObservedWorkload.absent(id) : seen;
+    }
+}

@@ -1,0 +1,35 @@
+package io.homeostat.observe;
+
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One launch of a workload and what has become of it.
+ *
+ * @param handle as remembered or, when the database was lost, as found on the machine
+ * @param remembered false when the handle was only found on the machine
+ */
+public record ObservedProcess(Handle handle, boolean remembered, Liveness liveness) {
+
+    /** Whether the process is there. */
+    public sealed interface Liveness {
+        /** Written down, but no process has said yet that it is this launch; it may be about to. */
+        record Pending() implements Liveness {}
+
+        /**
+         * There.
+         *
+         * @param listening for a plugin: its socket takes connections; true for a kind that has none
+         * @param health null when it was not asked, as a plugin must not be before Start
+         */
+        record Running(ProcessIdentity identity, boolean listening, @Nullable Health health) implements Liveness {}
+
+        /** Over, with its whole process tree. */
+        record Ended(Exit exit) implements Liveness {}
+
+        /** The process is over, but processes that it started are left. */
+        record Orphaned(Exit exit, int survivors) implements Liveness {}
+    }
+}

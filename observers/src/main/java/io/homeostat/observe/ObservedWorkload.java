@@ -1,0 +1,31 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import java.util.Optional;
+
+/**
+ * What is true of one workload now.
+ *
+ * @param installations its complete installations
+ * @param active name of the directory that its symlink points to; empty when there is none
+ * @param processes its launches that are not known to be over, oldest first
+ * @param residue anything else of it is left on disk: its own state, its log, an interrupted unpacking
+ */
+public record ObservedWorkload(
+        WorkloadId id,
+        Observation<ImmutableList<Installation>> installations,
+        Observation<Optional<String>> active,
+        Observation<ImmutableList<ObservedProcess>> processes,
+        Observation<Boolean> residue) {
+
+    /** A workload of which there is no trace. */
+    public static ObservedWorkload absent(WorkloadId id) {
+        return new ObservedWorkload(
+                id,
+                Observation.seen(ImmutableList.of()),
+                Observation.seen(Optional.empty()),
+                Observation.seen(ImmutableList.of()),
+                Observation.seen(false));
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.observe;
+
+import org.jspecify.annotations.NullMarked;
