@@ -24,7 +24,10 @@ public record ObservedProcess(Handle handle, boolean remembered, Liveness livene
          * @param listening for a plugin: its socket takes connections; true for a kind that has none
          * @param health null when it was not asked, as a plugin must not be before Start
          */
-        record Running(ProcessIdentity identity, boolean listening, @Nullable Health health) implements Liveness {}
+        record Running(
+                ProcessIdentity identity,
+                boolean listening,
+                @Nullable Health health) implements Liveness {}
 
         /** Over, with its whole process tree. */
         record Ended(Exit exit) implements Liveness {}

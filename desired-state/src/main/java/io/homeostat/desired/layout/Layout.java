@@ -52,8 +52,12 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /** Where the installed revisions of a kind and the symlinks to the active ones are. */
+    public Path installs(Kind kind) {
+        return instance().resolve(kind.plural());
+    }
+
     public Path installs(WorkloadId id) {
-        return instance().resolve(id.kind().plural());
+        return installs(id.kind());
     }
 
     public Path install(WorkloadId id, String directory) {
@@ -65,14 +69,24 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return installs(id).resolve(id.name().contains("_") ? id.name() + "~" : id.name());
     }
 
+    /** One directory a workload of this kind: what is not yet, or no longer, an install. */
+    public Path stagings(Kind kind) {
+        return installs(kind).resolve(".staging");
+    }
+
     /** Where archives are unpacked before they become visible. Beside the installs: a rename must not cross file systems. */
     public Path staging(WorkloadId id) {
-        return installs(id).resolve(".staging").resolve(id.name());
+        return stagings(id.kind()).resolve(id.name());
+    }
+
+    /** One directory a workload of this kind, see {@link #workloadState(WorkloadId)}. */
+    public Path workloadStates(Kind kind) {
+        return instance().resolve("agent_state").resolve(kind.plural());
     }
 
     /** The workload's own state, kept across revisions. */
     public Path workloadState(WorkloadId id) {
-        return instance().resolve("agent_state").resolve(id.kind().plural()).resolve(id.name());
+        return workloadStates(id.kind()).resolve(id.name());
     }
 
     /** What the workload writes to its standard output and error. */
@@ -80,9 +94,14 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return workloadState(id).resolve(id.kind().word() + ".log");
     }
 
+    /** One directory a workload of this kind, see {@link #launches(WorkloadId)}. */
+    public Path launches(Kind kind) {
+        return instance().resolve("launches").resolve(kind.plural());
+    }
+
     /** Our own notes on launches of this workload, one directory a launch; workloads can't write here. */
     public Path launches(WorkloadId id) {
-        return instance().resolve("launches").resolve(id.kind().plural()).resolve(id.name());
+        return launches(id.kind()).resolve(id.name());
     }
 
     public Path launch(WorkloadId id, String launchId) {
