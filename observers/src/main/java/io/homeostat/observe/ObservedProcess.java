@@ -3,6 +3,7 @@ package io.homeostat.observe;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,7 @@ public record ObservedProcess(Handle handle, boolean remembered, Liveness livene
         /**
          * There.
          *
+         * @param age how long it has lived, from the kernel's own count since boot, so that a changed clock doesn't change it
          * @param listening for a plugin: its socket takes connections; true for a kind that has none
          * @param health null when it was not asked, as a plugin must not be before Start
          */

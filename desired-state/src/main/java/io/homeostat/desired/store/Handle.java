@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param inputs hash by name of what a process can't change once it runs (arguments, env, user, ...); what differs from the
  *     declaration is the reason for a restart
  * @param identity null until the launched process has told who it is
- * @param start how far the plugin protocol's Start has come; {@code SUCCEEDED} from the outset for a kind that has none
+ * @param start how far starting has come: for a plugin the protocol's Start, for a process whether it was seen ready
  * @param configHash of the configuration that the process has accepted; empty when there is none
  */
 public record Handle(
@@ -27,7 +27,7 @@ public record Handle(
         StartState start,
         String configHash) {
 
-    /** How far Start has come. It is sent at most once to one process: some plugins don't survive a second one. */
+    /** How far starting has come. A plugin's Start is sent at most once to one process: some don't survive a second one. */
     public enum StartState {
         NOT_SENT,
         /** Sent, answer unknown: what a crash of ours leaves behind. */
