@@ -28,6 +28,7 @@ public record ObservedProcess(Handle handle, boolean remembered, Liveness livene
          */
         record Running(
                 ProcessIdentity identity,
+                Duration age,
                 boolean listening,
                 @Nullable Health health) implements Liveness {}
 
