@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.proto;
+
+import org.jspecify.annotations.NullMarked;
