@@ -3,32 +3,38 @@ package io.homeostat.desired.store;
 /**
  * Failures to bring about one declaration; another declaration gets a new trial.
  *
- * @param hash of the declaration
+ * @param hash of the declaration; empty when the workload is to be removed
  * @param install failures to fetch and unpack
  * @param start failures to launch, start and become healthy
  * @param configure failures of Apply
+ * @param upkeep failures of what has to succeed on any machine in order: stop, activate, remove
  * @param restartToConfigure the running process refuses Apply: the new configuration needs a restart
  */
-public record Trial(String hash, Attempts install, Attempts start, Attempts configure, boolean restartToConfigure) {
+public record Trial(
+        String hash, Attempts install, Attempts start, Attempts configure, Attempts upkeep, boolean restartToConfigure) {
     public static final Trial NONE = of("");
 
     public static Trial of(String hash) {
-        return new Trial(hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, false);
+        return new Trial(hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, false);
     }
 
     public Trial withInstall(Attempts attempts) {
-        return new Trial(hash, attempts, start, configure, restartToConfigure);
+        return new Trial(hash, attempts, start, configure, upkeep, restartToConfigure);
     }
 
     public Trial withStart(Attempts attempts) {
-        return new Trial(hash, install, attempts, configure, restartToConfigure);
+        return new Trial(hash, install, attempts, configure, upkeep, restartToConfigure);
     }
 
     public Trial withConfigure(Attempts attempts) {
-        return new Trial(hash, install, start, attempts, restartToConfigure);
+        return new Trial(hash, install, start, attempts, upkeep, restartToConfigure);
+    }
+
+    public Trial withUpkeep(Attempts attempts) {
+        return new Trial(hash, install, start, configure, attempts, restartToConfigure);
     }
 
     public Trial withRestartToConfigure(boolean needed) {
-        return new Trial(hash, install, start, configure, needed);
+        return new Trial(hash, install, start, configure, upkeep, needed);
     }
 }
