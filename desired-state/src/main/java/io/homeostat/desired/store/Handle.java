@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * One launch of a workload: written down before the process exists, so that a process of ours can always be found again.
  *
  * @param launchId unique for ever; also in the process's environment
+ * @param target hash of the declaration it was launched for
  * @param directory the install directory it runs from; null when the program is local
  * @param inputs hash by name of what a process can't change once it runs (arguments, env, user, ...); what differs from the
  *     declaration is the reason for a restart
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record Handle(
         String launchId,
         WorkloadId workload,
+        String target,
         String revision,
         @Nullable String directory,
         ImmutableSortedMap<String, String> inputs,
@@ -36,10 +38,10 @@ public record Handle(
     }
 
     public Handle withIdentity(ProcessIdentity known) {
-        return new Handle(launchId, workload, revision, directory, inputs, launchedAt, known, start, configHash);
+        return new Handle(launchId, workload, target, revision, directory, inputs, launchedAt, known, start, configHash);
     }
 
     public Handle withStart(StartState state, String acceptedConfigHash) {
-        return new Handle(launchId, workload, revision, directory, inputs, launchedAt, identity, state, acceptedConfigHash);
+        return new Handle(launchId, workload, target, revision, directory, inputs, launchedAt, identity, state, acceptedConfigHash);
     }
 }
