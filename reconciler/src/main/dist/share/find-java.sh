@@ -30,9 +30,9 @@ hs_find_java() {
   fi
   cat >&2 <<'MESSAGE'
 homeostat: needs Java 25 or newer; none in JAVA_HOME, /usr/lib/jvm or PATH. Install one:
-  Debian 13+, Ubuntu 24.04+:  sudo apt-get install openjdk-25-jdk
-  Debian, Ubuntu, any:        sudo apt-get install temurin-25-jdk    (from https://packages.adoptium.net, see https://adoptium.net/installation/linux)
-  Fedora, RHEL:               sudo dnf install java-25-openjdk-devel
+  Debian, Ubuntu:  sudo apt-get install openjdk-25-jdk    or, where the release does not have it,
+                   sudo apt-get install temurin-25-jdk    from Adoptium, see https://adoptium.net/installation/linux
+  Fedora, RHEL:    sudo dnf install java-25-openjdk-devel
 or set HOMEOSTAT_JAVA_HOME to where it is.
 MESSAGE
   exit 1
