@@ -1,0 +1,52 @@
+package io.homeostat.observe;
+
+import com.google.common.base.Ascii;
+import com.google.common.base.Throwables;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.model.Redaction;
+import java.time.Duration;
+import java.util.Locale;
+
+/** Puts a failed call into words and says whose failure it was. */
+final class GrpcFailure {
+    /** A plugin can answer with anything; this much of it is shown. */
+    private static final int SHOWN = 500;
+
+    private GrpcFailure() {}
+
+    static String words(String call, StatusRuntimeException e, Duration timeout) {
+        Status status = e.getStatus();
+        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
+            return call + " was not answered within " + timeout.toMillis() + " ms";
+        }
+        String description = status.getDescription();
+        Throwable root = Throwables.getRootCause(e);
+        String detail = description == null ? "" : ": " + description;
+        if (root != e && root.getMessage() != null && !detail.contains(root.getMessage())) {
+            detail += " (" + root.getMessage() + ")";
+        }
+        return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");
+    }
+
+    /** Whether the fault was on our side of the connection, so that nothing is known about the other. */
+    static boolean ours(StatusRuntimeException e) {
+        if (e.getStatus().getCode() == Status.Code.CANCELLED) {
+            return true;
+        }
+        return e.getStatus().getCode() == Status.Code.UNAVAILABLE && ours(Throwables.getRootCause(e));
+    }
+
+    /** Java has no types for these: EMFILE, ENFILE, ENOMEM, EACCES, EPERM. */
+    static boolean ours(Throwable cause) {
+        String message = cause.getMessage();
+        if (message == null) {
+            return false;
+        }
+        String lower = message.toLowerCase(Locale.ROOT);
+        return lower.contains("too many open files")
+                || lower.contains("cannot allocate memory")
+                || lower.contains("permission denied")
+                || lower.contains("operation not permitted");
+    }
+}

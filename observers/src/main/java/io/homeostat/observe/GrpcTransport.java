@@ -1,0 +1,72 @@
+package io.homeostat.observe;
+
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioDomainSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.InetSocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one class that knows what carries gRPC. Netty's NIO, which needs no native code, is loaded and its one thread started when the
+ * first channel is asked for.
+ *
+ * <p>A channel is for one question and then shut down. Keeping it would save a millisecond and cost the truth: a channel whose
+ * peer has gone refuses calls while it backs off, although the next process may listen already.
+ */
+final class GrpcTransport implements AutoCloseable {
+    private @Nullable EventLoopGroup loop;
+
+    /** A channel to a unix socket; the caller shuts it down. */
+    ManagedChannel unix(Path socket) {
+        return configured(NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(socket))
+                        .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
+                        // What a socket's path would become is no authority that servers accept.
+                        .overrideAuthority("localhost"))
+                .build();
+    }
+
+    /** A channel without TLS; the caller shuts it down. */
+    ManagedChannel tcp(InetSocketAddress address) {
+        return configured(NettyChannelBuilder.forAddress(address)
+                        .channelType(NioSocketChannel.class, InetSocketAddress.class)
+                        .proxyDetector(target -> null))
+                .build();
+    }
+
+    private NettyChannelBuilder configured(NettyChannelBuilder builder) {
+        return builder.eventLoopGroup(loop())
+                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .directExecutor()
+                .usePlaintext()
+                .disableRetry();
+    }
+
+    private synchronized EventLoopGroup loop() {
+        EventLoopGroup running = loop;
+        if (running == null) {
+            running = new MultiThreadIoEventLoopGroup(
+                    1, new DefaultThreadFactory("grpc", true), NioIoHandler.newFactory());
+            loop = running;
+        }
+        return running;
+    }
+
+    /** At once: waiting for a quiet period, as Netty does by default, would show at the end of every command. */
+    @Override
+    public synchronized void close() {
+        if (loop != null) {
+            loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+            loop = null;
+        }
+    }
+}

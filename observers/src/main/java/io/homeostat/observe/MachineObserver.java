@@ -1,0 +1,118 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.observe.Health.Verdict;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
+
+/** Looks at the real machine: its disk, its processes, and what these say when they are asked. */
+public final class MachineObserver implements Observer, AutoCloseable {
+    private final Layout layout;
+    private final InstallationObserver installations;
+    private final ProcessObserver processes;
+    private final PluginChannel plugins;
+    private final Probes probes;
+    private final InstantSource clock;
+
+    /** @param plugins used, not closed */
+    public MachineObserver(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock) {
+        this.layout = layout;
+        this.installations = new InstallationObserver(layout);
+        this.processes = new ProcessObserver(layout, procFs, clock);
+        this.plugins = plugins;
+        this.probes = new Probes(clock);
+        this.clock = clock;
+    }
+
+    @Override
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, @Nullable WorkloadSpec spec) {
+        return new ObservedWorkload(
+                id,
+                installations.installations(id),
+                installations.active(id),
+                asked(processes.look(id, handles), spec),
+                installations.residue(id));
+    }
+
+    @Override
+    public Observation<ImmutableSet<String>> archives() {
+        return installations.archives();
+    }
+
+    @Override
+    public Observation<ImmutableSet<WorkloadId>> traces() {
+        return installations.traces();
+    }
+
+    @Override
+    public void close() {
+        probes.close();
+    }
+
+    private Observation<ImmutableList<ObservedProcess>> asked(
+            Observation<ImmutableList<ObservedProcess>> seen, @Nullable WorkloadSpec spec) {
+        if (!(seen instanceof Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found))) {
+            return seen;
+        }
+        ImmutableList.Builder<ObservedProcess> asked = ImmutableList.builder();
+        for (ObservedProcess process : found) {
+            if (!(process.liveness() instanceof Running running)) {
+                asked.add(process);
+                continue;
+            }
+            Observation<Running> answer = process.handle().workload().kind() == Kind.PLUGIN
+                    ? plugin(process.handle(), running, spec)
+                    : Observation.seen(process(running, spec));
+            switch (answer) {
+                case Observation.Seen<Running>(Running known) ->
+                    asked.add(new ObservedProcess(process.handle(), process.remembered(), (Liveness) known));
+                case Observation.Unseen<Running>(String why) -> {
+                    return Observation.unseen(why);
+                }
+            }
+        }
+        return Observation.seen(asked.build());
+    }
+
+    private Observation<Running> plugin(Handle handle, Running running, @Nullable WorkloadSpec spec) {
+        Path socket;
+        try {
+            socket = layout.socket(handle.workload(), handle.revision());
+        } catch (IllegalStateException e) {
+            return Observation.unseen(String.valueOf(e.getMessage()));
+        }
+        if (spec != null && handle.start() == StartState.SUCCEEDED) {
+            Health health = plugins.status(socket, spec.program().health().timeout());
+            if (health.verdict() == Verdict.HEALTHY) {
+                return Observation.seen(new Running(running.identity(), running.age(), true, health));
+            }
+            return plugins.listening(socket)
+                    .map(listening -> new Running(running.identity(), running.age(), listening, health));
+        }
+        return plugins.listening(socket)
+                .map(listening -> new Running(running.identity(), running.age(), listening, null));
+    }
+
+    private Running process(Running running, @Nullable WorkloadSpec spec) {
+        if (!(spec instanceof ProcessSpec declared)) {
+            return running;
+        }
+        Probe probe = declared.probe();
+        Health health = probe == null
+                ? Health.healthy(clock.instant())
+                : probes.ask(probe, declared.program().health().timeout());
+        return new Running(running.identity(), running.age(), true, health);
+    }
+}

@@ -1,0 +1,169 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.LaunchDirectory.Born;
+import io.homeostat.observe.LaunchDirectory.Recorded;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ProcFs.Stat;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What has become of the launches of a workload: of those that are remembered, and of those that only the machine knows.
+ *
+ * <p>A process that runs costs a few reads of small files; all of /proc is read only when the main process is gone.
+ */
+public final class ProcessObserver {
+    /** A launch that is younger and of which there is no trace may be about to appear. */
+    private static final Duration YOUNG = Duration.ofSeconds(2);
+
+    /** How long the keeper may take to write down the end of its child: the time between the two is a few system calls. */
+    private static final Duration KEEPER_TIME = Duration.ofMillis(200);
+
+    private static final Duration KEEPER_POLL = Duration.ofMillis(2);
+
+    private final Layout layout;
+    private final ProcFs procFs;
+    private final InstantSource clock;
+
+    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock) {
+        this.layout = layout;
+        this.procFs = procFs;
+        this.clock = clock;
+    }
+
+    /**
+     * Looks at the launches of one workload, oldest first. Says of a running process neither whether it listens nor how it feels.
+     *
+     * @param handles what is remembered of them
+     */
+    public Observation<ImmutableList<ObservedProcess>> look(WorkloadId id, ImmutableList<Handle> handles) {
+        try {
+            String bootId = procFs.bootId();
+            List<ObservedProcess> seen = new ArrayList<>();
+            for (Handle handle : handles) {
+                seen.add(new ObservedProcess(handle, true, liveness(handle, bootId)));
+            }
+            for (Handle handle : forgotten(id, handles)) {
+                seen.add(new ObservedProcess(handle, false, liveness(handle, bootId)));
+            }
+            seen.sort(Comparator.comparing(process -> process.handle().launchedAt()));
+            return Observation.seen(ImmutableList.copyOf(seen));
+        } catch (IOException e) {
+            return Observation.unseen("could not look at the processes of " + id + ": " + e);
+        }
+    }
+
+    private List<Handle> forgotten(WorkloadId id, ImmutableList<Handle> handles) throws IOException {
+        ImmutableSet<String> remembered = handles.stream().map(Handle::launchId).collect(ImmutableSet.toImmutableSet());
+        List<Handle> found = new ArrayList<>();
+        try (DirectoryStream<Path> directories = Files.newDirectoryStream(layout.launches(id))) {
+            for (Path directory : directories) {
+                if (!remembered.contains(directory.getFileName().toString())) {
+                    // Without a note there never was a process: the note is complete before anything is started.
+                    new LaunchDirectory(directory).note().ifPresent(note -> found.add(note.handle()));
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return found;
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return found;
+    }
+
+    private Liveness liveness(Handle handle, String bootId) throws IOException {
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(handle.workload(), handle.launchId()));
+        Optional<Born> born = directory.born();
+        ProcessIdentity identity = handle.identity();
+        if (identity == null) {
+            identity = born.map(Born::identity).orElse(null);
+        }
+        if (identity == null) {
+            return unborn(handle, directory, bootId);
+        }
+        Optional<Stat> stat = identity.bootId().equals(bootId) ? procFs.stat(identity.pid()) : Optional.empty();
+        if (stat.isPresent() && stat.get().is(identity) && stat.get().alive()) {
+            return new Liveness.Running(identity, procFs.age(identity.startTicks()), true, null);
+        }
+        Optional<Recorded> recorded = directory.exit();
+        if (!identity.bootId().equals(bootId)) {
+            return new Liveness.Ended(recorded.map(Recorded::exit).orElse(unknown(procFs.bootTime())));
+        }
+        if (recorded.isEmpty() && born.isPresent()) {
+            recorded = awaitRecord(directory, handle.launchId(), born.get().keeper());
+        }
+        Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
+        return over(exit, new ProcessTree(procFs, directory, handle.launchId(), identity));
+    }
+
+    /** No process has told who it is. */
+    private Liveness unborn(Handle handle, LaunchDirectory directory, String bootId) throws IOException {
+        Optional<Recorded> recorded = directory.exit();
+        if (recorded.isPresent()) {
+            return new Liveness.Ended(recorded.get().exit());
+        }
+        Optional<LaunchNote> note = directory.note();
+        if (note.isPresent() && !note.get().bootId().equals(bootId)) {
+            return new Liveness.Ended(unknown(procFs.bootTime()));
+        }
+        Instant now = clock.instant();
+        boolean young = Duration.between(handle.launchedAt(), now).abs().compareTo(YOUNG) < 0;
+        if (young || underWay(handle.launchId())) {
+            return new Liveness.Pending();
+        }
+        return over(unknown(now), new ProcessTree(procFs, directory, handle.launchId(), null));
+    }
+
+    private boolean underWay(String launchId) throws IOException {
+        for (Stat stat : procFs.processes()) {
+            if (procFs.carries(stat.pid(), LaunchMarks.KEEPER, launchId)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Liveness over(Exit exit, ProcessTree tree) throws IOException {
+        int survivors = tree.members().size();
+        return survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, survivors);
+    }
+
+    private Optional<Recorded> awaitRecord(LaunchDirectory directory, String launchId, long keeper) throws IOException {
+        for (long looks = KEEPER_TIME.dividedBy(KEEPER_POLL); looks > 0; looks--) {
+            boolean kept = procFs.carries(keeper, LaunchMarks.KEEPER, launchId);
+            Optional<Recorded> recorded = directory.exit();
+            if (recorded.isPresent() || !kept) {
+                return recorded;
+            }
+            try {
+                Thread.sleep(KEEPER_POLL);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return recorded;
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static Exit unknown(Instant at) {
+        return new Exit(null, null, Exit.Reason.UNKNOWN, at);
+    }
+}
