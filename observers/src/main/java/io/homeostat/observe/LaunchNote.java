@@ -28,6 +28,7 @@ public record LaunchNote(Handle handle, String bootId) {
         json.put("format", FORMAT);
         json.put("launchId", handle.launchId());
         json.put("workload", handle.workload().toString());
+        json.put("target", handle.target());
         json.put("revision", handle.revision());
         json.put("directory", handle.directory());
         ObjectNode inputs = json.putObject("inputs");
@@ -64,6 +65,7 @@ public record LaunchNote(Handle handle, String bootId) {
             Handle handle = new Handle(
                     text(json, "launchId"),
                     WorkloadId.parse(text(json, "workload")).orElseThrow(() -> new IOException("names no workload")),
+                    text(json, "target"),
                     text(json, "revision"),
                     json.hasNonNull("directory") ? text(json, "directory") : null,
                     inputs.buildOrThrow(),
