@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.cli;
+
+import org.jspecify.annotations.NullMarked;

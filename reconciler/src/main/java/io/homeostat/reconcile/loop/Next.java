@@ -1,0 +1,20 @@
+package io.homeostat.reconcile.loop;
+
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+
+/** What a pass ended with, and so when the next one is due. */
+public sealed interface Next {
+
+    WorkloadPlan plan();
+
+    /** A step was done: look again at once. */
+    record Again(WorkloadPlan plan, Step step, Outcome outcome) implements Next {}
+
+    /** Nothing can be done before the time that the plan names. */
+    record Later(WorkloadPlan plan, Step.Wait until) implements Next {}
+
+    /** Nothing is left to do. */
+    record Settled(WorkloadPlan plan) implements Next {}
+}

@@ -1,0 +1,16 @@
+package io.homeostat.reconcile.loop;
+
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.plan.Step;
+
+/** Is told what passes do, on the thread that does it. */
+public interface PassListener {
+    /** A step is about to be executed. */
+    void starting(Step step);
+
+    /** A pass is over. */
+    void finished(WorkloadId id, Next next);
+
+    /** A pass broke off with something that should not happen; the workload is looked at again later. */
+    void broken(WorkloadId id, RuntimeException problem);
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.loop;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,26 @@
+package io.homeostat.reconcile.plan;
+
+import java.util.Locale;
+
+/** What a plan does about a workload, in one word. */
+public enum Action {
+    INSTALL,
+    UPGRADE,
+    /** Other content at the same revision, or content that got lost. */
+    REINSTALL,
+    CONFIGURE,
+    RESTART,
+    /** The symlink is put right. */
+    ACTIVATE,
+    /** What must not run is stopped; nothing is started in its place. */
+    STOP,
+    CLEANUP,
+    REMOVE,
+    WAIT,
+    NONE;
+
+    /** As it stands in a plan. */
+    public String word() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,222 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a look at a workload teaches, as a change of what is remembered: a new declaration, an end, a start, health, proof.
+ * Pure, like the planner that goes by the result.
+ */
+public final class Bookkeeping {
+    private Bookkeeping() {}
+
+    /**
+     * What was learned.
+     *
+     * @param situation the same situation with the new history, without the processes that are over
+     */
+    public record Learned(Change change, Situation situation) {}
+
+    public static Learned observed(Situation situation) {
+        Notes notes = new Notes(situation);
+        noteDeclaration(situation, notes);
+        ObservedWorkload seen = situation.seen();
+        if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)) {
+            List<ObservedProcess> alive = new ArrayList<>();
+            for (ObservedProcess process : processes) {
+                if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
+                    noteEnd(situation, notes, process.handle(), exit);
+                } else {
+                    alive.add(noteLife(situation, notes, process));
+                }
+            }
+            seen = new ObservedWorkload(
+                    seen.id(), seen.installations(), seen.active(), Observation.seen(ImmutableList.copyOf(alive)), seen.residue());
+            if (alive.size() == 1) {
+                noteProof(situation, notes, alive.get(0));
+            }
+        }
+        return new Learned(notes.change(), situation.withHistory(notes.history()).withSeen(seen));
+    }
+
+    private static void noteDeclaration(Situation situation, Notes notes) {
+        Declaration declared = situation.declared();
+        WorkloadHistory history = notes.history();
+        if (declared == null) {
+            if (!history.trial().hash().isEmpty()) {
+                ProvenRevision proven = history.proven();
+                notes.event(
+                        EventType.PLUGIN_CONFIG_REMOVE,
+                        proven == null ? "" : proven.workload().revision(),
+                        "no longer declared");
+                notes.history(history.withTrial(Trial.NONE).withFailed(null));
+            }
+            return;
+        }
+        if (declared.hash().equals(history.trial().hash())) {
+            return;
+        }
+        FailedRevision failed = history.failed();
+        notes.history(history.withTrial(declared.generation(), Trial.of(declared.hash()))
+                .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
+                .withRun(history.run().withCrashes(Attempts.NONE)));
+        if (isNewProgram(history.proven(), declared.workload())) {
+            notes.event(
+                    EventType.PLUGIN_CONFIG_INSTALL, declared.workload().revision(), "declared by " + declared.source().word());
+        }
+    }
+
+    /** Whether a declaration asks for another program than the one that was last seen well, not just another configuration. */
+    private static boolean isNewProgram(@Nullable ProvenRevision proven, Workload wanted) {
+        return proven == null
+                || !proven.workload().revision().equals(wanted.revision())
+                || !LaunchInputs.of(proven.workload().program()).equals(LaunchInputs.of(wanted.program()));
+    }
+
+    /** Writes down that a process is over by itself. */
+    static void noteEnd(Situation situation, Notes notes, Handle handle, Exit exit) {
+        notes.ended(handle);
+        notes.run(run -> run.withExit(exit));
+        String words = "process " + exit.words();
+        if (situation.declared() == null) {
+            notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+            return;
+        }
+        if (handle.start() == Handle.StartState.SUCCEEDED) {
+            notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
+        } else {
+            notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+        }
+        Failures.ofLaunch(situation, notes, handle.target(), words, false);
+    }
+
+    private static ObservedProcess noteLife(Situation situation, Notes notes, ObservedProcess process) {
+        Handle handle = process.handle();
+        if (!(process.liveness() instanceof Liveness.Running running)) {
+            return process;
+        }
+        if (!process.remembered()) {
+            notes.event(EventType.AGENT_ADOPTED, handle.revision(), "found running with pid " + running.identity().pid());
+        }
+        Handle known = handle.identity() == null ? handle.withIdentity(running.identity()) : handle;
+        WorkloadSpec spec = specOf(situation, known);
+        if (spec != null) {
+            if (known.start() == Handle.StartState.NOT_SENT && Readiness.canBeSeen(spec, running)) {
+                known = known.withStart(Handle.StartState.SUCCEEDED, "");
+                notes.event(EventType.PLUGIN_STARTED, known.revision(), "pid " + running.identity().pid());
+            }
+            if (known.start() == Handle.StartState.SUCCEEDED) {
+                noteHealth(situation, notes, spec, running.health());
+            }
+        }
+        if (!known.equals(handle) || !process.remembered()) {
+            notes.put(known);
+        }
+        return new ObservedProcess(known, true, running);
+    }
+
+    /** The declaration by which a process is judged: the one it runs, be it the wanted one or the last good one. */
+    static @Nullable WorkloadSpec specOf(Situation situation, Handle handle) {
+        Declaration declared = situation.declared();
+        if (declared == null) {
+            return null;
+        }
+        ProvenRevision proven = situation.history().proven();
+        boolean runsLastGood = proven != null
+                && !LaunchInputs.matches(handle, declared.workload().program())
+                && LaunchInputs.matches(handle, proven.workload().program());
+        return runsLastGood ? proven.workload().spec() : declared.workload().spec();
+    }
+
+    private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
+        RunRecord run = notes.history().run();
+        if (health != null && health.verdict() == Health.Verdict.UNKNOWN) {
+            return;
+        }
+        if (health != null && health.verdict() != Health.Verdict.HEALTHY) {
+            Instant last = run.lastHealthFailure();
+            Duration interval = spec.program().health().interval();
+            boolean due = last == null || last.isAfter(situation.now()) || !situation.now().isBefore(last.plus(interval));
+            if (due) {
+                notes.run(r -> r.unhealthy(situation.now()));
+            }
+            return;
+        }
+        Instant since = run.healthySince();
+        Restart policy = spec.program().restart();
+        if (since == null || since.isAfter(situation.now())) {
+            notes.run(r -> r.healthy(situation.now()));
+        } else if (run.crashes().count() > 0 && !situation.now().isBefore(since.plus(policy.resetAfter()))) {
+            notes.run(r -> r.withCrashes(Attempts.NONE));
+        }
+    }
+
+    /** A declaration is proven when its process runs, has started, has its configuration and has not failed a health check since. */
+    private static void noteProof(Situation situation, Notes notes, ObservedProcess process) {
+        Declaration declared = situation.declared();
+        if (declared == null
+                || !(process.liveness() instanceof Liveness.Running)
+                || !(situation.seen().installations() instanceof Observation.Seen<?>)) {
+            return;
+        }
+        Workload wanted = declared.workload();
+        Target target = Target.of(wanted, declared.hash(), Planner.seen(situation.seen().installations()));
+        Handle handle = process.handle();
+        boolean runs = target.installed()
+                && handle.start() == Handle.StartState.SUCCEEDED
+                && LaunchInputs.difference(handle, wanted.program(), target.directory()).isEmpty()
+                && hasConfig(handle, wanted)
+                && notes.history().run().healthFailures() == 0;
+        ProvenRevision proven = notes.history().proven();
+        if (!runs || isSame(proven, declared, target)) {
+            return;
+        }
+        if (isNewProgram(proven, wanted)) {
+            notes.event(EventType.PLUGIN_INSTALLED, wanted.revision(), "");
+        }
+        notes.history(notes.history()
+                .withProven(new ProvenRevision(wanted, declared.hash(), target.directory()))
+                .withFailed(null)
+                .withTrial(Trial.of(declared.hash())));
+    }
+
+    private static boolean isSame(@Nullable ProvenRevision proven, Declaration declared, Target target) {
+        return proven != null
+                && proven.hash().equals(declared.hash())
+                && Objects.equals(proven.directory(), target.directory());
+    }
+
+    private static boolean hasConfig(Handle handle, Workload wanted) {
+        return switch (wanted.spec()) {
+            case PluginSpec plugin -> ConfigHash.of(plugin.config()).equals(handle.configHash());
+            case ProcessSpec process -> true;
+        };
+    }
+}

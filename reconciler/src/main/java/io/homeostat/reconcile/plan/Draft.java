@@ -1,0 +1,125 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.Observation;
+import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A plan for one workload while it is being written. The first cause that is named is the plan's. */
+final class Draft {
+    /** For a workload that nobody declares any more, and whose own stop timeout is therefore unknown. */
+    private static final Duration DEFAULT_STOP_TIMEOUT = Duration.ofSeconds(30);
+
+    private final Situation situation;
+    private final ImmutableList.Builder<Step> steps = ImmutableList.builder();
+    private int count;
+    private boolean held;
+    private Action action = Action.NONE;
+    private Reason reason = Reason.AT_DESIRED_STATE;
+    private String message = "";
+
+    Draft(Situation situation) {
+        this.situation = situation;
+    }
+
+    void because(Action what, Reason why, String words) {
+        if (reason == Reason.AT_DESIRED_STATE) {
+            action = what;
+            reason = why;
+            message = words;
+        }
+    }
+
+    void add(Step step) {
+        steps.add(step);
+        count++;
+    }
+
+    /** True when something has to wait for a pause or a person: what would come after it is not known. */
+    boolean isHeld() {
+        return held;
+    }
+
+    boolean isEmpty() {
+        return count == 0;
+    }
+
+    void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
+        because(Action.WAIT, why, words);
+        add(new Step.Wait(situation.id(), until, kind, words));
+        held |= kind != Step.Wait.Kind.PROGRESS;
+    }
+
+    void stop(Handle handle, Step.Stop.Cause cause) {
+        add(new Step.Stop(handle, cause, cause == Step.Stop.Cause.REMOVED, stopTimeout()));
+    }
+
+    private Duration stopTimeout() {
+        Declaration declared = situation.declared();
+        if (declared != null) {
+            return declared.workload().program().stop().timeout();
+        }
+        ProvenRevision proven = situation.history().proven();
+        return proven == null
+                ? DEFAULT_STOP_TIMEOUT
+                : proven.workload().program().stop().timeout();
+    }
+
+    WorkloadPlan build() {
+        ImmutableList<Step> list = steps.build();
+        if (list.isEmpty()) {
+            return new WorkloadPlan(
+                    situation.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", list, before(), after());
+        }
+        return pauseOfUpkeep(list.get(0))
+                .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));
+    }
+
+    /** What failed although any machine in order can do it is left alone for a while, whatever it is part of. */
+    private Optional<WorkloadPlan> pauseOfUpkeep(Step first) {
+        Attempts failures = situation.history().trial().upkeep();
+        boolean concerned = switch (first) {
+            case Step.Stop s -> true;
+            case Step.Activate s -> true;
+            case Step.Remove s -> true;
+            case Step.CollectGarbage s -> true;
+            case Step.SetLimits s -> true;
+            case Step.Download s -> false;
+            case Step.Unpack s -> false;
+            case Step.Launch s -> false;
+            case Step.Start s -> false;
+            case Step.ApplyConfig s -> false;
+            case Step.Wait s -> false;
+        };
+        Instant retry = Pauses.afterUpkeep(situation, failures);
+        if (!concerned || !situation.now().isBefore(retry)) {
+            return Optional.empty();
+        }
+        String words = "could not " + first.word() + ": " + failures.error();
+        Step.Wait wait = new Step.Wait(situation.id(), retry, Step.Wait.Kind.RETRY, words);
+        return Optional.of(new WorkloadPlan(
+                situation.id(), Action.WAIT, Reason.STEP_FAILED, words, ImmutableList.of(wait), before(), after()));
+    }
+
+    private @Nullable Facts before() {
+        if (situation.seen().processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
+                && !processes.isEmpty()) {
+            return new Facts(processes.get(processes.size() - 1).handle().revision());
+        }
+        ProvenRevision proven = situation.history().proven();
+        return proven == null ? null : new Facts(proven.workload().revision());
+    }
+
+    private @Nullable Facts after() {
+        Declaration declared = situation.declared();
+        return declared == null ? null : new Facts(declared.workload().revision());
+    }
+}

@@ -1,0 +1,76 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/** What one look or one step has taught, while it is being written down. */
+final class Notes {
+    private final WorkloadId id;
+    private final WorkloadHistory before;
+    private final Instant now;
+    private WorkloadHistory history;
+    private boolean drop;
+    private final List<Handle> handles = new ArrayList<>();
+    private final List<String> ended = new ArrayList<>();
+    private final List<Event> events = new ArrayList<>();
+
+    Notes(Situation situation) {
+        this.id = situation.id();
+        this.before = situation.history();
+        this.history = situation.history();
+        this.now = situation.now();
+    }
+
+    WorkloadHistory history() {
+        return history;
+    }
+
+    void history(WorkloadHistory next) {
+        history = next;
+    }
+
+    void trial(UnaryOperator<Trial> change) {
+        history = history.withTrial(change.apply(history.trial()));
+    }
+
+    void run(UnaryOperator<RunRecord> change) {
+        history = history.withRun(change.apply(history.run()));
+    }
+
+    void drop() {
+        drop = true;
+    }
+
+    void put(Handle handle) {
+        handles.add(handle);
+    }
+
+    void ended(Handle handle) {
+        ended.add(handle.launchId());
+    }
+
+    void event(EventType type, String revision, String message) {
+        events.add(new Event(now, id, revision, type, message));
+    }
+
+    Change change() {
+        return new Change(
+                id,
+                drop || history.equals(before) ? null : history,
+                drop,
+                ImmutableList.copyOf(handles),
+                ImmutableList.copyOf(ended),
+                ImmutableList.copyOf(events));
+    }
+}

@@ -1,0 +1,41 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.store.Handle;
+import org.jspecify.annotations.Nullable;
+
+/** How a step ended. */
+public sealed interface Outcome {
+
+    /**
+     * The step's effect is there.
+     *
+     * @param handle the new process of a launch; null for every other step
+     * @param note for people, such as how a process was stopped; may be empty
+     */
+    record Done(@Nullable Handle handle, String note) implements Outcome {}
+
+    /**
+     * The step's effect is not there, or only in part.
+     *
+     * @param fatal trying again can't help until the declaration changes
+     */
+    record Failed(String error, boolean fatal) implements Outcome {}
+
+    /** The plugin doesn't implement Apply. */
+    record Unsupported() implements Outcome {}
+
+    /** The step was broken off because something else became known; it will be planned again if it is still wanted. */
+    record Interrupted() implements Outcome {}
+
+    static Outcome done() {
+        return new Done(null, "");
+    }
+
+    static Outcome done(String note) {
+        return new Done(null, note);
+    }
+
+    static Outcome launched(Handle handle) {
+        return new Done(handle, "");
+    }
+}

@@ -1,0 +1,138 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.ActualState;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/**
+ * Computes what has to be done from what is wanted, what is there and what happened before. Pure: no file, no process, no clock,
+ * no randomness. `plan` prints the result; the loop executes the first step of it, looks at the machine and plans again, so a dry
+ * run and a real run are one computation, and a crash at any point is just another state to start from.
+ */
+public final class Planner {
+    private static final Duration LOOK_AGAIN_AFTER_BLINDNESS = Duration.ofSeconds(5);
+    private static final Duration PENDING_POLL = Duration.ofMillis(100);
+
+    private Planner() {}
+
+    /** A plan for all that is wanted and all of which there is a trace. */
+    public static Plan plan(DesiredState desired, ActualState actual, History history, Instant now) {
+        TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
+        ids.addAll(actual.workloads().keySet());
+        ImmutableList.Builder<WorkloadPlan> plans = ImmutableList.builder();
+        for (WorkloadId id : ids) {
+            Declaration declared = desired.declarations().get(id);
+            Situation situation = new Situation(
+                    declared, actual.get(id), actual.archives(), history.get(id), history.seed(), now);
+            WorkloadPlan plan = plan(situation);
+            if (declared != null || !plan.steps().isEmpty()) {
+                plans.add(plan);
+            }
+        }
+        return new Plan(plans.build());
+    }
+
+    /** A plan for one workload, whose history already knows all that its observation shows (see {@link Bookkeeping#observed}). */
+    public static WorkloadPlan plan(Situation situation) {
+        ObservedWorkload seen = situation.seen();
+        Optional<String> blind = whatCanNotBeSeen(seen);
+        if (blind.isPresent()) {
+            Draft draft = new Draft(situation);
+            draft.waitFor(
+                    Reason.CANNOT_OBSERVE,
+                    "could not look: " + blind.get(),
+                    situation.now().plus(LOOK_AGAIN_AFTER_BLINDNESS),
+                    Step.Wait.Kind.RETRY);
+            return draft.build();
+        }
+        List<ObservedProcess> processes = seen(seen.processes());
+        Declaration declared = situation.declared();
+        if (declared == null) {
+            return withdrawn(situation, processes);
+        }
+        Execution execution = declared.workload().program().execution();
+        if (execution.type() == Execution.Type.ONE_SHOT) {
+            Draft draft = new Draft(situation);
+            draft.waitFor(
+                    Reason.UNSUPPORTED,
+                    "execution.type oneShot is not run by this version; declare a daemon",
+                    Instant.MAX,
+                    Step.Wait.Kind.DECLARATION);
+            return draft.build();
+        }
+        if (execution.rules().isEmpty() && execution.defaultState() == Execution.State.DISABLED) {
+            return disabled(situation, processes);
+        }
+        return new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
+    }
+
+    private static WorkloadPlan withdrawn(Situation situation, List<ObservedProcess> processes) {
+        Draft draft = new Draft(situation);
+        draft.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
+        for (ObservedProcess process : processes) {
+            if (!waitIfPending(draft, situation, process)) {
+                draft.stop(process.handle(), Step.Stop.Cause.REMOVED);
+            }
+        }
+        boolean leftovers = !seen(situation.seen().installations()).isEmpty()
+                || seen(situation.seen().active()).isPresent()
+                || seen(situation.seen().residue());
+        if (leftovers || !processes.isEmpty()) {
+            draft.add(new Step.Remove(situation.id()));
+        }
+        return draft.build();
+    }
+
+    private static WorkloadPlan disabled(Situation situation, List<ObservedProcess> processes) {
+        Draft draft = new Draft(situation);
+        for (ObservedProcess process : processes) {
+            draft.because(Action.STOP, Reason.DISABLED, "disabled by its declaration");
+            if (!waitIfPending(draft, situation, process)) {
+                draft.stop(process.handle(), Step.Stop.Cause.DISABLED);
+            }
+        }
+        return draft.build();
+    }
+
+    /** A process that has not said yet who it is can't be signalled; soon it will have, or be known never to. */
+    static boolean waitIfPending(Draft draft, Situation situation, ObservedProcess process) {
+        if (!(process.liveness() instanceof Liveness.Pending)) {
+            return false;
+        }
+        draft.waitFor(
+                Reason.START_NOT_FINISHED,
+                "waiting for the launched process to report its identity",
+                situation.now().plus(PENDING_POLL),
+                Step.Wait.Kind.PROGRESS);
+        return true;
+    }
+
+    private static Optional<String> whatCanNotBeSeen(ObservedWorkload seen) {
+        for (Observation<?> look : List.of(seen.installations(), seen.active(), seen.processes(), seen.residue())) {
+            if (look instanceof Observation.Unseen<?>(String why)) {
+                return Optional.of(why);
+            }
+        }
+        return Optional.empty();
+    }
+
+    static <T> T seen(Observation<T> look) {
+        return switch (look) {
+            case Observation.Seen<T>(T value) -> value;
+            case Observation.Unseen<T>(String why) ->
+                throw new IllegalStateException("planned although blind: " + why);
+        };
+    }
+}

@@ -1,0 +1,58 @@
+package io.homeostat.reconcile.plan;
+
+import java.util.Locale;
+
+/**
+ * Why a plan does something. What the declaration asks for is intent; what happened to the machine by itself is drift.
+ */
+public enum Reason {
+    NOT_INSTALLED(false),
+    REVISION_CHANGED(false),
+    CONTENT_CHANGED(false),
+    ENTRY_POINT_CHANGED(false),
+    ARGUMENTS_CHANGED(false),
+    ENVIRONMENT_CHANGED(false),
+    USER_CHANGED(false),
+    CONFIG_CHANGED(false),
+    NO_LONGER_DECLARED(false),
+    DISABLED(false),
+    SUPERSEDED_REVISION(false),
+    START_NOT_FINISHED(false),
+    INSTALL_FAILED(false),
+    START_FAILED(false),
+    CONFIGURE_FAILED(false),
+    STEP_FAILED(false),
+    REVISION_FAILED(false),
+    UNSUPPORTED(false),
+    INSTALL_MISSING(true),
+    LINK_MOVED(true),
+    PROCESS_EXITED(true),
+    PROCESS_MISSING(true),
+    PROCESS_SURPLUS(true),
+    CRASH_LOOP(true),
+    GIVEN_UP(true),
+    UNHEALTHY(true),
+    HUNG(true),
+    CANNOT_OBSERVE(true),
+    AT_DESIRED_STATE(false);
+
+    private final boolean drift;
+
+    Reason(boolean drift) {
+        this.drift = drift;
+    }
+
+    /** True when the machine moved, false when the intent did. */
+    public boolean isDrift() {
+        return drift;
+    }
+
+    /** In CamelCase, as the reason of a condition. */
+    public String camelCase() {
+        StringBuilder words = new StringBuilder();
+        for (String word : name().split("_", -1)) {
+            words.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
+        }
+        return words.toString();
+    }
+}

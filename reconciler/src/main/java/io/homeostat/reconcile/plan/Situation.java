@@ -1,0 +1,36 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ObservedWorkload;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that a decision about one workload depends on.
+ *
+ * @param declared null when nobody wants it
+ * @param archives keys of the complete archives in the cache
+ * @param seed from which the jitter of pauses grows
+ */
+public record Situation(
+        @Nullable Declaration declared,
+        ObservedWorkload seen,
+        ImmutableSet<String> archives,
+        WorkloadHistory history,
+        long seed,
+        Instant now) {
+    public WorkloadId id() {
+        return seen.id();
+    }
+
+    public Situation withHistory(WorkloadHistory next) {
+        return new Situation(declared, seen, archives, next, seed, now);
+    }
+
+    public Situation withSeen(ObservedWorkload next) {
+        return new Situation(declared, next, archives, history, seed, now);
+    }
+}

@@ -1,0 +1,151 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/** One thing to do about one workload: idempotent, and repeated as often as it takes. */
+public sealed interface Step {
+
+    WorkloadId workload();
+
+    /** As it stands in the JSON of a plan. */
+    String word();
+
+    /** Brings an archive into the cache. */
+    record Download(WorkloadId workload, String key, Source source) implements Step {
+        @Override
+        public String word() {
+            return "download";
+        }
+    }
+
+    /** Makes an archive of the cache a complete installation. */
+    record Unpack(WorkloadId workload, String key, String revision, String directory, String entryPoint) implements Step {
+        @Override
+        public String word() {
+            return "unpack";
+        }
+    }
+
+    /** Points the workload's symlink to an installation. */
+    record Activate(WorkloadId workload, String directory) implements Step {
+        @Override
+        public String word() {
+            return "activate";
+        }
+    }
+
+    /**
+     * Makes a process of it. There is none when this is the next step.
+     *
+     * @param hash of the declaration
+     */
+    record Launch(Workload declared, String hash, @Nullable String directory) implements Step {
+        @Override
+        public WorkloadId workload() {
+            return declared.id();
+        }
+
+        @Override
+        public String word() {
+            return "launch";
+        }
+    }
+
+    /** Sends Start to the plugin's one process, which listens when this is the next step. */
+    record Start(WorkloadId workload, @Nullable Config config, Duration timeout) implements Step {
+        @Override
+        public String word() {
+            return "start";
+        }
+    }
+
+    /** Sends Apply to the plugin's one process, which was started. */
+    record ApplyConfig(WorkloadId workload, @Nullable Config config) implements Step {
+        @Override
+        public String word() {
+            return "applyConfig";
+        }
+    }
+
+    /** Changes the limits of a process tree in place. */
+    record SetLimits(WorkloadId workload, Limits limits) implements Step {
+        @Override
+        public String word() {
+            return "setLimits";
+        }
+    }
+
+    /**
+     * Ends a process with its whole tree.
+     *
+     * @param cleanup the plugin is told to clean up after itself, because it is being removed
+     */
+    record Stop(Handle handle, Cause cause, boolean cleanup, Duration timeout) implements Step {
+        /** Why a process is stopped. */
+        public enum Cause {
+            REMOVED,
+            DISABLED,
+            /** Another revision, other arguments or another configuration takes its place. */
+            REPLACED,
+            /** It was replaced by a last good revision, or a last good revision takes its place. */
+            UNDONE,
+            UNHEALTHY,
+            START_FAILED,
+            /** It is one process too many, or what a process left behind. */
+            SURPLUS
+        }
+
+        @Override
+        public WorkloadId workload() {
+            return handle.workload();
+        }
+
+        @Override
+        public String word() {
+            return "stop";
+        }
+    }
+
+    /** Removes whatever is left of a workload. */
+    record Remove(WorkloadId workload) implements Step {
+        @Override
+        public String word() {
+            return "remove";
+        }
+    }
+
+    /** Removes installations that nothing refers to any more. */
+    record CollectGarbage(WorkloadId workload, ImmutableList<String> directories) implements Step {
+        @Override
+        public String word() {
+            return "collectGarbage";
+        }
+    }
+
+    /** Looks again later. */
+    record Wait(WorkloadId workload, Instant until, Kind kind, String why) implements Step {
+        /** What is waited for. */
+        public enum Kind {
+            /** For something under way that will soon be over, one way or the other. */
+            PROGRESS,
+            /** For a pause after a failure to be over. */
+            RETRY,
+            /** For a person or a control plane: nothing changes by itself. */
+            DECLARATION
+        }
+
+        @Override
+        public String word() {
+            return "wait";
+        }
+    }
+}

@@ -1,0 +1,230 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** What the end of a step teaches, as a change of what is remembered. Pure, like {@link Bookkeeping}. */
+public final class StepLedger {
+    private StepLedger() {}
+
+    public static Change stepped(Situation situation, WorkloadPlan plan, Step step, Outcome outcome) {
+        Notes notes = new Notes(situation);
+        noteDrift(plan, notes);
+        switch (step) {
+            case Step.Download download -> installing(situation, notes, outcome, false);
+            case Step.Unpack unpack -> installing(situation, notes, outcome, true);
+            case Step.Launch launch -> launching(situation, notes, launch, outcome);
+            case Step.Start start -> starting(situation, notes, start, outcome);
+            case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
+            case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
+            case Step.Remove remove -> removing(situation, notes, outcome);
+            case Step.Activate activate -> upkeep(situation, notes, outcome);
+            case Step.SetLimits limits -> upkeep(situation, notes, outcome);
+            case Step.CollectGarbage garbage -> upkeep(situation, notes, outcome);
+            case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
+        }
+        return notes.change();
+    }
+
+    /** What has no other event: drift that no process's end has told of. */
+    private static void noteDrift(WorkloadPlan plan, Notes notes) {
+        switch (plan.reason()) {
+            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING -> {
+                WorkloadPlan.Facts after = plan.after();
+                notes.event(EventType.DRIFT_DETECTED, after == null ? "" : after.revision(), plan.message());
+            }
+            default -> {
+                // The process's own event tells what happened, or nothing did.
+            }
+        }
+    }
+
+    private static void installing(Situation situation, Notes notes, Outcome outcome, boolean complete) {
+        switch (outcome) {
+            case Outcome.Failed(String error, boolean fatal) -> {
+                Attempts before = notes.history().trial().install();
+                if (!before.error().equals(error)) {
+                    notes.event(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), error);
+                }
+                notes.trial(trial -> trial.withInstall(before.failed(situation.now(), error, fatal)));
+            }
+            case Outcome.Done done -> {
+                if (complete) {
+                    notes.trial(trial -> trial.withInstall(Attempts.NONE));
+                }
+            }
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> {
+                // Nothing was learned: a download goes on from where it is.
+            }
+        }
+    }
+
+    private static void launching(Situation situation, Notes notes, Step.Launch step, Outcome outcome) {
+        switch (outcome) {
+            case Outcome.Done(Handle handle, String note) -> {
+                notes.put(Objects.requireNonNull(handle, "a launch without a handle"));
+                ProvenRevision proven = notes.history().proven();
+                if (proven != null && proven.hash().equals(step.hash())) {
+                    notes.run(run -> run.withRestart());
+                }
+            }
+            case Outcome.Failed(String error, boolean fatal) -> {
+                notes.event(EventType.PLUGIN_START_FAILED, step.declared().revision(), error);
+                Failures.ofLaunch(situation, notes, step.hash(), error, fatal);
+            }
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> {
+                // Whether there is a process shows at the next look.
+            }
+        }
+    }
+
+    private static void starting(Situation situation, Notes notes, Step.Start step, Outcome outcome) {
+        Handle handle = onlyHandle(situation);
+        switch (outcome) {
+            case Outcome.Done done -> {
+                notes.put(handle.withStart(Handle.StartState.SUCCEEDED, ConfigHash.of(step.config())));
+                notes.event(EventType.PLUGIN_STARTED, handle.revision(), "");
+                if (notes.history().trial().restartToConfigure()) {
+                    notes.event(EventType.PLUGIN_CONFIG_APPLIED, handle.revision(), "by a restart");
+                    notes.trial(trial -> trial.withRestartToConfigure(false));
+                }
+            }
+            case Outcome.Failed(String error, boolean fatal) -> {
+                notes.put(handle.withStart(Handle.StartState.SENT, ""));
+                notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), error);
+                Failures.ofLaunch(situation, notes, handle.target(), error, fatal);
+            }
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> notes.put(handle.withStart(Handle.StartState.SENT, ""));
+        }
+    }
+
+    private static void configuring(Situation situation, Notes notes, Step.ApplyConfig step, Outcome outcome) {
+        Handle handle = onlyHandle(situation);
+        switch (outcome) {
+            case Outcome.Done done -> {
+                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "");
+                notes.event(EventType.PLUGIN_CONFIG_APPLIED, handle.revision(), "");
+                notes.put(handle.withStart(Handle.StartState.SUCCEEDED, ConfigHash.of(step.config())));
+                notes.trial(trial -> trial.withConfigure(Attempts.NONE));
+            }
+            case Outcome.Failed(String error, boolean fatal) -> {
+                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "");
+                notes.event(EventType.PLUGIN_CONFIG_APPLY_FAILED, handle.revision(), error);
+                notes.trial(trial -> trial.withConfigure(trial.configure().failed(situation.now(), error, fatal)));
+            }
+            case Outcome.Unsupported unsupported -> {
+                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "the plugin takes it only at Start");
+                notes.trial(trial -> trial.withRestartToConfigure(true));
+            }
+            case Outcome.Interrupted interrupted -> {
+                // Apply is repeated.
+            }
+        }
+    }
+
+    private static void stopping(Situation situation, WorkloadPlan plan, Notes notes, Step.Stop step, Outcome outcome) {
+        if (!(outcome instanceof Outcome.Done(Handle none, String note))) {
+            upkeep(situation, notes, outcome);
+            return;
+        }
+        Handle handle = step.handle();
+        notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
+        Optional<Exit> end = endOfOrphan(situation, handle);
+        if (end.isPresent()) {
+            Bookkeeping.noteEnd(situation, notes, handle, end.get());
+            return;
+        }
+        notes.ended(handle);
+        switch (step.cause()) {
+            case REMOVED, DISABLED, UNDONE, SURPLUS -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+            case REPLACED -> {
+                boolean upgrade = !handle.revision().equals(wantedRevision(situation));
+                if (upgrade) {
+                    notes.event(EventType.PLUGIN_CONFIG_REMOVE, handle.revision(), "superseded");
+                }
+                notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+                if (upgrade) {
+                    notes.event(EventType.PLUGIN_REMOVED, handle.revision(), "superseded");
+                }
+            }
+            case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), plan.message() + "; " + note);
+            case START_FAILED -> notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), plan.message() + "; " + note);
+        }
+        boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
+        notes.run(run -> run.withExit(new Exit(
+                null, null, late ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
+        if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
+            Failures.ofLaunch(situation, notes, handle.target(), plan.message(), false);
+        }
+    }
+
+    /** How the process ended whose left-over children were stopped; empty when the process itself was. */
+    private static Optional<Exit> endOfOrphan(Situation situation, Handle handle) {
+        return Planner.seen(situation.seen().processes()).stream()
+                .filter(process -> process.handle().launchId().equals(handle.launchId()))
+                .flatMap(process -> process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)
+                        ? Stream.of(exit)
+                        : Stream.empty())
+                .findFirst();
+    }
+
+    private static void removing(Situation situation, Notes notes, Outcome outcome) {
+        ProvenRevision proven = notes.history().proven();
+        String revision = proven == null ? "" : proven.workload().revision();
+        if (outcome instanceof Outcome.Done) {
+            notes.event(EventType.PLUGIN_REMOVED, revision, "");
+            notes.drop();
+            return;
+        }
+        if (outcome instanceof Outcome.Failed(String error, boolean fatal)
+                && !notes.history().trial().upkeep().error().equals(error)) {
+            notes.event(EventType.PLUGIN_REMOVE_FAILED, revision, error);
+        }
+        upkeep(situation, notes, outcome);
+    }
+
+    private static void upkeep(Situation situation, Notes notes, Outcome outcome) {
+        switch (outcome) {
+            case Outcome.Done done -> notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
+            case Outcome.Failed(String error, boolean fatal) ->
+                notes.trial(trial -> trial.withUpkeep(trial.upkeep().failed(situation.now(), error, false)));
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> {
+                // The step is planned again.
+            }
+        }
+    }
+
+    private static Handle onlyHandle(Situation situation) {
+        if (situation.seen().processes() instanceof Observation.Seen<?>
+                && Planner.seen(situation.seen().processes()).size() == 1) {
+            ObservedProcess process = Planner.seen(situation.seen().processes()).get(0);
+            return process.handle();
+        }
+        throw new IllegalStateException("not exactly one process of " + situation.id());
+    }
+
+    private static String wantedRevision(Situation situation) {
+        Declaration declared = situation.declared();
+        return declared == null ? "" : declared.workload().revision();
+    }
+
+    private static IllegalArgumentException notPossible(Outcome outcome) {
+        return new IllegalArgumentException("not an outcome of this step: " + outcome);
+    }
+}

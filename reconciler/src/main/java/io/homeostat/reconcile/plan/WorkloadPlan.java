@@ -1,0 +1,56 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to do about one workload, why, and in which steps. No steps: nothing is left to do.
+ *
+ * @param message for people; no secrets in it
+ * @param before what runs or is installed; null when nothing is
+ * @param after what will be there; null when nothing will
+ */
+public record WorkloadPlan(
+        WorkloadId workload,
+        Action action,
+        Reason reason,
+        String message,
+        ImmutableList<Step> steps,
+        @Nullable Facts before,
+        @Nullable Facts after) {
+
+    /** What is shown of a workload before and after. */
+    public record Facts(String revision) {}
+
+    /** The groups that a plan's summary counts. */
+    public enum Bucket {
+        INSTALL,
+        UPDATE,
+        REPAIR,
+        REMOVE,
+        WAITING,
+        UNCHANGED
+    }
+
+    /** The first thing to do; everything after it is a forecast. */
+    public Optional<Step> next() {
+        return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(0));
+    }
+
+    /** The group this plan counts to. */
+    public Bucket bucket() {
+        return switch (action) {
+            case NONE -> Bucket.UNCHANGED;
+            case WAIT -> Bucket.WAITING;
+            case REMOVE -> Bucket.REMOVE;
+            case INSTALL, UPGRADE, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, CLEANUP -> {
+                if (reason.isDrift()) {
+                    yield Bucket.REPAIR;
+                }
+                yield action == Action.INSTALL ? Bucket.INSTALL : Bucket.UPDATE;
+            }
+        };
+    }
+}

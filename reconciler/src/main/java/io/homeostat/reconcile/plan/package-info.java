@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.plan;
+
+import org.jspecify.annotations.NullMarked;
