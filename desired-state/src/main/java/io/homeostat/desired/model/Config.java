@@ -5,8 +5,11 @@ import org.jspecify.annotations.Nullable;
 
 /** What a plugin is told at Start and Apply: a string or a structure, exactly one of them. */
 public record Config(
-        @Doc("Configuration as one string.") @Secret @Nullable String string,
-        @Doc("Configuration as a structure.") @Secret @Nullable ObjectNode struct) {
+        @Doc("Configuration as one string.") @Secret @Nullable
+        String string,
+
+        @Doc("Configuration as a structure.") @Secret @Nullable
+        ObjectNode struct) {
 
     /** Never the values: they may be secret. */
     @Override

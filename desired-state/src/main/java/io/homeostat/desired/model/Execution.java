@@ -6,16 +6,27 @@ import org.jspecify.annotations.Nullable;
 
 /** When and how a program runs. */
 public record Execution(
-        @Doc("daemon: runs for ever. oneShot: runs to its end when a trigger fires.") @Default("daemon") Type type,
+        @Doc("daemon: runs for ever. oneShot: runs to its end when a trigger fires.") @Default("daemon")
+        Type type,
+
         @Doc("true: goes first at boot.") @Default("false") boolean bootCritical,
+
         @Doc("Whether the workload runs when no rule decides.") @Key("default") @Default("enabled")
-                State defaultState,
-        @Doc("Whether the workload runs when the rules match.") @Default("enabled") State onMatch,
-        @Doc("Whether all rules have to match or any of them.") @Default("all") Match match,
+        State defaultState,
+
+        @Doc("Whether the workload runs when the rules match.") @Default("enabled")
+        State onMatch,
+
+        @Doc("Whether all rules have to match or any of them.") @Default("all")
+        Match match,
+
         @Doc("Conditions on this host.") ImmutableList<Rule> rules,
-        @Doc("What makes a one-shot run. Only with type oneShot.") @Nullable Triggers triggers,
+
+        @Doc("What makes a one-shot run. Only with type oneShot.") @Nullable
+        Triggers triggers,
+
         @Doc("How long one run of a one-shot may take. Only with type oneShot.") @Nullable @Range(min = 1)
-                Duration timeout) {
+        Duration timeout) {
 
     /** Whether the program is expected to end. */
     public enum Type {

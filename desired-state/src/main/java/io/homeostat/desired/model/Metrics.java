@@ -4,6 +4,8 @@ import java.time.Duration;
 
 /** How resource usage is sampled. */
 public record Metrics(
-        @Doc("Time from one sample to the next.") @Default("10s") @Range(min = 100) Duration interval,
+        @Doc("Time from one sample to the next.") @Default("10s") @Range(min = 100)
+        Duration interval,
+
         @Doc("How many samples are kept; the oldest go first.") @Default("60") @Range(min = 1, max = 100000)
-                int maxDatapoints) {}
+        int maxDatapoints) {}

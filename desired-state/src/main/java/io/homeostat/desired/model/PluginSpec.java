@@ -6,5 +6,7 @@ import org.jspecify.annotations.Nullable;
 @Doc("A binary that serves the GuestAgentPlugin gRPC protocol.")
 public record PluginSpec(
         @Inline Program program,
-        @Doc("Handed to the plugin at Start and, when it changes, at Apply.") @Nullable Config config)
+
+        @Doc("Handed to the plugin at Start and, when it changes, at Apply.") @Nullable
+        Config config)
         implements WorkloadSpec {}

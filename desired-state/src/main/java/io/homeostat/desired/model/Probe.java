@@ -5,26 +5,39 @@ import org.jspecify.annotations.Nullable;
 
 /** How to ask a process whether it is well: exactly one of the four. */
 public record Probe(
-        @Doc("Healthy when a GET is answered with a status from 200 to 399.") @Nullable Http http,
-        @Doc("Healthy when a connection can be made.") @Nullable Tcp tcp,
-        @Doc("Healthy when the command exits with 0.") @Nullable Exec exec,
-        @Doc("Healthy when grpc.health.v1 answers SERVING.") @Nullable Grpc grpc) {
+        @Doc("Healthy when a GET is answered with a status from 200 to 399.") @Nullable
+        Http http,
+
+        @Doc("Healthy when a connection can be made.") @Nullable
+        Tcp tcp,
+
+        @Doc("Healthy when the command exits with 0.") @Nullable
+        Exec exec,
+
+        @Doc("Healthy when grpc.health.v1 answers SERVING.") @Nullable
+        Grpc grpc) {
 
     /** Asks over HTTP. */
     public record Http(
-            @Doc("An http or https URL.") @Matches(value = "https?://[^\\u0000-\\u0020]+", words = "an http or https URL")
-                    String url) {}
+            @Doc("An http or https URL.")
+            @Matches(value = "https?://[^\\u0000-\\u0020]+", words = "an http or https URL")
+            String url) {}
 
     /** Tries to connect. */
     public record Tcp(
-            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT") String address) {}
+            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT")
+            String address) {}
 
     /** Runs a command. */
     public record Exec(
-            @Doc("The program and its arguments; no shell reads them.") @Range(min = 1) ImmutableList<String> command) {}
+            @Doc("The program and its arguments; no shell reads them.") @Range(min = 1)
+            ImmutableList<String> command) {}
 
     /** Asks over the standard gRPC health protocol. */
     public record Grpc(
-            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT") String address,
-            @Doc("The service to ask for; empty for the server as a whole.") @Default("") String service) {}
+            @Doc("HOST:PORT.") @Matches(value = ".+:[0-9]{1,5}", words = "HOST:PORT")
+            String address,
+
+            @Doc("The service to ask for; empty for the server as a whole.") @Default("")
+            String service) {}
 }

@@ -6,5 +6,7 @@ import org.jspecify.annotations.Nullable;
 @Doc("Any program: no protocol, an optional probe.")
 public record ProcessSpec(
         @Inline Program program,
-        @Doc("How to ask whether the process is well; when left out, a running process is a healthy one.") @Nullable Probe probe)
+
+        @Doc("How to ask whether the process is well; when left out, a running process is a healthy one.") @Nullable
+        Probe probe)
         implements WorkloadSpec {}

@@ -5,7 +5,8 @@ import java.util.regex.Pattern;
 /** Takes out of a text what must not be shown. */
 public final class Redaction {
     private static final Pattern USER_INFO = Pattern.compile("^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*@");
-    private static final Pattern QUERY_IN_TEXT = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
+    private static final Pattern QUERY_IN_TEXT =
+            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
 
     private Redaction() {}
 

@@ -2,8 +2,12 @@ package io.homeostat.desired.model;
 
 /** One comparison of a fact about this host with a value. */
 public record Rule(
-        @Doc("Where the fact comes from: os (os-release), instance or metadata (metadata server).") Scope scope,
-        @Doc("The name of the fact, such as ID for os.") @Range(min = 1) String attribute,
+        @Doc("Where the fact comes from: os (os-release), instance or metadata (metadata server).")
+        Scope scope,
+
+        @Doc("The name of the fact, such as ID for os.") @Range(min = 1)
+        String attribute,
+
         @Doc("How the fact is compared.") Operator operator,
         @Doc("What the fact is compared with.") String value) {
 

@@ -5,16 +5,22 @@ import org.jspecify.annotations.Nullable;
 
 /** An archive (tar.gz, tar or zip) and how to fetch it. */
 public record Source(
-        @Doc("Where the archive is: https, http, file, or a path relative to this file. The query of a signed URL is a secret.")
-                @Secret
-                @Matches(value = "[^\\u0000-\\u0020]+", words = "a URL or a path without blanks")
-                String url,
+        @Doc(
+                "Where the archive is: https, http, file, or a path relative to this file. The query of a signed URL is a secret.")
+        @Secret
+        @Location
+        String url,
+
         @Doc("SHA-256 of the archive. Without it the revision alone says what is installed, and nothing is verified.")
-                @Matches(value = "[0-9a-fA-F]{64}", words = "64 hexadecimal digits")
-                @Nullable String sha256,
-        @Doc("How long one attempt may take.") @Default("60s") @Range(min = 1) Duration timeout,
+        @Matches(value = "[0-9a-fA-F]{64}", words = "64 hexadecimal digits")
+        @Nullable
+        String sha256,
+
+        @Doc("How long one attempt may take.") @Default("60s") @Range(min = 1)
+        Duration timeout,
+
         @Doc("How often the download is tried before it counts as failed.") @Default("3") @Range(min = 1, max = 1000)
-                int attempts) {
+        int attempts) {
 
     /** The URL as it may be shown: without its query and user information. */
     public String shownUrl() {

@@ -4,5 +4,7 @@ import java.time.Duration;
 
 /** How a program is asked to end. */
 public record Stop(
-        @Doc("How long the program may take to end before its whole process tree is killed.") @Default("30s") @Range(min = 1)
-                Duration timeout) {}
+        @Doc("How long the program may take to end before its whole process tree is killed.")
+        @Default("30s")
+        @Range(min = 1)
+        Duration timeout) {}

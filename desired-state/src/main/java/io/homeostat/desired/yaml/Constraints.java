@@ -1,0 +1,207 @@
+package io.homeostat.desired.yaml;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.yaml.FieldType.Word;
+import java.time.Duration;
+
+/** The rules that take more than one field, by the record whose fields they are. */
+final class Constraints {
+    private static final ImmutableListMultimap<Class<?>, Constraint> ALL =
+            ImmutableListMultimap.<Class<?>, Constraint>builder()
+                    .put(
+                            Program.class,
+                            new Needs("install", Program.Install.DYNAMIC, "source", "or write 'install: local'"))
+                    .put(
+                            Program.class,
+                            new Needs("install", Program.Install.DYNAMIC, "revision", "it says what is installed"))
+                    .put(
+                            Program.class,
+                            new Refuses("install", Program.Install.LOCAL, "source", "what is local isn't fetched"))
+                    .put(Program.class, new EntryPoint())
+                    .put(
+                            Execution.class,
+                            new Refuses("type", Execution.Type.DAEMON, "triggers", "only a oneShot has them"))
+                    .put(
+                            Execution.class,
+                            new Refuses("type", Execution.Type.DAEMON, "timeout", "only a oneShot has one"))
+                    .put(
+                            Execution.class,
+                            new Needs("type", Execution.Type.ONE_SHOT, "triggers", "without one it would never run"))
+                    .put(Triggers.class, new AnyTrigger())
+                    .put(Restart.class, new DelaysInOrder())
+                    .put(Config.class, new ExactlyOne(ImmutableList.of("string", "struct")))
+                    .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
+                    .put(Source.class, new Verifiable())
+                    .build();
+
+    private Constraints() {}
+
+    static ImmutableList<Constraint> of(Class<?> record) {
+        return ALL.get(record);
+    }
+
+    /** When one field has a value, by default or in writing, another has to be written. */
+    private record Needs(String key, Enum<?> value, String needed, String advice) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value(key) == value && !record.has(needed)) {
+                record.error("required key '" + needed + "' is missing, because " + key + " is " + Word.of(value) + "; "
+                        + advice);
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            then(allOf, key, value).putArray("required").add(needed);
+        }
+    }
+
+    /** When one field has a value, by default or in writing, another must not be written. */
+    private record Refuses(String key, Enum<?> value, String refused, String reason) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value(key) == value && record.has(refused)) {
+                record.errorAtKey(
+                        refused, "not possible when " + key + " is " + Word.of(value) + ": " + reason + "; remove it");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            then(allOf, key, value).putObject("properties").put(refused, false);
+        }
+    }
+
+    private static final class EntryPoint implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (!(record.value("entryPoint") instanceof String path) || record.value("install") == null) {
+                return;
+            }
+            if (record.value("install") == Program.Install.LOCAL) {
+                if (!path.startsWith("/")) {
+                    record.errorAtValue(
+                            "entryPoint",
+                            "has to be absolute when install is local, such as /usr/bin/" + lastName(path));
+                }
+            } else if (path.startsWith("/")) {
+                record.errorAtValue(
+                        "entryPoint",
+                        "has to be a path inside the archive, without a leading '/'; absolute only with 'install: local'");
+            } else if (("/" + path + "/").contains("/../")) {
+                record.errorAtValue("entryPoint", "must not leave the archive; write it without '..'");
+            }
+        }
+
+        private static String lastName(String path) {
+            return Binder.shown(path.substring(path.lastIndexOf('/') + 1));
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            entryPoint(then(allOf, "install", Program.Install.LOCAL), "^/");
+            entryPoint(then(allOf, "install", Program.Install.DYNAMIC), "^(?!/)(?!(?:[^\\n]*/)?\\.\\.(?:/|$))");
+        }
+
+        private static void entryPoint(ObjectNode then, String pattern) {
+            then.putObject("properties").putObject("entryPoint").put("pattern", pattern);
+        }
+    }
+
+    private static final class AnyTrigger implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (Boolean.FALSE.equals(record.value("startup"))
+                    && Boolean.FALSE.equals(record.value("firstBoot"))
+                    && !record.has("every")) {
+                record.error("no trigger; set one of startup, firstBoot and every, or it would never run");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ArrayNode anyOf = allOf.addObject().putArray("anyOf");
+            for (String key : ImmutableList.of("startup", "firstBoot")) {
+                ObjectNode set = anyOf.addObject();
+                set.putObject("properties").putObject(key).put("const", true);
+                set.putArray("required").add(key);
+            }
+            anyOf.addObject().putArray("required").add("every");
+        }
+    }
+
+    private static final class DelaysInOrder implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("initialDelay") instanceof Duration initial
+                    && record.value("maxDelay") instanceof Duration max
+                    && initial.compareTo(max) > 0) {
+                String key = record.has("initialDelay") ? "initialDelay" : "maxDelay";
+                record.errorAtValue(
+                        key,
+                        "initialDelay " + Notation.text(initial) + " is longer than maxDelay " + Notation.text(max)
+                                + "; shorten the one or raise the other");
+            }
+        }
+    }
+
+    private record ExactlyOne(ImmutableList<String> keys) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            ImmutableList<String> given = keys.stream().filter(record::has).collect(ImmutableList.toImmutableList());
+            if (given.isEmpty()) {
+                record.error("needs exactly one of " + String.join(", ", keys));
+            }
+            for (int i = 1; i < given.size(); i++) {
+                record.errorAtKey(
+                        given.get(i),
+                        "there is " + given.getFirst() + " already, and only one of " + String.join(", ", keys)
+                                + " is possible; remove one");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ArrayNode oneOf = allOf.addObject().putArray("oneOf");
+            keys.forEach(key -> oneOf.addObject().putArray("required").add(key));
+        }
+    }
+
+    /** What comes from a network should say what it has to be. Only a warning: signed archives may change under one name. */
+    private static final class Verifiable implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("url") instanceof String url && url.startsWith("http") && !record.has("sha256")) {
+                record.warningAtValue("url", "no sha256 beside it, so what is fetched will not be verified");
+            }
+        }
+    }
+
+    private static ObjectNode then(ArrayNode allOf, String key, Enum<?> value) {
+        ObjectNode rule = allOf.addObject();
+        ObjectNode condition = rule.putObject("if");
+        condition.putObject("properties").putObject(key).put("const", Word.of(value));
+        if (!isDefault(key, value)) {
+            condition.putArray("required").add(key);
+        }
+        return rule.putObject("then");
+    }
+
+    /** Whether leaving the key out is the same as writing the value. */
+    private static boolean isDefault(String key, Enum<?> value) {
+        Class<?> record = value instanceof Program.Install ? Program.class : Execution.class;
+        Shape shape = Shape.of(record);
+        return value == shape.defaults()[shape.indexOf(key)];
+    }
+}

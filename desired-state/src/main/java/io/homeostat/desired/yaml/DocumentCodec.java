@@ -1,0 +1,152 @@
+package io.homeostat.desired.yaml;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.yaml.FieldType.Word;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The stored form of a workload: one JSON document with every default written out, fields in the order of the model, free
+ * keys sorted. Equal workloads have equal texts.
+ */
+public final class DocumentCodec {
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private DocumentCodec() {}
+
+    /** The whole document. Contains secrets. */
+    public static String toJson(Workload workload) {
+        StringWriter text = new StringWriter(1024);
+        try (JsonGenerator json = JSON.createGenerator(text)) {
+            json.writeStartObject();
+            json.writeStringField("apiVersion", Documents.API_VERSION);
+            json.writeStringField("kind", workload.id().kind().title());
+            json.writeFieldName("metadata");
+            write(new Metadata(workload.id().name(), workload.labels()), json);
+            json.writeFieldName("spec");
+            write(workload.spec(), json);
+            json.writeEndObject();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException("a string can't be written to", impossible);
+        }
+        return text.toString();
+    }
+
+    /**
+     * The workload of a document that {@link #toJson} wrote.
+     *
+     * @throws IllegalArgumentException if it isn't one; the message says what is wrong and quotes no secret
+     */
+    public static Workload fromJson(String document) {
+        Report report = new Report("stored document");
+        try {
+            return Documents.read(JsonText.read(document), report, null)
+                    .orElseThrow(() -> new IllegalArgumentException(
+                            "a stored document is not valid (an older or newer version may have written it): "
+                                    + report.errors().getFirst().message()))
+                    .workload();
+        } catch (IOException e) {
+            // Without its cause and message: they quote the document.
+            throw new IllegalArgumentException("a stored document is not JSON, " + document.length() + " characters");
+        }
+    }
+
+    /** Lowercase hexadecimal SHA-256 of {@link #toJson}. */
+    public static String hash(Workload workload) {
+        try {
+            byte[] text = toJson(workload).getBytes(StandardCharsets.UTF_8);
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text));
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException("every Java platform has SHA-256", impossible);
+        }
+    }
+
+    private static void write(Object record, JsonGenerator json) throws IOException {
+        Shape shape = Shape.of(record.getClass());
+        @Nullable Object[] values = shape.values(record);
+        json.writeStartObject();
+        for (int i = 0; i < values.length; i++) {
+            Object value = values[i];
+            if (value != null) {
+                json.writeFieldName(shape.fields().get(i).key());
+                value(value, json);
+            }
+        }
+        json.writeEndObject();
+    }
+
+    private static void value(Object value, JsonGenerator json) throws IOException {
+        switch (value) {
+            case String text -> json.writeString(text);
+            case Integer number -> json.writeNumber(number);
+            case Long number -> json.writeNumber(number);
+            case Boolean flag -> json.writeBoolean(flag);
+            case Enum<?> constant -> json.writeString(Word.of(constant));
+            case Duration duration -> json.writeString(Notation.text(duration));
+            case Size size -> json.writeString(Notation.text(size));
+            case Cpu cpu -> json.writeString(Notation.text(cpu));
+            case ObjectNode object -> free(object, json);
+            case Record record -> write(record, json);
+            case List<?> list -> {
+                json.writeStartArray();
+                for (Object element : list) {
+                    value(element, json);
+                }
+                json.writeEndArray();
+            }
+            case Map<?, ?> map -> {
+                json.writeStartObject();
+                for (Map.Entry<?, ?> entry : map.entrySet()) {
+                    json.writeFieldName((String) entry.getKey());
+                    value(entry.getValue(), json);
+                }
+                json.writeEndObject();
+            }
+            default -> throw new IllegalArgumentException("no notation for " + value.getClass());
+        }
+    }
+
+    private static void free(JsonNode node, JsonGenerator json) throws IOException {
+        switch (node.getNodeType()) {
+            case OBJECT -> {
+                Map<String, JsonNode> sorted = new TreeMap<>();
+                node.properties().forEach(field -> sorted.put(field.getKey(), field.getValue()));
+                json.writeStartObject();
+                for (Map.Entry<String, JsonNode> field : sorted.entrySet()) {
+                    json.writeFieldName(field.getKey());
+                    free(field.getValue(), json);
+                }
+                json.writeEndObject();
+            }
+            case ARRAY -> {
+                json.writeStartArray();
+                for (JsonNode element : node) {
+                    free(element, json);
+                }
+                json.writeEndArray();
+            }
+            case STRING -> json.writeString(node.textValue());
+            case BOOLEAN -> json.writeBoolean(node.booleanValue());
+            case NUMBER -> json.writeNumber(node.asText());
+            default -> json.writeNull();
+        }
+    }
+}

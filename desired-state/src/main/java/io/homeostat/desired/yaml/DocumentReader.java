@@ -1,0 +1,95 @@
+package io.homeostat.desired.yaml;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads workloads from YAML. All errors of all files are found in one go, and nothing is ever thrown for what is in a file.
+ * Not for use by several threads.
+ */
+public final class DocumentReader {
+    private final List<ReadWorkload> workloads = new ArrayList<>();
+    private final List<Problem> errors = new ArrayList<>();
+    private final List<Problem> warnings = new ArrayList<>();
+    private final Map<WorkloadId, String> places = new HashMap<>();
+    private final DocumentFiles files = new DocumentFiles(errors::add);
+
+    private DocumentReader() {}
+
+    /** Reads files and directories, in this order; see {@link Input.At}. */
+    public static ReadResult read(List<Path> paths) {
+        return readAll(paths.stream().map(Input.At::new).toList());
+    }
+
+    /** Reads the inputs, in this order. A workload that two of them declare is an error at the later one. */
+    public static ReadResult readAll(List<? extends Input> inputs) {
+        DocumentReader reader = new DocumentReader();
+        inputs.forEach(reader::input);
+        return new ReadResult(
+                ImmutableList.copyOf(reader.workloads),
+                ImmutableList.sortedCopyOf(reader.errors),
+                ImmutableList.sortedCopyOf(reader.warnings));
+    }
+
+    private void input(Input input) {
+        switch (input) {
+            case Input.At at -> {
+                for (Path file : files.at(at.path())) {
+                    file(file, at.path().toString());
+                }
+            }
+            case Input.Stream stream ->
+                text(
+                        stream.name(),
+                        stream.name(),
+                        stream.stream(),
+                        stream.directory().toAbsolutePath());
+        }
+    }
+
+    private void file(Path file, String input) {
+        try (InputStream in = Files.newInputStream(file)) {
+            text(file.toString(), input, in, file.toAbsolutePath().getParent());
+        } catch (IOException e) {
+            errors.add(new Problem(file.toString(), 0, 0, "can't be read: " + DocumentFiles.reason(e)));
+        }
+    }
+
+    private void text(String name, String input, InputStream in, @Nullable Path base) {
+        Report report = new Report(name);
+        try {
+            Optional<String> text = TextFile.read(in, report);
+            text.ifPresent(yaml -> YamlText.read(yaml, report, root -> document(root, report, input, base)));
+        } catch (IOException e) {
+            report.error("can't be read: " + DocumentFiles.reason(e));
+        }
+        errors.addAll(report.errors());
+        warnings.addAll(report.warnings());
+    }
+
+    private void document(Node root, Report report, String input, @Nullable Path base) {
+        Documents.read(root, report, base).ifPresent(named -> {
+            Node name = named.name();
+            String place = report.file() + ":" + name.line() + ":" + name.column();
+            String first = places.putIfAbsent(named.workload().id(), place);
+            if (first == null) {
+                workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
+            } else {
+                report.error(
+                        name,
+                        "metadata.name: " + named.workload().id() + " is declared twice, first at " + first
+                                + "; remove or rename one");
+            }
+        });
+    }
+}

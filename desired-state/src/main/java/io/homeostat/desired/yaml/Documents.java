@@ -1,0 +1,114 @@
+package io.homeostat.desired.yaml;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.yaml.Node.Entry;
+import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The frame of a workload's document: apiVersion, kind, metadata, spec. */
+final class Documents {
+    static final String API_VERSION = "homeostat.io/v1";
+    static final ImmutableList<String> KEYS = ImmutableList.of("apiVersion", "kind", "metadata", "spec");
+
+    private Documents() {}
+
+    /** A workload and the node that names it. */
+    record Named(Workload workload, Node name) {}
+
+    static Class<? extends WorkloadSpec> specOf(Kind kind) {
+        return switch (kind) {
+            case PLUGIN -> PluginSpec.class;
+            case PROCESS -> ProcessSpec.class;
+        };
+    }
+
+    /** The workload of a document; empty when an error was reported. */
+    static Optional<Named> read(Node root, Report report, @Nullable Path base) {
+        Binder binder = new Binder(report, base);
+        if (!(root instanceof Mapping mapping)) {
+            report.error(
+                    root, root.described() + " where a document is wanted; write the keys " + String.join(", ", KEYS));
+            return Optional.empty();
+        }
+        Map<String, Entry> entries = new HashMap<>();
+        for (Entry entry : mapping.entries()) {
+            entries.put(entry.key().text(), entry);
+            if (!KEYS.contains(entry.key().text())) {
+                binder.unknown(entry.key(), KEYS);
+            }
+        }
+        KEYS.stream().filter(key -> !entries.containsKey(key)).forEach(key -> binder.missing(key, mapping));
+        checkVersion(entries.get("apiVersion"), report);
+        Kind kind = kind(entries.get("kind"), report);
+        Metadata metadata = record(Metadata.class, entries.get("metadata"), binder);
+        WorkloadSpec spec = kind == null ? null : record(specOf(kind), entries.get("spec"), binder);
+        if (kind == null || metadata == null || spec == null) {
+            return Optional.empty();
+        }
+        Workload workload = new Workload(new WorkloadId(kind, metadata.name()), metadata.labels(), spec);
+        return Optional.of(new Named(workload, nameIn(entries.get("metadata"), mapping)));
+    }
+
+    private static <T> @Nullable T record(Class<T> type, @Nullable Entry entry, Binder binder) {
+        return entry == null
+                ? null
+                : type.cast(binder.record(Shape.of(type), entry.key().text(), entry.value(), entry.key()));
+    }
+
+    private static void checkVersion(@Nullable Entry entry, Report report) {
+        if (entry != null
+                && !(entry.value() instanceof Scalar version && version.text().equals(API_VERSION))) {
+            report.error(
+                    entry.value(), "apiVersion: " + described(entry.value()) + " is unknown; write " + API_VERSION);
+        }
+    }
+
+    private static @Nullable Kind kind(@Nullable Entry entry, Report report) {
+        if (entry == null) {
+            return null;
+        }
+        ImmutableList<String> titles =
+                Arrays.stream(Kind.values()).map(Kind::title).collect(ImmutableList.toImmutableList());
+        if (entry.value() instanceof Scalar scalar) {
+            for (Kind kind : Kind.values()) {
+                if (kind.title().equals(scalar.text())) {
+                    return kind;
+                }
+            }
+        }
+        report.error(
+                entry.value(),
+                "kind: " + described(entry.value()) + " is unknown; write " + String.join(" or ", titles));
+        return null;
+    }
+
+    private static String described(Node node) {
+        return node instanceof Scalar scalar && scalar.meaning() != Plain.NULL
+                ? "'" + Binder.shown(scalar.text()) + "'"
+                : node.described();
+    }
+
+    private static Node nameIn(@Nullable Entry metadata, Node otherwise) {
+        if (metadata != null && metadata.value() instanceof Mapping mapping) {
+            for (Entry entry : mapping.entries()) {
+                if (entry.key().text().equals("name")) {
+                    return entry.value();
+                }
+            }
+        }
+        return otherwise;
+    }
+}

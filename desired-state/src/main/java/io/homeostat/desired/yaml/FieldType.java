@@ -1,0 +1,65 @@
+package io.homeostat.desired.yaml;
+
+import com.google.common.collect.ImmutableMap;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** What may stand where a field's value stands. Reader, schema and {@code explain} each switch over these. */
+sealed interface FieldType {
+    /** A pattern that the whole of a text has to match, and the words for it. */
+    record Form(Pattern pattern, String words) {
+        boolean admits(String text) {
+            return pattern.matcher(text).matches();
+        }
+    }
+
+    /** Text; without {@code form} any, but for NUL, of at least {@code minLength} characters. */
+    record Text(@Nullable Form form, int minLength) implements FieldType {}
+
+    /** A URL, or a path beside the file; see {@link io.homeostat.desired.model.Location}. */
+    record Url() implements FieldType {}
+
+    record Whole(long min, long max) implements FieldType {}
+
+    record Flag() implements FieldType {}
+
+    /** One of a few words, each with the enum constant it stands for. */
+    record Word(ImmutableMap<String, Enum<?>> words) implements FieldType {
+        /** {@code ONE_SHOT} is written {@code oneShot}. */
+        static String of(Enum<?> constant) {
+            StringBuilder word = new StringBuilder();
+            boolean upper = false;
+            for (char c : constant.name().toCharArray()) {
+                if (c == '_') {
+                    upper = true;
+                } else {
+                    word.append(upper ? c : Character.toLowerCase(c));
+                    upper = false;
+                }
+            }
+            return word.toString();
+        }
+    }
+
+    /** A duration, bounds in milliseconds. */
+    record Time(long min, long max) implements FieldType {}
+
+    /** A size, bounds in bytes. */
+    record Bytes(long min, long max) implements FieldType {}
+
+    /** A share of a processor. */
+    record Share() implements FieldType {}
+
+    record Items(FieldType element, int min) implements FieldType {}
+
+    /** A mapping with keys of the author's choice. */
+    record Entries(@Nullable Form keys, FieldType value) implements FieldType {}
+
+    /** Any JSON object. */
+    record Free() implements FieldType {}
+
+    record Nested(Shape shape) implements FieldType {}
+
+    /** A word or an object. */
+    record Either(Word word, Nested object) implements FieldType {}
+}

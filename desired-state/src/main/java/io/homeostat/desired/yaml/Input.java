@@ -1,0 +1,19 @@
+package io.homeostat.desired.yaml;
+
+import java.io.InputStream;
+import java.nio.file.Path;
+
+/** Where documents are read from. */
+public sealed interface Input {
+    /** A file, or a directory with all {@code .yaml} and {@code .yml} files below it. */
+    record At(Path path) implements Input {}
+
+    /**
+     * Standard input, for one.
+     *
+     * @param name as errors call it
+     * @param stream read to its end, not closed
+     * @param directory where relative paths in the documents start from
+     */
+    record Stream(String name, InputStream stream, Path directory) implements Input {}
+}

@@ -1,0 +1,28 @@
+package io.homeostat.desired.yaml;
+
+import java.util.Comparator;
+
+/**
+ * Something wrong with what was read. Never quotes a secret.
+ *
+ * @param line from 1; 0 when the problem is the file as a whole
+ * @param column from 1, in characters; 0 when the problem is the file as a whole
+ * @param message what is wrong and what would be right
+ */
+public record Problem(String file, int line, int column, String message) implements Comparable<Problem> {
+    private static final Comparator<Problem> ORDER = Comparator.comparing(Problem::file)
+            .thenComparingInt(Problem::line)
+            .thenComparingInt(Problem::column)
+            .thenComparing(Problem::message);
+
+    @Override
+    public int compareTo(Problem other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** {@code file:line:column: message}. */
+    @Override
+    public String toString() {
+        return line == 0 ? file + ": " + message : file + ":" + line + ":" + column + ": " + message;
+    }
+}

@@ -1,0 +1,202 @@
+package io.homeostat.desired.yaml;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.yaml.Node.Entry;
+import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import io.homeostat.desired.yaml.Node.Sequence;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.events.AliasEvent;
+import org.yaml.snakeyaml.events.CollectionStartEvent;
+import org.yaml.snakeyaml.events.Event;
+import org.yaml.snakeyaml.events.NodeEvent;
+import org.yaml.snakeyaml.events.ScalarEvent;
+import org.yaml.snakeyaml.parser.ParserImpl;
+import org.yaml.snakeyaml.reader.StreamReader;
+
+/**
+ * Turns YAML text into positioned trees, one a document. Duplicate keys are reported and the rest read on; a syntax error ends
+ * the text. Tags and merge keys are refused. An alias is its anchor's node itself, so that it costs nothing here; what it
+ * would cost those who walk the tree is counted and bounded.
+ */
+final class YamlText {
+    /** How deep lists and mappings may stand in one another. */
+    static final int MAX_DEPTH = 64;
+
+    /** How many nodes the aliases of one text may stand for. */
+    static final int MAX_ALIASED_NODES = 100_000;
+
+    private final Report report;
+    private final ParserImpl parser;
+    /** The document's anchors; an entry without a node is being read. */
+    private final Map<String, Anchored> anchors = new HashMap<>();
+
+    private long nodes;
+    private long aliasedNodes;
+
+    private record Anchored(@Nullable Node node, long nodes) {}
+
+    /** Ends the text at an error after which nothing sensible follows. */
+    private static final class Hopeless extends RuntimeException {
+        private static final long serialVersionUID = 1;
+        private final int line;
+        private final int column;
+
+        Hopeless(Mark at, String message) {
+            super(message, null, false, false);
+            this.line = at.getLine() + 1;
+            this.column = at.getColumn() + 1;
+        }
+    }
+
+    private YamlText(String text, Report report) {
+        this.report = report;
+        LoaderOptions options = new LoaderOptions();
+        options.setCodePointLimit(Integer.MAX_VALUE);
+        this.parser = new ParserImpl(new StreamReader(text), options);
+    }
+
+    /** Hands each document that isn't empty to {@code documents}, in order, up to the first syntax error. */
+    static void read(String text, Report report, Consumer<Node> documents) {
+        try {
+            new YamlText(text, report).documents(documents);
+        } catch (Hopeless e) {
+            report.error(e.line, e.column, String.valueOf(e.getMessage()));
+        } catch (MarkedYAMLException e) {
+            Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
+            report.error(mark == null ? 0 : mark.getLine() + 1, mark == null ? 0 : mark.getColumn() + 1, syntax(e));
+        } catch (YAMLException e) {
+            report.error("not YAML: " + e.getMessage());
+        }
+    }
+
+    private static String syntax(MarkedYAMLException e) {
+        String problem = e.getProblem() == null ? "" : e.getProblem().strip();
+        String context = e.getContext() == null ? "" : " " + e.getContext().strip();
+        if (problem.contains("'\\t(TAB)'")) {
+            return "not YAML: a tab; indent with spaces";
+        }
+        return "not YAML:" + context + (context.isEmpty() || problem.isEmpty() ? "" : ",") + " " + problem;
+    }
+
+    private void documents(Consumer<Node> documents) {
+        while (true) {
+            Event event = parser.getEvent();
+            switch (event.getEventId()) {
+                case StreamEnd -> {
+                    return;
+                }
+                case DocumentStart -> {
+                    anchors.clear();
+                    Node root = node(parser.getEvent(), 0);
+                    if (!(root instanceof Scalar scalar && scalar.meaning() == Plain.NULL)) {
+                        documents.accept(root);
+                    }
+                }
+                default -> {}
+            }
+        }
+    }
+
+    private Node node(Event event, int depth) {
+        if (event instanceof AliasEvent alias) {
+            return aliased(alias);
+        }
+        if (depth > MAX_DEPTH) {
+            throw new Hopeless(event.getStartMark(), "nested deeper than " + MAX_DEPTH + " levels; flatten it");
+        }
+        String anchor = ((NodeEvent) event).getAnchor();
+        if (anchor != null) {
+            anchors.put(anchor, new Anchored(null, 0));
+        }
+        long before = nodes++;
+        Node node = switch (event) {
+            case ScalarEvent scalar -> scalar(scalar);
+            default -> event.is(Event.ID.SequenceStart) ? sequence(event, depth) : mapping(event, depth);
+        };
+        if (anchor != null) {
+            anchors.put(anchor, new Anchored(node, nodes - before));
+        }
+        return node;
+    }
+
+    private Node aliased(AliasEvent alias) {
+        Anchored anchored = anchors.get(alias.getAnchor());
+        if (anchored == null) {
+            throw new Hopeless(
+                    alias.getStartMark(), "alias *" + alias.getAnchor() + " has no anchor before it in this document");
+        }
+        if (anchored.node() == null) {
+            throw new Hopeless(alias.getStartMark(), "alias *" + alias.getAnchor() + " would contain itself");
+        }
+        nodes += anchored.nodes();
+        aliasedNodes += anchored.nodes();
+        if (aliasedNodes > MAX_ALIASED_NODES) {
+            throw new Hopeless(
+                    alias.getStartMark(),
+                    "the aliases up to here stand for more than " + MAX_ALIASED_NODES + " values; write fewer of them");
+        }
+        return anchored.node();
+    }
+
+    private Scalar scalar(ScalarEvent event) {
+        refuseTag(event.getTag(), event);
+        Mark at = event.getStartMark();
+        boolean plain = event.isPlain() && !"!".equals(event.getTag());
+        return new Scalar(at.getLine() + 1, at.getColumn() + 1, event.getValue(), plain);
+    }
+
+    private Sequence sequence(Event start, int depth) {
+        refuseTag(((CollectionStartEvent) start).getTag(), start);
+        ImmutableList.Builder<Node> elements = ImmutableList.builder();
+        for (Event event = parser.getEvent(); !event.is(Event.ID.SequenceEnd); event = parser.getEvent()) {
+            elements.add(node(event, depth + 1));
+        }
+        Mark at = start.getStartMark();
+        return new Sequence(at.getLine() + 1, at.getColumn() + 1, elements.build());
+    }
+
+    private Mapping mapping(Event start, int depth) {
+        refuseTag(((CollectionStartEvent) start).getTag(), start);
+        ImmutableList.Builder<Entry> entries = ImmutableList.builder();
+        Map<String, Scalar> seen = new HashMap<>();
+        for (Event event = parser.getEvent(); !event.is(Event.ID.MappingEnd); event = parser.getEvent()) {
+            Node key = node(event, depth + 1);
+            Node value = node(parser.getEvent(), depth + 1);
+            if (!(key instanceof Scalar name)) {
+                Mark at = event.getStartMark();
+                report.error(at.getLine() + 1, at.getColumn() + 1, key.described() + " can't be a key; write a word");
+            } else if (name.plain() && name.text().equals("<<")) {
+                report.error(name, "merge keys (<<) are not supported; write the keys out, or alias a whole value");
+            } else {
+                Scalar first = seen.putIfAbsent(name.text(), name);
+                if (first == null) {
+                    entries.add(new Entry(name, value));
+                } else {
+                    report.error(
+                            name,
+                            "'" + name.text() + "' stands here twice, first at line " + first.line() + "; remove one");
+                }
+            }
+        }
+        Mark at = start.getStartMark();
+        return new Mapping(at.getLine() + 1, at.getColumn() + 1, entries.build());
+    }
+
+    private void refuseTag(@Nullable String tag, Event event) {
+        if (tag != null && !tag.equals("!")) {
+            Mark at = event.getStartMark();
+            report.error(
+                    at.getLine() + 1,
+                    at.getColumn() + 1,
+                    "tags such as !!str are not supported; put text in quotes and leave the tag out");
+        }
+    }
+}
