@@ -33,9 +33,11 @@ public interface StateStore extends StateReader {
     default void retryNow(ImmutableList<WorkloadId> ids) {
         for (WorkloadId id : ids) {
             WorkloadHistory history = history(id);
-            if (!history.trial().install().equals(Attempts.NONE) || !history.trial().start().equals(Attempts.NONE)) {
-                WorkloadHistory fresh = history.withTrial(Trial.of(history.trial().hash()));
-                commit(new Change(id, fresh, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
+            Trial fresh = Trial.of(history.trial().hash())
+                    .withRestartToConfigure(history.trial().restartToConfigure());
+            if (!fresh.equals(history.trial())) {
+                WorkloadHistory next = history.withTrial(fresh);
+                commit(new Change(id, next, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
             }
         }
     }

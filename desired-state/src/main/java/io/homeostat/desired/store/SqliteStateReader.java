@@ -1,0 +1,207 @@
+package io.homeostat.desired.store;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.yaml.DocumentCodec;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads the tables of {@link Schema}: one query a call, however many workloads there are. */
+sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
+    private static final Logger log = LoggerFactory.getLogger(SqliteStateReader.class);
+    private static final TypeReference<Map<String, String>> INPUTS = new TypeReference<>() {};
+    private static final Comparator<Handle> OLDEST_FIRST =
+            Comparator.comparing(Handle::launchedAt).thenComparing(Handle::launchId);
+
+    final Database database;
+    final ObjectMapper json = new ObjectMapper();
+    final HistoryCodec histories = new HistoryCodec(json);
+    private final Runnable afterClose;
+
+    SqliteStateReader(Database database) {
+        this(database, () -> {});
+    }
+
+    /** @param afterClose gives back what the database needed beside its connection */
+    SqliteStateReader(Database database, Runnable afterClose) {
+        this.database = database;
+        this.afterClose = afterClose;
+    }
+
+    @Override
+    public ImmutableList<AppliedDocument> applied() {
+        return database.read("read the applied documents from", connection -> {
+            ImmutableList.Builder<AppliedDocument> applied = ImmutableList.builder();
+            Database.query(
+                    connection,
+                    "SELECT workload, document, origin, newest, hash FROM applied JOIN generation USING (workload)",
+                    row -> applied.add(new AppliedDocument(
+                            workload(row.getString(1), row.getString(2)),
+                            row.getString(3),
+                            row.getLong(4),
+                            row.getString(5))));
+            return applied.build();
+        });
+    }
+
+    @Override
+    public boolean everDeclared() {
+        return database.read(
+                "read",
+                connection ->
+                        Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'declared')") == 1);
+    }
+
+    @Override
+    public WorkloadHistory history(WorkloadId id) {
+        return database.read("read the history of " + id + " from", connection -> {
+            WorkloadHistory[] found = {WorkloadHistory.NONE};
+            Database.query(
+                    connection,
+                    "SELECT document FROM history WHERE workload = ?",
+                    row -> found[0] = histories.read(id, row.getString(1)),
+                    id.toString());
+            return found[0];
+        });
+    }
+
+    @Override
+    public ImmutableMap<WorkloadId, WorkloadHistory> histories() {
+        return database.read("read the histories from", connection -> {
+            ImmutableMap.Builder<WorkloadId, WorkloadHistory> all = ImmutableMap.builder();
+            Database.query(connection, "SELECT workload, document FROM history", row -> {
+                Optional<WorkloadId> id = known(row.getString(1));
+                if (id.isPresent()) {
+                    all.put(id.get(), histories.read(id.get(), row.getString(2)));
+                }
+            });
+            return all.buildOrThrow();
+        });
+    }
+
+    @Override
+    public ImmutableList<Handle> handles(WorkloadId id) {
+        return handles("SELECT * FROM handle WHERE workload = ?", id.toString());
+    }
+
+    @Override
+    public ImmutableList<Handle> handles() {
+        return handles("SELECT * FROM handle");
+    }
+
+    @Override
+    public ImmutableList<StoredEvent> events(long after, int limit) {
+        return database.read("read the events from", connection -> {
+            ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
+            Database.query(
+                    connection,
+                    "SELECT id, time, workload, revision, type, message FROM event WHERE id > ? ORDER BY id LIMIT ?",
+                    row -> event(row).ifPresent(events::add),
+                    after,
+                    limit);
+            return events.build();
+        });
+    }
+
+    @Override
+    public long seed() {
+        return database.read(
+                "read the random seed from",
+                connection -> Long.parseLong(Sqlite.text(connection, "SELECT value FROM meta WHERE key = 'seed'")));
+    }
+
+    @Override
+    public void close() {
+        try {
+            database.close();
+        } finally {
+            afterClose.run();
+        }
+    }
+
+    private ImmutableList<Handle> handles(String sql, Object... values) {
+        return database.read("read the process handles from", connection -> {
+            ImmutableList.Builder<Handle> handles = ImmutableList.builder();
+            Database.query(connection, sql, row -> handles.add(handle(row)), values);
+            return ImmutableList.sortedCopyOf(OLDEST_FIRST, handles.build());
+        });
+    }
+
+    private Handle handle(ResultSet row) throws SQLException {
+        String launchId = row.getString("launch_id");
+        try {
+            String bootId = row.getString("boot_id");
+            return new Handle(
+                    launchId,
+                    WorkloadId.parse(row.getString("workload")).orElseThrow(),
+                    row.getString("target"),
+                    row.getString("revision"),
+                    row.getString("directory"),
+                    ImmutableSortedMap.copyOf(json.readValue(row.getString("inputs"), INPUTS)),
+                    Instant.parse(row.getString("launched_at")),
+                    bootId == null ? null : new ProcessIdentity(row.getLong("pid"), row.getLong("start_ticks"), bootId),
+                    Handle.StartState.valueOf(row.getString("start")),
+                    row.getString("config_hash"));
+        } catch (JsonProcessingException | RuntimeException e) {
+            // Never skipped: a process whose handle is overlooked would be started a second time.
+            throw new StoreException(
+                    "cannot read the process handle " + launchId + " in " + database.file() + ": its row is not valid ("
+                            + e + "). Move the database away; what can be observed is adopted again",
+                    e);
+        }
+    }
+
+    private Workload workload(String id, String document) {
+        try {
+            return DocumentCodec.fromJson(document);
+        } catch (RuntimeException e) {
+            // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
+            throw new StoreException("cannot read the applied document of " + id + " in " + database.file() + " ("
+                    + e.getClass().getSimpleName() + "): apply it again, or delete " + id);
+        }
+    }
+
+    private static Optional<StoredEvent> event(ResultSet row) throws SQLException {
+        long id = row.getLong("id");
+        try {
+            Event event = new Event(
+                    Instant.parse(row.getString("time")),
+                    workloadOrNull(row.getString("workload")),
+                    row.getString("revision"),
+                    EventType.valueOf(row.getString("type")),
+                    row.getString("message"));
+            return Optional.of(new StoredEvent(id, event));
+        } catch (IllegalArgumentException | DateTimeException e) {
+            log.warn("event {} can't be read and is left out: {}", id, e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    private static @Nullable WorkloadId workloadOrNull(@Nullable String text) {
+        return text == null
+                ? null
+                : WorkloadId.parse(text).orElseThrow(() -> new IllegalArgumentException("workload " + text));
+    }
+
+    private static Optional<WorkloadId> known(String text) {
+        Optional<WorkloadId> id = WorkloadId.parse(text);
+        if (id.isEmpty()) {
+            log.warn("the history of '{}' is left out: this program knows no such workload", text);
+        }
+        return id;
+    }
+}
