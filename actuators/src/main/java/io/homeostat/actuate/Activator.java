@@ -1,0 +1,71 @@
+package io.homeostat.actuate;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.InstallationMarker;
+import io.homeostat.observe.InstallationObserver;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Makes one of a workload's installations the active one: swaps its symlink by a rename, so that there is always one. */
+public final class Activator {
+    private final Layout layout;
+    private final Disk disk;
+
+    public Activator(Layout layout) {
+        this(layout, new Disk());
+    }
+
+    Activator(Layout layout, Disk disk) {
+        this.layout = layout;
+        this.disk = disk;
+    }
+
+    /**
+     * Points the workload's symlink to an installation, unless it does already.
+     *
+     * @param directory name of the installation
+     * @throws ActuationFailure when there is no such installation, or something in the symlink's place that is not ours
+     */
+    public void activate(WorkloadId id, String directory) throws ActuationFailure {
+        Path link = layout.active(id);
+        String what = "activating " + directory + " of " + id;
+        try {
+            Optional<InstallationMarker> marker = InstallationObserver.marker(layout.install(id, directory));
+            if (marker.isEmpty() || !marker.get().id().equals(id)) {
+                throw new ActuationFailure(
+                        what + " failed: " + layout.install(id, directory)
+                                + " is not an installation of it; it has to be unpacked again",
+                        false,
+                        null);
+            }
+            Optional<String> active = Trash.active(layout, id);
+            if (active.isEmpty() && Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+                throw new ActuationFailure(
+                        what + " failed: " + link + " is there and is not a symlink that Homeostat made; move it away",
+                        false,
+                        null);
+            }
+            if (active.isPresent() && active.get().equals(directory)) {
+                // Also after a crash right behind the rename.
+                disk.syncDirectory(layout.installs(id));
+                return;
+            }
+            swap(id, link, directory);
+        } catch (IOException e) {
+            throw new ActuationFailure(what + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+
+    private void swap(WorkloadId id, Path link, String directory) throws IOException {
+        Path fresh = layout.staging(id).resolve("link");
+        disk.makeDirectories(layout.staging(id));
+        disk.delete(fresh);
+        disk.symlink(fresh, directory);
+        disk.rename(fresh, link);
+        disk.deleteIfEmpty(layout.staging(id));
+    }
+}

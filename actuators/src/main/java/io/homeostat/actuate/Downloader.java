@@ -1,0 +1,128 @@
+package io.homeostat.actuate;
+
+import com.google.common.util.concurrent.Striped;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Source;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * Brings archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download
+ * that broke, was interrupted or killed continues where it stopped. The same archive is fetched once, whoever asks for it.
+ */
+public final class Downloader implements AutoCloseable {
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+    private static final int LOCKS = 1 << 20;
+
+    private final Layout layout;
+    private final DownloadLimits limits;
+    private final Disk disk;
+    private final Timing timing;
+    private final ArchiveStore archives;
+    private final HttpFetch http;
+    private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
+
+    public Downloader(Layout layout, DownloadLimits limits) {
+        this(layout, limits, new Disk(), Timing.real());
+    }
+
+    Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
+        this.layout = layout;
+        this.limits = limits;
+        this.disk = disk;
+        this.timing = timing;
+        this.archives = new ArchiveStore(layout, disk);
+        this.http = new HttpFetch(timing.clock());
+    }
+
+    /**
+     * Fetches an archive unless it is there.
+     *
+     * @param key what it is called in the cache, see {@link io.homeostat.observe.ArchiveKey}; a checksum in it is verified
+     * @throws ActuationFailure when it could not be fetched; no part of the URL that may be a secret is in its message
+     * @throws InterruptedException when the thread was interrupted; the next download continues
+     */
+    public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
+        ArchiveStore.check(key);
+        Path file = layout.downloads().resolve(key);
+        Lock lock = locks.get(key);
+        lock.lockInterruptibly();
+        try {
+            if (archives.has(key)) {
+                PartialDownload.forget(disk, file);
+            } else {
+                disk.makeDirectories(layout.archives());
+                disk.makeDirectories(layout.downloads());
+                fetch(key, source, file, progress);
+            }
+        } catch (ClosedByInterruptException e) {
+            throw Interruption.of(e);
+        } catch (IOException e) {
+            throw new ActuationFailure("downloading " + source.shownUrl() + " failed: " + Disk.reason(e), false, e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void fetch(String key, Source source, Path file, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl())) {
+            DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits);
+            DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
+            String sha256 = attempts(source, partial, attempt);
+            archives.note(key, sha256);
+            partial.publish(layout.archive(key));
+        } finally {
+            PartialDownload.forgetEmpty(disk, file);
+        }
+    }
+
+    private String attempts(Source source, PartialDownload partial, DownloadAttempt attempt)
+            throws ActuationFailure, IOException, InterruptedException {
+        boolean mayBlameLeftovers = true;
+        for (int number = 1; ; number++) {
+            boolean hadLeftovers = partial.length() > 0;
+            try {
+                return attempt.run();
+            } catch (FailedAttempt failed) {
+                if (failed.isWorthless()) {
+                    partial.discard();
+                }
+                boolean again = failed.next() == FailedAttempt.Next.AGAIN;
+                if (again && failed.isWorthless() && hadLeftovers && mayBlameLeftovers) {
+                    // Not this attempt's fault but that of what was there before it; once, so that it has an end.
+                    mayBlameLeftovers = false;
+                    number--;
+                } else if (again && number < source.attempts()) {
+                    pause(number, failed.pause());
+                } else {
+                    throw failure(source, failed, number);
+                }
+            }
+        }
+    }
+
+    private static ActuationFailure failure(Source source, FailedAttempt failed, int number) {
+        String attempts = number == 1 ? "" : " (attempt " + number + " of " + source.attempts() + ")";
+        return new ActuationFailure(
+                "downloading " + source.shownUrl() + " failed: " + failed.problem() + attempts,
+                failed.next() == FailedAttempt.Next.FATAL,
+                failed);
+    }
+
+    /** Full jitter, so that a thousand machines that lost the same server do not come back at the same moment. */
+    private void pause(int number, Duration asked) throws InterruptedException {
+        long longest = Math.min(LONGEST_PAUSE.toMillis(), FIRST_PAUSE.toMillis() << Math.min(number - 1, 10));
+        timing.sleeper().sleep(asked.plusMillis(timing.random().nextLong(longest + 1)));
+    }
+
+    /** Ends what is under way and frees the client's threads. */
+    @Override
+    public void close() {
+        http.close();
+    }
+}

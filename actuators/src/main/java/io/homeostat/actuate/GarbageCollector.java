@@ -1,0 +1,57 @@
+package io.homeostat.actuate;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Installation;
+import java.io.IOException;
+import java.util.Optional;
+
+/** Removes installations that have been superseded. */
+public final class GarbageCollector {
+    private final Layout layout;
+    private final Disk disk;
+    private final Trash trash;
+
+    public GarbageCollector(Layout layout) {
+        this(layout, new Disk());
+    }
+
+    GarbageCollector(Layout layout, Disk disk) {
+        this.layout = layout;
+        this.disk = disk;
+        this.trash = new Trash(layout, disk);
+    }
+
+    /**
+     * Removes some installations of a workload, and what an interrupted verb left in its staging directory.
+     *
+     * @param directories their names; those that are no installation of this workload (any more) are left alone
+     * @throws ActuationFailure when one of them is the active one, or could not be removed
+     */
+    public void collect(WorkloadId id, ImmutableList<String> directories) throws ActuationFailure {
+        String what = "removing superseded revisions of " + id;
+        try {
+            Optional<String> active = Trash.active(layout, id);
+            if (active.isPresent() && directories.contains(active.get())) {
+                throw new ActuationFailure(what + " failed: " + active.get() + " is the active one", false, null);
+            }
+            ImmutableList<Installation> installed = Trash.installations(layout, id);
+            for (Installation each : installed) {
+                boolean superseded = directories.contains(each.directory());
+                boolean socketIsShared = installed.stream()
+                        .anyMatch(other ->
+                                other.revision().equals(each.revision()) && !directories.contains(other.directory()));
+                if (superseded && !socketIsShared) {
+                    Sockets.delete(layout, disk, id, each.revision());
+                }
+                if (superseded) {
+                    boolean _ = trash.take(id, each.directory());
+                }
+            }
+            trash.empty(id);
+        } catch (IOException e) {
+            throw new ActuationFailure(what + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package io.homeostat.actuate;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Installation;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * Removes everything that belongs to a workload, and nothing else. What tells where the rest is goes last: sockets are found by
+ * the installations, so they go before them; the symlink goes before what it points to.
+ */
+public final class Remover {
+    private final Layout layout;
+    private final Disk disk;
+    private final Trash trash;
+
+    public Remover(Layout layout) {
+        this(layout, new Disk());
+    }
+
+    Remover(Layout layout, Disk disk) {
+        this.layout = layout;
+        this.disk = disk;
+        this.trash = new Trash(layout, disk);
+    }
+
+    /**
+     * Removes installations, symlink, sockets, state, log and notes of a workload that does not run; there may be none of them.
+     *
+     * @throws ActuationFailure when something could not be removed; what could be is gone
+     */
+    public void remove(WorkloadId id) throws ActuationFailure {
+        try {
+            for (Installation installation : Trash.installations(layout, id)) {
+                Sockets.delete(layout, disk, id, installation.revision());
+            }
+            if (Trash.active(layout, id).isPresent()) {
+                disk.delete(layout.active(id));
+            }
+            for (Installation installation : Trash.installations(layout, id)) {
+                boolean _ = trash.take(id, installation.directory());
+            }
+            for (Path place : new Path[] {layout.workloadState(id), layout.launches(id)}) {
+                disk.deleteTree(place);
+            }
+            trash.empty(id);
+        } catch (IOException e) {
+            throw new ActuationFailure("removing " + id + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+}

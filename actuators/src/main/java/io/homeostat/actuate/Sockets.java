@@ -1,0 +1,35 @@
+package io.homeostat.actuate;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/** The socket files that plugins leave behind; some do not unlink theirs. */
+final class Sockets {
+    private Sockets() {}
+
+    /** Deletes the socket of a revision that does not run; a file that is no socket is not ours. */
+    static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
+        Path socket;
+        try {
+            socket = layout.socket(id, revision);
+        } catch (IllegalStateException e) {
+            // A run directory in which no socket can be.
+            return;
+        }
+        try {
+            BasicFileAttributes attributes =
+                    Files.readAttributes(socket, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            if (attributes.isOther()) {
+                disk.delete(socket);
+            }
+        } catch (NoSuchFileException e) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+package io.homeostat.actuate;
+
+import io.homeostat.observe.InstallationMarker;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The directory an archive is unpacked into, and what is in it so far.
+ *
+ * <p>The directory was empty and is ours alone, so what is in it is known without looking: an entry below anything but a
+ * directory, or over anything but its like, is refused before the file system is asked. Symlinks are made last, when all entries
+ * are known and each link has been followed on paper; until then there is none that something could be written through.
+ */
+final class StagedTree {
+    private static final int SETUID_OR_SETGID = 06000;
+    private static final int WRITABLE_BY_OTHERS = 022;
+    private static final FileTime LATEST = FileTime.fromMillis(7_258_118_400_000L);
+    private static final FileTime EARLIEST = FileTime.fromMillis(0);
+
+    private final Path root;
+    private final UnpackBudget budget;
+    private final Map<String, Node> nodes = new HashMap<>();
+    private final byte[] buffer = new byte[Chunk.BYTES];
+
+    /** What is at a path. */
+    sealed interface Node {
+        record Directory() implements Node {}
+
+        record File(boolean executable) implements Node {}
+
+        record Link(String target) implements Node {}
+    }
+
+    StagedTree(Path root, UnpackBudget budget) {
+        this.root = root;
+        this.budget = budget;
+        nodes.put("", new Node.Directory());
+    }
+
+    Map<String, Node> nodes() {
+        return nodes;
+    }
+
+    /** Takes a directory; whatever the archive says of the root itself is not taken over. */
+    void directory(String raw, int mode) throws Refusal, IOException {
+        String name = admitted(raw, mode);
+        if (name.isEmpty()) {
+            return;
+        }
+        switch (nodes.get(name)) {
+            case null -> {
+                parents(raw, name);
+                make(name);
+            }
+            case Node.Directory() -> {}
+            default -> throw Refusal.entry(raw, "is a directory where an earlier entry is none");
+        }
+        Files.setPosixFilePermissions(path(name), permissions(mode | 0700));
+    }
+
+    /** Takes a regular file; a repeated one replaces the earlier, as in every tar that files were appended to. */
+    void file(String raw, int mode, FileTime modified, InputStream content) throws Refusal, IOException {
+        String name = admitted(raw, mode);
+        vacate(raw, name);
+        Path file = path(name);
+        try (FileChannel out = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            for (int count; (count = content.read(buffer)) >= 0; ) {
+                budget.bytes(root, raw, count);
+                write(file, out, count);
+            }
+        }
+        Files.setPosixFilePermissions(file, permissions(mode | 0600));
+        FileTime bounded =
+                modified.compareTo(EARLIEST) < 0 ? EARLIEST : modified.compareTo(LATEST) > 0 ? LATEST : modified;
+        Files.getFileAttributeView(file, BasicFileAttributeView.class).setTimes(bounded, null, null);
+        nodes.put(name, new Node.File((mode & 0111) != 0));
+    }
+
+    /** A failure of the disk always is a {@link FileSystemException} here; any other comes from the archive. */
+    private void write(Path file, FileChannel out, int count) throws IOException {
+        try {
+            Chunk.writeFully(out, buffer, count);
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (IOException e) {
+            FileSystemException failure = new FileSystemException(file.toString(), null, e.getMessage());
+            failure.initCause(e);
+            throw failure;
+        }
+    }
+
+    /** Takes a hard link to an earlier regular file. */
+    void hardLink(String raw, String rawTarget) throws Refusal, IOException {
+        String name = admitted(raw, 0);
+        String target;
+        try {
+            target = EntryName.normal(rawTarget);
+        } catch (Refusal e) {
+            throw Refusal.entry(raw, "is a hard link out of the archive, to '" + EntryName.shown(rawTarget) + "'");
+        }
+        if (!(nodes.get(target) instanceof Node.File linked) || target.equals(name)) {
+            throw Refusal.entry(
+                    raw,
+                    "is a hard link to '" + EntryName.shown(rawTarget)
+                            + "', which is no earlier regular file of the archive");
+        }
+        vacate(raw, name);
+        Files.createLink(path(name), path(target));
+        nodes.put(name, linked);
+    }
+
+    /** Takes note of a symlink; it is made by {@link #finish}. */
+    void symlink(String raw, String target) throws Refusal, IOException {
+        String name = admitted(raw, 0);
+        var _ = EntryName.target(raw, target);
+        Node there = nodes.get(name);
+        if (there == null) {
+            parents(raw, name);
+            nodes.put(name, new Node.Link(target));
+        } else if (!there.equals(new Node.Link(target))) {
+            throw Refusal.entry(raw, "is a symlink where an earlier entry is something else");
+        }
+    }
+
+    /** Makes the symlinks, none of which leads out. */
+    void finish() throws Refusal, IOException {
+        LinkWalk walk = new LinkWalk(nodes);
+        for (Map.Entry<String, Node> each : nodes.entrySet()) {
+            if (each.getValue() instanceof Node.Link) {
+                walk.requireInside(each.getKey());
+            }
+        }
+        for (Map.Entry<String, Node> each : nodes.entrySet()) {
+            if (each.getValue() instanceof Node.Link(String target)) {
+                Files.createSymbolicLink(path(each.getKey()), Path.of(target));
+            }
+        }
+    }
+
+    private String admitted(String raw, int mode) throws Refusal {
+        budget.entry();
+        String name = EntryName.normal(raw);
+        if ((mode & SETUID_OR_SETGID) != 0) {
+            throw Refusal.entry(raw, "has the setuid or setgid bit");
+        }
+        if (name.equals(InstallationMarker.FILE)) {
+            throw Refusal.entry(raw, "has the name under which Homeostat marks its installations");
+        }
+        return name;
+    }
+
+    /** Makes the place of a file free. */
+    private void vacate(String raw, String name) throws Refusal, IOException {
+        if (name.isEmpty()) {
+            throw Refusal.entry(raw, "is a file in the place of the root directory");
+        }
+        switch (nodes.get(name)) {
+            case null -> parents(raw, name);
+            case Node.File(boolean executable) -> Files.delete(path(name));
+            default -> throw Refusal.entry(raw, "is a file where an earlier entry is something else");
+        }
+    }
+
+    private void parents(String raw, String name) throws Refusal, IOException {
+        String parent = EntryName.parent(name);
+        switch (nodes.get(parent)) {
+            case null -> {
+                parents(raw, parent);
+                make(parent);
+            }
+            case Node.Directory() -> {}
+            case Node.Link(String target) ->
+                throw Refusal.entry(raw, "would be written through the symlink '" + EntryName.shown(parent) + "'");
+            case Node.File(boolean executable) ->
+                throw Refusal.entry(raw, "is below '" + EntryName.shown(parent) + "', which is a file");
+        }
+    }
+
+    private void make(String name) throws IOException {
+        Files.createDirectory(path(name));
+        Files.setPosixFilePermissions(path(name), permissions(0755));
+        nodes.put(name, new Node.Directory());
+    }
+
+    private Path path(String name) {
+        return root.resolve(name);
+    }
+
+    /**
+     * The rights an entry gets: its own, less those of others to write, because a program that root runs must be root's alone to
+     * change. The owner is whoever unpacks; sticky bits are dropped.
+     */
+    private static Set<PosixFilePermission> permissions(int mode) {
+        int kept = mode & 0777 & ~WRITABLE_BY_OTHERS;
+        Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
+        PosixFilePermission[] all = PosixFilePermission.values();
+        for (int i = 0; i < all.length; i++) {
+            // Declared in the order of the bits, the owner's right to read first.
+            if ((kept & (0400 >> i)) != 0) {
+                permissions.add(all[i]);
+            }
+        }
+        return permissions;
+    }
+}
