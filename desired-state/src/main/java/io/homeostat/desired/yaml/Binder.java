@@ -63,7 +63,7 @@ final class Binder {
     @Nullable
     Object record(Shape shape, Node node, Node at) {
         if (!(node instanceof Mapping mapping)) {
-            return mismatch(node, "a mapping (key: value)");
+            return mismatch(node, "a mapping", "such as {key: value}");
         }
         int errors = report.errors().size();
         @Nullable Object[] values = shape.defaults();
@@ -130,7 +130,7 @@ final class Binder {
             case Free free ->
                 node instanceof Mapping mapping
                         ? new FreeForm(report, path()).object(mapping)
-                        : mismatch(node, "a mapping (key: value)");
+                        : mismatch(node, "a mapping", "such as {key: value}");
             case Nested nested -> record(nested.shape(), node, at);
             case Either either ->
                 node instanceof Mapping ? record(either.object().shape(), node, at) : word(either.word(), node);
@@ -139,13 +139,13 @@ final class Binder {
 
     private @Nullable Object text(Text type, boolean secret, Node node) {
         if (!(node instanceof Scalar scalar)) {
-            return mismatch(node, "text");
+            return mismatch(node, "text", "in quotes if need be");
         }
         String text = scalar.text();
         switch (scalar.meaning()) {
             case TEXT -> {}
             case NULL -> {
-                return mismatch(node, "text");
+                return mismatch(node, "text", "in quotes if need be");
             }
             default -> {
                 return error(node, scalar.described() + " where text is wanted; put it in quotes");
@@ -175,7 +175,8 @@ final class Binder {
 
     private @Nullable Object whole(Whole type, Node node) {
         if (!(node instanceof Scalar scalar) || scalar.meaning() != Plain.INTEGER) {
-            return wrong(node, "a whole number", "write a whole number without quotes");
+            return wrong(
+                    node, "a whole number", "write one from " + type.min() + " to " + type.max() + ", without quotes");
         }
         Long number = number(scalar);
         if (number == null || number < type.min() || number > type.max()) {
@@ -274,7 +275,7 @@ final class Binder {
 
     private @Nullable Object items(Items type, boolean secret, Node node) {
         if (!(node instanceof Sequence sequence)) {
-            return mismatch(node, "a list");
+            return mismatch(node, "a list", "such as [a, b]");
         }
         if (sequence.elements().size() < type.min()) {
             return error(node, "has " + sequence.elements().size() + " elements; write at least " + type.min());
@@ -295,7 +296,7 @@ final class Binder {
 
     private @Nullable Object entries(Entries type, boolean secret, Node node) {
         if (!(node instanceof Mapping mapping)) {
-            return mismatch(node, "a mapping (key: value)");
+            return mismatch(node, "a mapping", "such as {key: value}");
         }
         ImmutableSortedMap.Builder<String, Object> entries = ImmutableSortedMap.naturalOrder();
         for (Entry entry : mapping.entries()) {
@@ -325,8 +326,10 @@ final class Binder {
         }
     }
 
-    private @Nullable Object mismatch(Node node, String wanted) {
-        return wrong(node, wanted, "write " + wanted);
+    private @Nullable Object mismatch(Node node, String wanted, String example) {
+        return node instanceof Scalar scalar && scalar.meaning() == Plain.NULL
+                ? wrong(node, wanted, "")
+                : error(node, node.described() + " where " + wanted + " is wanted, " + example);
     }
 
     private @Nullable Object wrong(Node node, String wanted, String advice) {

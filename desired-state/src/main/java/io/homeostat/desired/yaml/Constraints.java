@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Notation;
@@ -43,6 +44,8 @@ final class Constraints {
                     .put(Config.class, new ExactlyOne(ImmutableList.of("string", "struct")))
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
                     .put(Source.class, new Verifiable())
+                    .put(AgentConfig.Tls.class, new Together("certificate", "key"))
+                    .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .build();
 
     private Constraints() {}
@@ -185,6 +188,47 @@ final class Constraints {
             if (record.value("url") instanceof String url && url.startsWith("http") && !record.has("sha256")) {
                 record.warningAtValue("url", "no sha256 beside it, so what is fetched will not be verified");
             }
+        }
+    }
+
+    /** Neither of two keys is of use without the other. */
+    private record Together(String one, String other) implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.has(one) != record.has(other)) {
+                String there = record.has(one) ? one : other;
+                String missing = record.has(one) ? other : one;
+                record.errorAtKey(there, "of no use without " + missing + "; write both or none");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode dependent = allOf.addObject().putObject("dependentRequired");
+            dependent.putArray(one).add(other);
+            dependent.putArray(other).add(one);
+        }
+    }
+
+    private static final class KeysToRequire implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (Boolean.TRUE.equals(record.value("require"))
+                    && record.value("keys") instanceof ImmutableList<?> keys
+                    && keys.isEmpty()) {
+                record.errorAtKey("require", "without keys no archive could ever be installed; name keys or remove it");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            ObjectNode condition = rule.putObject("if");
+            condition.putObject("properties").putObject("require").put("const", true);
+            condition.putArray("required").add("require");
+            ObjectNode then = rule.putObject("then");
+            then.putArray("required").add("keys");
+            then.putObject("properties").putObject("keys").put("minItems", 1);
         }
     }
 

@@ -54,7 +54,7 @@ final class Locations {
                 return Resolved.bad("a file URL has no query; write a '?' in a name as %3F and a '#' as %23");
             }
         } else if (uri.getHost() == null || uri.getHost().isEmpty()) {
-            return Resolved.bad("a URL without a host; write " + scheme + "://HOST/PATH");
+            return Resolved.bad("a URL without a host, or with one that is no name; write " + scheme + "://HOST/PATH");
         }
         return new Resolved(text, null);
     }

@@ -79,11 +79,21 @@ final class YamlText {
 
     private static String syntax(MarkedYAMLException e) {
         String problem = e.getProblem() == null ? "" : e.getProblem().strip();
-        String context = e.getContext() == null ? "" : " " + e.getContext().strip();
         if (problem.contains("'\\t(TAB)'")) {
             return "not YAML: a tab; indent with spaces";
         }
-        return "not YAML:" + context + (context.isEmpty() || problem.isEmpty() ? "" : ",") + " " + problem;
+        if (problem.equals("mapping values are not allowed here")) {
+            return "not YAML: a ':' where none can be; put text with a ': ' in it in quotes, and indent keys that belong"
+                    + " together alike";
+        }
+        int aside = problem.indexOf(" (Do not use");
+        String what = aside < 0 ? problem : problem.substring(0, aside);
+        if (e.getContext() == null) {
+            return "not YAML: " + what;
+        }
+        Mark from = e.getContextMark();
+        String begins = from == null ? "" : " from " + (from.getLine() + 1) + ":" + (from.getColumn() + 1) + " on";
+        return "not YAML: " + e.getContext().strip() + begins + (what.isEmpty() ? "" : ", " + what);
     }
 
     private void documents(Consumer<Node> documents) {

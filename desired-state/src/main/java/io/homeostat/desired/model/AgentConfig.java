@@ -1,0 +1,179 @@
+package io.homeostat.desired.model;
+
+import com.google.common.collect.ImmutableList;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** The file {@code agent.yaml}: how the agent on this machine works. Every key may be left out. */
+@Doc("How the agent on this machine works: agent.yaml. Every key may be left out.")
+public record AgentConfig(
+        @Doc(
+                "Where durable state is kept; as root /var/lib/homeostat, else the user's XDG state directory, when left out.")
+        @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+        @Nullable
+        String stateDir,
+
+        @Doc("Where sockets are kept; as root /run/homeostat, else the user's XDG runtime directory, when left out.")
+        @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+        @Nullable
+        String runDir,
+
+        @Doc("Which machine this is. auto: what the metadata server says, else the machine-id.")
+        @Default("auto")
+        @Matches(
+                value = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
+                words = "a letter or digit, then letters, digits, '.', '_' or '-'")
+        String instanceId,
+
+        @Doc("How long until everything is looked at again, whatever else happens.") @Default("30s") @Range(min = 1000)
+        Duration resync,
+
+        @Doc("Who may declare workloads.") Sources sources,
+
+        @Doc("Plugins that are never removed.") @Default("[GuestAgentCorePlugin]")
+        ImmutableList<String> protectedPlugins,
+
+        @Doc("Whether archives have to be signed, and by whom.")
+        Signatures signatures,
+
+        @Doc("Where the agent's own metrics are read.") Exporter metrics,
+        @Doc("What the agent logs.") Log log,
+        @Doc("How much the agent takes at most.") Bounds limits) {
+
+    /** Who may declare workloads. */
+    public record Sources(
+            @Doc(
+                    "Directories of YAML; as root [/etc/homeostat/desired.d], else the user's XDG configuration directory, when left out.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Nullable
+            ImmutableList<String> files,
+
+            @Doc("Plugins that packages installed.") Local local,
+
+            @Doc("A control plane that speaks the agent communication protocol; none when left out.") @Nullable
+            ControlPlane controlPlane) {}
+
+    /** Binary manifests that packages install. */
+    public record Local(
+            @Doc("Directories with one directory a plugin, in it manifest.binpb.")
+            @Default("[/usr/lib/google/guest_agent]")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            ImmutableList<String> directories,
+
+            @Doc("Names of plugins that are not to run, though they are there.")
+            ImmutableList<String> disabled) {}
+
+    /** A connection to a control plane. */
+    public record ControlPlane(
+            @Doc("unix:PATH or HOST:PORT.")
+            @Matches(value = "unix:/[^\\u0000]+|[^\\u0000-\\u0020/]+:[0-9]{1,5}", words = "unix:/PATH or HOST:PORT")
+            String endpoint,
+
+            @Doc("The channel's id.") @Default("compute.googleapis.com/google-guest-agent") @Range(min = 1)
+            String channel,
+
+            @Doc("The instance as projects/NUMBER/zones/ZONE/instances/ID; from the metadata server when left out.")
+            @Matches(
+                    value = "projects/[^/\\u0000-\\u0020]+/zones/[^/\\u0000-\\u0020]+/instances/[^/\\u0000-\\u0020]+",
+                    words = "projects/NUMBER/zones/ZONE/instances/ID")
+            @Nullable
+            String resource,
+
+            @Doc(
+                    "Who the agent says it is: metadata (a token of the metadata server), none, or {file: PATH} (a token in a file).")
+            @Default("metadata")
+            Identity identity,
+
+            @Doc("Certificates; the system's authorities and no certificate of our own when left out.") @Nullable
+            Tls tls) {}
+
+    /** Where the agent's identity token comes from. */
+    public sealed interface Identity {
+        /** Identities that need no more words. */
+        enum Known implements Identity {
+            METADATA,
+            NONE
+        }
+
+        /** A token in a file, read again when it changes. */
+        record TokenFile(
+                @Doc("The file with the token.") @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+                String file)
+                implements Identity {}
+    }
+
+    /** PEM files for a connection. */
+    public record Tls(
+            @Doc("Authorities the server's certificate may come from.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Nullable
+            String ca,
+
+            @Doc("The agent's own certificate; needs key.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Nullable
+            String certificate,
+
+            @Doc("The key of the agent's own certificate; needs certificate.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            @Nullable
+            String key) {}
+
+    /** Signed archives. */
+    public record Signatures(
+            @Doc("true: an archive without a good signature is not installed. Needs keys.") @Default("false")
+            boolean require,
+
+            @Doc("Files with public keys that archives may be signed with.")
+            @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+            ImmutableList<String> keys) {}
+
+    /** The agent's own metrics. */
+    public record Exporter(
+            @Doc("HOST:PORT; empty: off.")
+            @Default("127.0.0.1:9464")
+            @Matches(value = "|[^\\u0000-\\u0020/]+:[0-9]{1,5}", words = "HOST:PORT, or nothing between quotes")
+            String listen) {}
+
+    /** The agent's own log. */
+    public record Log(
+            @Doc("text: for people. json: one object a line.") @Default("text")
+            Format format,
+
+            @Doc("What is logged, with all that is more severe.") @Default("info")
+            Level level) {
+        /** How a line looks. */
+        public enum Format {
+            TEXT,
+            JSON
+        }
+
+        /** How severe something is, the most severe first. */
+        public enum Level {
+            ERROR,
+            WARN,
+            INFO,
+            DEBUG,
+            TRACE
+        }
+    }
+
+    /** How much the agent takes at most. */
+    public record Bounds(
+            @Doc("The longest archive that is downloaded.") @Default("4Gi") @Range(min = 1)
+            Size downloadBytes,
+
+            @Doc("The most an archive may unpack to.") @Default("16Gi") @Range(min = 1)
+            Size unpackedBytes,
+
+            @Doc("The most files and directories an archive may have.")
+            @Default("200000")
+            @Range(min = 1, max = 100_000_000)
+            int entries,
+
+            @Doc("The most log that is kept of one workload.") @Default("50Mi") @Range(min = 4096)
+            Size logBytesPerWorkload,
+
+            @Doc("How many events are kept; the oldest go first.") @Default("10000") @Range(min = 1, max = 10_000_000)
+            int events) {}
+}

@@ -1,0 +1,212 @@
+package io.homeostat.desired.yaml;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.yaml.FieldType.Bytes;
+import io.homeostat.desired.yaml.FieldType.Either;
+import io.homeostat.desired.yaml.FieldType.Entries;
+import io.homeostat.desired.yaml.FieldType.Flag;
+import io.homeostat.desired.yaml.FieldType.Free;
+import io.homeostat.desired.yaml.FieldType.Items;
+import io.homeostat.desired.yaml.FieldType.Nested;
+import io.homeostat.desired.yaml.FieldType.Share;
+import io.homeostat.desired.yaml.FieldType.Text;
+import io.homeostat.desired.yaml.FieldType.Time;
+import io.homeostat.desired.yaml.FieldType.Url;
+import io.homeostat.desired.yaml.FieldType.Whole;
+import io.homeostat.desired.yaml.FieldType.Word;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Tells people what a field of a document is for, from the same shapes the reader reads by. */
+public final class Explain {
+    private static final String AGENT = "Agent";
+    private static final int WIDTH = 100;
+    private static final FieldType ANY_TEXT = new Text(null, 0);
+
+    private Explain() {}
+
+    /**
+     * The documentation of {@code Plugin}, {@code Plugin.spec.limits}, {@code Agent.log} and the like; the fields of a list's
+     * elements are named right after the list's.
+     *
+     * @throws IllegalArgumentException if there is no such field; the message says which there are
+     */
+    public static String text(String path) {
+        List<String> keys = Splitter.on('.').splitToList(path);
+        String top = keys.getFirst();
+        ImmutableList<Field> fields = fieldsOf(top);
+        String doc = docOf(top);
+        Field field = null;
+        StringBuilder walked = new StringBuilder(top);
+        for (String key : keys.subList(1, keys.size())) {
+            if (fields.isEmpty()) {
+                throw new IllegalArgumentException(walked + " has no fields; it is " + described(field));
+            }
+            field = find(key, fields, walked.toString());
+            walked.append('.').append(key);
+            doc = field.doc();
+            fields = fieldsIn(field.type());
+        }
+        return text(top, walked.substring(top.length()), field, doc, fields);
+    }
+
+    /** What {@link #text} knows at the top: the kinds of workload, and {@code Agent}. */
+    public static ImmutableList<String> tops() {
+        ImmutableList.Builder<String> tops = ImmutableList.builder();
+        Arrays.stream(Kind.values()).map(Kind::title).forEach(tops::add);
+        return tops.add(AGENT).build();
+    }
+
+    private static String text(
+            String top, String path, @Nullable Field field, String doc, ImmutableList<Field> fields) {
+        StringBuilder text = new StringBuilder("KIND:     ").append(top).append('\n');
+        if (!top.equals(AGENT)) {
+            text.append("VERSION:  ").append(Documents.API_VERSION).append('\n');
+        }
+        if (field != null) {
+            text.append("FIELD:    ")
+                    .append(path.substring(1))
+                    .append("  ")
+                    .append(described(field))
+                    .append('\n');
+        }
+        text.append("\nDESCRIPTION:\n");
+        wrapped(doc, "    ", text);
+        if (field != null && notation(field.type()) != null) {
+            wrapped("Written as " + notation(field.type()) + ".", "    ", text);
+        }
+        if (!fields.isEmpty()) {
+            text.append("\nFIELDS:\n");
+            int widest =
+                    fields.stream().mapToInt(each -> each.key().length()).max().orElse(0);
+            for (Field each : fields) {
+                text.append("    ")
+                        .append(each.key())
+                        .append(" ".repeat(widest - each.key().length() + 2));
+                text.append(described(each)).append('\n');
+                wrapped(each.doc(), "        ", text);
+            }
+        }
+        return text.toString();
+    }
+
+    private static void wrapped(String words, String indent, StringBuilder text) {
+        int column = 0;
+        for (String word : Splitter.on(' ').omitEmptyStrings().split(words)) {
+            if (column == 0 || column + 1 + word.length() > WIDTH) {
+                text.append(column == 0 ? "" : "\n").append(indent).append(word);
+                column = indent.length() + word.length();
+            } else {
+                text.append(' ').append(word);
+                column += 1 + word.length();
+            }
+        }
+        text.append(column == 0 ? "" : "\n");
+    }
+
+    private static Field find(String key, ImmutableList<Field> fields, String walked) {
+        String name = key.endsWith("[]") ? key.substring(0, key.length() - 2) : key;
+        List<String> known = new ArrayList<>();
+        for (Field field : fields) {
+            if (field.key().equals(name)) {
+                return field;
+            }
+            known.add(field.key());
+        }
+        throw unknown("field '" + Binder.shown(key) + "' in " + walked, name, known);
+    }
+
+    private static IllegalArgumentException unknown(String what, String word, List<String> known) {
+        Optional<String> close = Suggestion.of(word, known);
+        return new IllegalArgumentException("no " + what + "; "
+                + close.map(meant -> "did you mean '" + meant + "'? ").orElse("") + "there are: "
+                + String.join(", ", known));
+    }
+
+    private static ImmutableList<Field> fieldsOf(String top) {
+        if (top.equals(AGENT)) {
+            return Shape.of(AgentConfig.class).fields();
+        }
+        return ImmutableList.of(
+                new Field("apiVersion", ANY_TEXT, "Always " + Documents.API_VERSION + ".", null, false, false, false),
+                new Field("kind", ANY_TEXT, "Always " + kind(top).title() + ".", null, false, false, false),
+                nested("metadata", "What the workload is called.", Metadata.class),
+                nested("spec", "What is to run, and how.", Documents.specOf(kind(top))));
+    }
+
+    private static String docOf(String top) {
+        return top.equals(AGENT)
+                ? Shape.of(AgentConfig.class).doc()
+                : Shape.of(Documents.specOf(kind(top))).doc();
+    }
+
+    private static Field nested(String key, String doc, Class<?> type) {
+        return new Field(key, new Nested(Shape.of(type)), doc, null, false, false, false);
+    }
+
+    private static Kind kind(String title) {
+        for (Kind kind : Kind.values()) {
+            if (kind.title().equalsIgnoreCase(title)) {
+                return kind;
+            }
+        }
+        throw unknown("kind '" + Binder.shown(title) + "'", title, tops());
+    }
+
+    private static ImmutableList<Field> fieldsIn(FieldType type) {
+        return switch (type) {
+            case Nested nested -> nested.shape().fields();
+            case Items items -> fieldsIn(items.element());
+            case Either either -> either.object().shape().fields();
+            default -> ImmutableList.of();
+        };
+    }
+
+    private static String described(@Nullable Field field) {
+        if (field == null) {
+            return "<object>";
+        }
+        String type = "<" + name(field.type()) + ">";
+        if (!field.optional()) {
+            return type + " required";
+        }
+        String text = field.defaultText();
+        return text == null ? type : type + " default: " + (text.isEmpty() ? "\"\"" : text);
+    }
+
+    private static String name(FieldType type) {
+        return switch (type) {
+            case Text text -> "string";
+            case Url url -> "URL or path";
+            case Whole whole -> "integer";
+            case Flag flag -> "boolean";
+            case Word word -> String.join("|", word.words().keySet());
+            case Time time -> "duration";
+            case Bytes bytes -> "size";
+            case Share share -> "percent";
+            case Items items -> "list of " + name(items.element());
+            case Entries entries -> "map of string to " + name(entries.value());
+            case Free free -> "any object";
+            case Nested nested -> "object";
+            case Either either -> name(either.word()) + "|object";
+        };
+    }
+
+    private static @Nullable String notation(FieldType type) {
+        return switch (type) {
+            case Text text when text.form() != null -> text.form().words();
+            case Whole whole -> "a number from " + whole.min() + " to " + whole.max();
+            case Time time -> "500ms, 10s, 5m or 1h30m";
+            case Bytes bytes -> "64Mi, 1Gi or a number of bytes";
+            case Share share -> "20%, or 250% for two cores and a half";
+            default -> null;
+        };
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.model;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.source;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.yaml;
+
+import org.jspecify.annotations.NullMarked;
