@@ -18,6 +18,8 @@ public record Backoff(Duration initial, Duration step, int factor, Duration cap)
     private static final Duration LEAST_PAUSE = Duration.ofMillis(100);
 
     /**
+     * The pause after so many failures.
+     *
      * @param failures in a row, at least 1
      */
     public Duration after(int failures, WorkloadId id, long seed) {

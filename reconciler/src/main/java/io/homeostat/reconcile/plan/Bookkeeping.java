@@ -149,10 +149,12 @@ public final class Bookkeeping {
             return null;
         }
         ProvenRevision proven = situation.history().proven();
-        boolean runsLastGood = proven != null
+        if (proven != null
                 && !LaunchInputs.matches(handle, declared.workload().program())
-                && LaunchInputs.matches(handle, proven.workload().program());
-        return runsLastGood ? proven.workload().spec() : declared.workload().spec();
+                && LaunchInputs.matches(handle, proven.workload().program())) {
+            return proven.workload().spec();
+        }
+        return declared.workload().spec();
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {

@@ -39,8 +39,9 @@ final class Pursuit {
     private final Declaration declared;
     private final List<ObservedProcess> processes;
     private final List<Installation> installations;
-    private final Optional<String> active;
     private final Draft draft;
+    /** Where the symlink points to, once the steps so far are done. */
+    private @Nullable String link;
 
     Pursuit(
             Situation situation,
@@ -52,7 +53,7 @@ final class Pursuit {
         this.declared = declared;
         this.processes = processes;
         this.installations = installations;
-        this.active = active;
+        this.link = active.orElse(null);
         this.draft = new Draft(situation);
     }
 
@@ -68,9 +69,12 @@ final class Pursuit {
                 return draft.build();
             }
         }
-        if (lastGood != null && lastGood.installed() && !wanted.installed() && !runs(lastGood, current)) {
+        boolean lastGoodIsQuicker = lastGood != null
+                && !wanted.installed()
+                && (lastGood.installed() || situation.history().trial().install().count() > 0);
+        if (lastGoodIsQuicker && !runs(lastGood, current)) {
             // The old revision is kept running until the new one is ready to take its place.
-            bring(lastGood, current);
+            bring(Objects.requireNonNull(lastGood), current);
             return draft.build();
         }
         bring(wanted, current);
@@ -123,8 +127,9 @@ final class Pursuit {
         }
     }
 
-    private static boolean runs(Target target, @Nullable ObservedProcess current) {
-        return current != null
+    private static boolean runs(@Nullable Target target, @Nullable ObservedProcess current) {
+        return target != null
+                && current != null
                 && current.handle().start() == Handle.StartState.SUCCEEDED
                 && LaunchInputs.difference(current.handle(), target.program(), target.directory())
                         .isEmpty();
@@ -156,7 +161,9 @@ final class Pursuit {
     private boolean fetch(Target target, @Nullable ObservedProcess current) {
         Source source = Objects.requireNonNull(target.program().source());
         String key = Objects.requireNonNull(target.key());
-        Attempts failures = situation.history().trial().install();
+        Trial trial = situation.history().trial();
+        // The trial's failures are those of the declaration; the last good revision has once been installed well.
+        Attempts failures = target.hash().equals(trial.hash()) ? trial.install() : trial.upkeep();
         if (failures.count() > 0) {
             String words = "could not install " + target.workload().revision() + ": " + failures.error();
             if (failures.fatal()) {
@@ -293,8 +300,9 @@ final class Pursuit {
 
     private void activate(Target target) {
         String directory = target.directory();
-        if (directory != null && !active.equals(Optional.of(directory))) {
+        if (directory != null && !directory.equals(link)) {
             draft.add(new Step.Activate(situation.id(), directory));
+            link = directory;
         }
     }
 
@@ -307,7 +315,7 @@ final class Pursuit {
 
     /** Steps for a process that is the right one. */
     private void maintain(Target target, Handle handle, Running running) {
-        if (target.directory() != null && !active.equals(Optional.of(target.directory()))) {
+        if (target.directory() != null && !target.directory().equals(link)) {
             draft.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
             activate(target);
         }

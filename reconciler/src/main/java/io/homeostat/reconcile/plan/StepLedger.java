@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.EventType;
@@ -9,6 +10,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
+import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import java.util.Objects;
@@ -23,8 +25,8 @@ public final class StepLedger {
         Notes notes = new Notes(situation);
         noteDrift(plan, notes);
         switch (step) {
-            case Step.Download download -> installing(situation, notes, outcome, false);
-            case Step.Unpack unpack -> installing(situation, notes, outcome, true);
+            case Step.Download download -> fetching(situation, notes, download.key(), outcome, false);
+            case Step.Unpack unpack -> fetching(situation, notes, unpack.key(), outcome, true);
             case Step.Launch launch -> launching(situation, notes, launch, outcome);
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
@@ -48,6 +50,19 @@ public final class StepLedger {
             default -> {
                 // The process's own event tells what happened, or nothing did.
             }
+        }
+    }
+
+    private static void fetching(Situation situation, Notes notes, String key, Outcome outcome, boolean complete) {
+        Declaration declared = situation.declared();
+        Source source = declared == null ? null : declared.workload().program().source();
+        boolean wanted = declared != null
+                && source != null
+                && ArchiveKey.of(declared.id(), declared.workload().revision(), source).equals(key);
+        if (wanted) {
+            installing(situation, notes, outcome, complete);
+        } else {
+            upkeep(situation, notes, outcome);
         }
     }
 
