@@ -1,0 +1,202 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import io.homeostat.reconcile.plan.Step.Wait;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The way of one target: from wherever the workload is to the target running. Writes its steps into a draft. */
+final class Course {
+    private final Situation situation;
+    private final Declaration declared;
+    private final Draft draft;
+    private final Causes causes;
+    private final Target target;
+    /** Where the symlink points to, once the steps so far are done. */
+    private @Nullable String link;
+
+    Course(Situation situation, Declaration declared, Draft draft, Target target, Optional<String> active) {
+        this.situation = situation;
+        this.declared = declared;
+        this.draft = draft;
+        this.causes = new Causes(situation.history().proven(), target, draft);
+        this.target = target;
+        this.link = active.orElse(null);
+    }
+
+    Target target() {
+        return target;
+    }
+
+    /** Steps until the target runs and has started. */
+    void bring(@Nullable ObservedProcess current) {
+        Optional<Reason> difference = current == null
+                ? Optional.empty()
+                : LaunchInputs.difference(current.handle(), target.program(), target.directory());
+        if (!target.installed() && !fetch(current)) {
+            return;
+        }
+        if (current == null) {
+            if (pauseBeforeLaunch()) {
+                return;
+            }
+            relaunch();
+        } else if (Planner.waitIfPending(draft, situation, current)) {
+            return;
+        } else if (difference.isPresent()) {
+            replace(current, difference.get());
+        } else if (current.liveness() instanceof Running running) {
+            new Upkeep(situation, draft, this).maintain(current.handle(), running);
+        }
+    }
+
+    /** @return false when fetching has to wait */
+    private boolean fetch(@Nullable ObservedProcess current) {
+        Source source = Objects.requireNonNull(target.program().source());
+        String key = Objects.requireNonNull(target.key());
+        Trial trial = situation.history().trial();
+        // The trial's failures are those of the declaration; the last good revision has once been installed well.
+        Attempts failures = target.hash().equals(trial.hash()) ? trial.install() : trial.upkeep();
+        if (failures.count() > 0) {
+            String words = "could not install " + target.workload().revision() + ": " + failures.error();
+            if (failures.fatal()) {
+                draft.waitFor(Reason.INSTALL_FAILED, words, Instant.MAX, Wait.Kind.DECLARATION);
+                return false;
+            }
+            Instant retry = Pauses.afterInstall(situation, failures, target.program().restart());
+            if (situation.now().isBefore(retry)) {
+                draft.waitFor(Reason.INSTALL_FAILED, words, retry, Wait.Kind.RETRY);
+                return false;
+            }
+        }
+        causes.name(current);
+        if (!situation.archives().contains(key)) {
+            draft.add(new Step.Download(situation.id(), key, source));
+        }
+        draft.add(new Step.Unpack(
+                situation.id(),
+                key,
+                target.program().revision(),
+                Objects.requireNonNull(target.directory()),
+                target.program().entryPoint()));
+        return true;
+    }
+
+    /** @return true when the launch has to wait */
+    private boolean pauseBeforeLaunch() {
+        RunRecord run = situation.history().run();
+        Restart policy = target.program().restart();
+        if (causes.isProven()) {
+            Attempts crashes = run.crashes();
+            if (policy.giveUpAfter() > 0 && crashes.count() > policy.giveUpAfter()) {
+                draft.waitFor(
+                        Reason.GIVEN_UP,
+                        "given up after " + crashes.count() + " failures in a row: " + crashes.error(),
+                        Instant.MAX,
+                        Wait.Kind.DECLARATION);
+                return true;
+            }
+            return pauseUntil(
+                    Pauses.afterCrash(situation, crashes, policy),
+                    Reason.CRASH_LOOP,
+                    "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
+                    Wait.Kind.RETRY);
+        }
+        Attempts starts = situation.history().trial().start();
+        int allowed = target.program().start().attempts();
+        if (starts.fatal()) {
+            draft.waitFor(Reason.START_FAILED, "could not start: " + starts.error(), Instant.MAX, Wait.Kind.DECLARATION);
+            return true;
+        }
+        if (starts.count() >= allowed) {
+            return pauseUntil(
+                    Pauses.afterLastStart(situation, starts, policy, allowed),
+                    Reason.START_FAILED,
+                    "start failed " + times(starts.count()) + ": " + starts.error(),
+                    Wait.Kind.RETRY);
+        }
+        return pauseUntil(
+                Pauses.betweenStarts(situation, starts, target.program().start()),
+                Reason.START_FAILED,
+                "start failed " + times(starts.count()) + " of " + allowed + ": " + starts.error(),
+                Wait.Kind.PROGRESS);
+    }
+
+    boolean pauseUntil(Instant until, Reason why, String words, Wait.Kind kind) {
+        if (!situation.now().isBefore(until)) {
+            return false;
+        }
+        draft.waitFor(why, words, until, kind);
+        return true;
+    }
+
+    private void relaunch() {
+        Exit lastExit = situation.history().run().lastExit();
+        if (causes.isProven() && lastExit != null && lastExit.reason() == Exit.Reason.STOPPED) {
+            draft.because(Action.RESTART, Reason.PROCESS_MISSING, "it does not run");
+        } else if (causes.isProven()) {
+            draft.because(
+                    Action.RESTART,
+                    lastExit == null ? Reason.PROCESS_MISSING : Reason.PROCESS_EXITED,
+                    lastExit == null ? "its process is gone" : "process " + lastExit.words());
+        } else {
+            causes.name(null);
+        }
+        launch();
+    }
+
+    private void replace(ObservedProcess current, Reason difference) {
+        causes.nameChange(difference);
+        draft.stop(current.handle(), target.hash().equals(declared.hash()) ? Cause.REPLACED : Cause.UNDONE);
+        launch();
+    }
+
+    /** Stops the process and launches another. */
+    void restart(Handle handle, Cause cause) {
+        draft.stop(handle, cause);
+        launch();
+    }
+
+    private void launch() {
+        activate();
+        draft.add(new Step.Launch(target.workload(), target.hash(), target.directory()));
+        start();
+    }
+
+    /** Points the symlink to the target, unless it does. */
+    void activate() {
+        String directory = target.directory();
+        if (directory != null && needsActivation()) {
+            draft.add(new Step.Activate(situation.id(), directory));
+            link = directory;
+        }
+    }
+
+    boolean needsActivation() {
+        return target.directory() != null && !target.directory().equals(link);
+    }
+
+    void start() {
+        if (target.workload().spec() instanceof PluginSpec plugin) {
+            draft.add(new Step.Start(
+                    situation.id(), plugin.config(), target.program().start().timeout()));
+        }
+    }
+
+    private static String times(int count) {
+        return count == 1 ? "once" : count + " times";
+    }
+}

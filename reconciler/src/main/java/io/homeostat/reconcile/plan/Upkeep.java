@@ -1,0 +1,123 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import io.homeostat.reconcile.plan.Step.Wait;
+import java.time.Duration;
+import java.time.Instant;
+
+/** What a process needs that is the right one: to become ready, to be well, to have its configuration. */
+final class Upkeep {
+    private final Situation situation;
+    private final Draft draft;
+    private final Course course;
+    private final Target target;
+
+    Upkeep(Situation situation, Draft draft, Course course) {
+        this.situation = situation;
+        this.draft = draft;
+        this.course = course;
+        this.target = course.target();
+    }
+
+    /** Steps for a process that is the right one. */
+    void maintain(Handle handle, Running running) {
+        if (course.needsActivation()) {
+            draft.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+            course.activate();
+        }
+        switch (handle.start()) {
+            case NOT_SENT -> awaitReadiness(handle, running);
+            case SENT -> {
+                draft.because(
+                        Action.RESTART,
+                        Reason.START_NOT_FINISHED,
+                        "whether the plugin was started is not known, and Start is sent only once");
+                course.restart(handle, Cause.SURPLUS);
+            }
+            case SUCCEEDED -> {
+                if (!recover(handle, running)) {
+                    configure(handle);
+                }
+            }
+        }
+    }
+
+    private void awaitReadiness(Handle handle, Running running) {
+        if (target.workload().spec() instanceof PluginSpec && running.listening()) {
+            draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
+            course.start();
+            return;
+        }
+        String missing = Readiness.missing(target.workload().spec(), running);
+        if (Readiness.isOverdue(target.workload().spec(), running)) {
+            Duration timeout = target.program().start().timeout();
+            draft.because(Action.RESTART, Reason.START_FAILED, missing + " within " + timeout.toMillis() + " ms");
+            course.restart(handle, Cause.START_FAILED);
+            return;
+        }
+        draft.waitFor(
+                Reason.START_NOT_FINISHED,
+                "starting: " + missing,
+                situation.now().plus(Readiness.poll(target.workload().spec(), running)),
+                Wait.Kind.PROGRESS);
+        course.start();
+    }
+
+    /** @return true when the process has to be replaced or watched because its health is in doubt */
+    private boolean recover(Handle handle, Running running) {
+        RunRecord run = situation.history().run();
+        HealthCheck policy = target.program().health();
+        Instant lastFailure = run.lastHealthFailure();
+        if (run.healthFailures() == 0 || lastFailure == null) {
+            return false;
+        }
+        Health health = running.health();
+        boolean hung = health != null && health.verdict() == Health.Verdict.HUNG;
+        String problem = health == null ? "it is not well" : health.problem();
+        String words = problem + " (" + run.healthFailures() + " of " + policy.failureThreshold() + " failed checks)";
+        if (run.healthFailures() >= policy.failureThreshold()) {
+            draft.because(Action.RESTART, hung ? Reason.HUNG : Reason.UNHEALTHY, words);
+            course.restart(handle, Cause.UNHEALTHY);
+            return true;
+        }
+        draft.waitFor(
+                hung ? Reason.HUNG : Reason.UNHEALTHY, words, lastFailure.plus(policy.interval()), Wait.Kind.PROGRESS);
+        return true;
+    }
+
+    private void configure(Handle handle) {
+        if (!(target.workload().spec() instanceof PluginSpec plugin)) {
+            return;
+        }
+        Config config = plugin.config();
+        if (ConfigHash.of(config).equals(handle.configHash())) {
+            return;
+        }
+        Trial trial = situation.history().trial();
+        if (trial.restartToConfigure()) {
+            draft.because(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
+            course.restart(handle, Cause.REPLACED);
+            return;
+        }
+        Attempts failures = trial.configure();
+        if (failures.count() > 0) {
+            Instant retry = Pauses.afterInstall(situation, failures, target.program().restart());
+            String words = "the plugin did not accept its configuration: " + failures.error();
+            if (course.pauseUntil(retry, Reason.CONFIGURE_FAILED, words, Wait.Kind.RETRY)) {
+                return;
+            }
+        }
+        draft.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
+        draft.add(new Step.ApplyConfig(situation.id(), config));
+    }
+}
