@@ -24,9 +24,11 @@ final class HistoryCodec {
     private static final int VERSION = 1;
 
     private final ObjectMapper json;
+    private final StoredDocuments documents;
 
-    HistoryCodec(ObjectMapper json) {
+    HistoryCodec(ObjectMapper json, StoredDocuments documents) {
         this.json = json;
+        this.documents = documents;
     }
 
     String write(WorkloadHistory history) {
@@ -57,7 +59,7 @@ final class HistoryCodec {
         return new WorkloadHistory(
                 root.path("observedGeneration").asLong(),
                 part(id, root, "trial", HistoryCodec::trial, Trial.NONE),
-                part(id, root, "proven", HistoryCodec::proven, null),
+                part(id, root, "proven", this::proven, null),
                 part(id, root, "failed", HistoryCodec::failed, null),
                 part(id, root, "run", HistoryCodec::run, RunRecord.NONE),
                 part(id, root, "conditions", HistoryCodec::conditions, ImmutableList.of()));
@@ -111,9 +113,9 @@ final class HistoryCodec {
         return node;
     }
 
-    private static ProvenRevision proven(JsonNode node) {
+    private ProvenRevision proven(JsonNode node) {
         return new ProvenRevision(
-                DocumentCodec.fromJson(text(node, "workload")),
+                documents.read(text(node, "workload")),
                 text(node, "hash"),
                 node.path("directory").textValue());
     }

@@ -36,12 +36,15 @@ final class ReadOnlyState {
     private final Path wal;
     private final Path walIndex;
     private final Schema schema;
+    private final Path temporary;
 
-    ReadOnlyState(Layout layout, Schema schema) {
+    /** @param temporary where private copies go */
+    ReadOnlyState(Layout layout, Schema schema, Path temporary) {
         this.file = layout.database();
         this.wal = StateDirectory.companion(file, "-wal");
         this.walIndex = StateDirectory.companion(file, "-shm");
         this.schema = schema;
+        this.temporary = temporary;
     }
 
     Optional<StateReader> open() {
@@ -132,7 +135,7 @@ final class ReadOnlyState {
     }
 
     private StateReader copy() throws SQLException, DamagedException, IOException {
-        Path directory = Files.createTempDirectory("homeostat-", StateDirectory.PRIVATE_DIRECTORY);
+        Path directory = Files.createTempDirectory(temporary, "homeostat-", StateDirectory.PRIVATE_DIRECTORY);
         try {
             Path copy = directory.resolve("copy.db");
             Files.copy(file, copy);

@@ -21,6 +21,9 @@ final class Schema {
 
     static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql"));
 
+    private static final ImmutableList<String> TABLES =
+            ImmutableList.of("meta", "generation", "applied", "history", "handle", "event");
+
     private final ImmutableList<String> migrations;
 
     /** @param migrations names of SQL scripts beside this class, one statement up to each semicolon at a line's end */
@@ -53,6 +56,11 @@ final class Schema {
         int found = verify(connection, file);
         if (found < version()) {
             migrate(connection, found);
+        }
+        for (String table : TABLES) {
+            if (Sqlite.integer(connection, "SELECT count(*) FROM sqlite_schema WHERE name = '" + table + "'") == 0) {
+                throw new DamagedException("its table '" + table + "' is missing");
+            }
         }
     }
 

@@ -35,6 +35,7 @@ final class Sqlite {
             // Before the write-ahead log is read: what is there must survive until it has been looked at.
             execute(connection, "PRAGMA synchronous=FULL");
             execute(connection, "PRAGMA journal_mode=WAL");
+            execute(connection, "PRAGMA foreign_keys=ON");
         } catch (SQLException e) {
             closeAfter(e, connection);
             throw e;

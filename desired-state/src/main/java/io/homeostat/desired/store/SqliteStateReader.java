@@ -8,7 +8,6 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.yaml.DocumentCodec;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
@@ -29,7 +28,8 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     final Database database;
     final ObjectMapper json = new ObjectMapper();
-    final HistoryCodec histories = new HistoryCodec(json);
+    private final StoredDocuments documents = new StoredDocuments();
+    final HistoryCodec histories = new HistoryCodec(json, documents);
     private final Runnable afterClose;
 
     SqliteStateReader(Database database) {
@@ -167,7 +167,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     private Workload workload(String id, String document) {
         try {
-            return DocumentCodec.fromJson(document);
+            return documents.read(document);
         } catch (RuntimeException e) {
             // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
             throw new StoreException("cannot read the applied document of " + id + " in " + database.file() + " ("

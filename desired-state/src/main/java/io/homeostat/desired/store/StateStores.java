@@ -4,6 +4,7 @@ import io.homeostat.desired.layout.Layout;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -12,6 +13,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Optional;
 
 /** Opens the database of a state directory. */
@@ -21,6 +23,8 @@ public final class StateStores {
     // https://www.sqlite.org/fileformat.html#the_write_ahead_log; the last bit says in which byte order the checksums
     // are.
     private static final int WAL_MAGIC = 0x377f0682;
+
+    private static final byte[] HEADER = "SQLite format 3\0".getBytes(StandardCharsets.US_ASCII);
 
     private final Schema schema;
 
@@ -46,7 +50,7 @@ public final class StateStores {
      * @throws StoreException when there is one and it can't be read
      */
     public static Optional<StateReader> openForReading(Layout layout) {
-        return new ReadOnlyState(layout, Schema.CURRENT).open();
+        return new ReadOnlyState(layout, Schema.CURRENT, Path.of(System.getProperty("java.io.tmpdir"))).open();
     }
 
     /**
@@ -85,12 +89,8 @@ public final class StateStores {
     }
 
     private SqliteStateStore openExisting(Path file) throws SQLException, IOException, DamagedException {
-        checkAccess(file);
+        checkHeader(file);
         StateDirectory.restrict(file);
-        // SQLite takes an empty file for an empty database; ours is complete before it gets its name.
-        if (Files.size(file) == 0) {
-            throw new DamagedException("it is empty");
-        }
         Connection connection = null;
         try {
             connection = Sqlite.openExisting(file);
@@ -175,11 +175,18 @@ public final class StateStores {
                 + " is not a write-ahead log) and were set aside as " + aside + "; what is older was kept");
     }
 
-    /** SQLite would only say that it can't open the file. */
-    private static void checkAccess(Path file) throws IOException {
+    /**
+     * Looks before SQLite does: it takes an empty file for an empty database, deletes the log of what is none, and says only that
+     * it can't open a file without saying why.
+     */
+    private static void checkHeader(Path file) throws IOException, DamagedException {
+        byte[] header = new byte[HEADER.length];
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            // Being allowed to open it is all that is asked.
-            channel.size();
+            channel.read(ByteBuffer.wrap(header));
+        }
+        if (!Arrays.equals(header, HEADER)) {
+            throw new DamagedException(
+                    Files.size(file) == 0 ? "it is empty" : "it does not begin like a SQLite database");
         }
     }
 }

@@ -1,0 +1,110 @@
+package io.homeostat.desired.store;
+
+import static io.homeostat.desired.store.Samples.AGENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.homeostat.desired.layout.Layout;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A file system that is really full; only where the tests may mount one. */
+final class FullDiskTest {
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+    private Path ballast;
+    private boolean mounted;
+
+    @BeforeEach
+    void mount() throws Exception {
+        mounted = run("mount", "-t", "tmpfs", "-o", "size=512k", "none", directory.toString());
+        assumeTrue(mounted, "may not mount a file system");
+        layout = Samples.layout(directory);
+        ballast = directory.resolve("ballast");
+    }
+
+    @AfterEach
+    void unmount() throws Exception {
+        if (mounted) {
+            assertTrue(run("umount", directory.toString()));
+        }
+    }
+
+    @Test
+    void whatWasAcknowledgedSurvivesAFullDiskAndNothingIsSetAside() throws IOException {
+        Files.write(ballast, new byte[100_000]);
+        int acknowledged = 0;
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            StoreException failure = null;
+            while (failure == null) {
+                try {
+                    store.commit(Samples.events(AGENT, "x".repeat(10_000)));
+                    acknowledged++;
+                } catch (StoreException e) {
+                    failure = e;
+                }
+            }
+            assertTrue(failure.getMessage().contains(layout.database().toString()), failure::getMessage);
+            assertTrue(failure.getMessage().contains("space"), failure::getMessage);
+            assertEquals(acknowledged, store.events(0, 1000).size());
+
+            Files.delete(ballast);
+            store.commit(Samples.events(AGENT, "goes on"));
+            acknowledged++;
+        }
+        StateStores.Opened again = StateStores.openForWriting(layout, Samples.CLOCK);
+        try (StateStore store = again.store()) {
+            assertTrue(again.setAside().isEmpty());
+            assertEquals(acknowledged, store.events(0, 1000).size());
+        }
+    }
+
+    @Test
+    void aDatabaseThatCantBeCreatedForLackOfSpaceIsAnErrorThatSaysSo() throws IOException {
+        Files.write(ballast, new byte[500_000]);
+
+        StoreException failure =
+                assertThrows(StoreException.class, () -> StateStores.openForWriting(layout, Samples.CLOCK));
+
+        assertTrue(failure.getMessage().contains("space"), failure::getMessage);
+        Files.delete(ballast);
+        StateStores.openForWriting(layout, Samples.CLOCK).store().close();
+    }
+
+    @Test
+    void aReadOnlyFileSystemIsAnErrorForWritersAndNoneForReaders() throws Exception {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        }
+        assertTrue(run("mount", "-o", "remount,ro", directory.toString()));
+
+        StoreException failure =
+                assertThrows(StoreException.class, () -> StateStores.openForWriting(layout, Samples.CLOCK));
+
+        assertTrue(failure.getMessage().contains("Read-only file system"), failure::getMessage);
+        try (StateReader reader = StateStores.openForReading(layout).orElseThrow()) {
+            assertEquals(1, reader.applied().size());
+        }
+        assertTrue(run("mount", "-o", "remount,rw", directory.toString()));
+    }
+
+    private static boolean run(String... command) throws IOException, InterruptedException {
+        return new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                        .start()
+                        .waitFor()
+                == 0;
+    }
+}

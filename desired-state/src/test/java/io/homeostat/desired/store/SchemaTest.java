@@ -1,0 +1,130 @@
+package io.homeostat.desired.store;
+
+import static io.homeostat.desired.store.Samples.AGENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.io.Resources;
+import io.homeostat.desired.layout.Layout;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class SchemaTest {
+    private static final Schema NEXT = new Schema(ImmutableList.of("schema-1.sql", "schema-2-of-a-test.sql"));
+
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+
+    @BeforeEach
+    void locate() throws IOException {
+        layout = Samples.layout(directory);
+        Files.createDirectories(layout.stateDir());
+    }
+
+    @Test
+    void aDatabaseOfTheFirstVersionIsReadInFull() throws Exception {
+        createFrom("database-of-version-1.sql");
+
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            AppliedDocument applied = store.applied().getFirst();
+            assertEquals(Samples.plugin("ops-agent", "A1"), applied.workload());
+            assertEquals("/etc/a.yaml", applied.origin());
+            assertEquals(5, applied.generation());
+            assertEquals(ImmutableMap.of(AGENT, Samples.eventful()), store.histories());
+            assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
+            assertEquals(
+                    new StoredEvent(41, Samples.event(AGENT, "started")),
+                    store.events(0, 10).getFirst());
+            assertEquals(-123456789, store.seed());
+            assertTrue(store.everDeclared());
+        }
+        assertEquals(Schema.CURRENT.version(), version());
+    }
+
+    @Test
+    void anOlderDatabaseIsMigratedAndKeepsItsContent() throws SQLException {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            store.commit(Samples.events(AGENT, "one", "two"));
+        }
+
+        try (StateStore store =
+                new StateStores(NEXT).open(layout, Samples.CLOCK).store()) {
+            assertEquals(2, store.events(0, 10).size());
+        }
+
+        assertEquals(2, version());
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            assertEquals(2, Sqlite.integer(connection, "SELECT id FROM something_new"));
+        }
+    }
+
+    @Test
+    void aNewDatabaseGoesThroughTheSameMigrations() throws SQLException {
+        new StateStores(NEXT).open(layout, Samples.CLOCK).store().close();
+
+        assertEquals(2, version());
+    }
+
+    @Test
+    void aMigrationThatFailsLeavesTheDatabaseAsItWas() throws SQLException {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            store.commit(Samples.events(AGENT, "one"));
+        }
+        Schema broken = new Schema(ImmutableList.of("schema-1.sql", "schema-2-that-fails.sql"));
+
+        StoreException failure =
+                assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));
+
+        assertTrue(failure.getMessage().contains(layout.database().toString()), failure::getMessage);
+        assertEquals(1, version());
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            assertEquals(1, store.events(0, 10).size());
+        }
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            assertFalse(Sqlite.text(connection, "SELECT group_concat(name) FROM sqlite_schema")
+                    .contains("half_done"));
+        }
+    }
+
+    @Test
+    void aMigrationThatIsMissingIsAFaultOfTheProgram() {
+        Schema incomplete = new Schema(ImmutableList.of("schema-1.sql", "nowhere.sql"));
+
+        assertThrows(IllegalStateException.class, () -> new StateStores(incomplete).open(layout, Samples.CLOCK));
+    }
+
+    private void createFrom(String script) throws IOException, SQLException {
+        Files.createFile(layout.database());
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            String text = Resources.toString(Resources.getResource(SchemaTest.class, script), StandardCharsets.UTF_8);
+            for (String statement : text.split(";\n", -1)) {
+                if (!statement.isBlank()) {
+                    Sqlite.execute(connection, statement);
+                }
+            }
+        }
+    }
+
+    private int version() throws SQLException {
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            return Sqlite.integer(connection, "PRAGMA user_version");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+CREATE TABLE half_done (
+  id INTEGER PRIMARY KEY
+) STRICT;
+
+INSERT INTO nowhere VALUES (1);
