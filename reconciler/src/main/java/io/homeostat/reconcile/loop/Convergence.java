@@ -6,7 +6,6 @@ import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 

@@ -32,17 +32,15 @@ public final class Reconciler implements AutoCloseable {
     private final PassListener listener;
     private final BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain;
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
-    private final ExecutorService workers =
-            Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("pass-", 0).factory());
+    private final ExecutorService workers = Executors.newThreadPerTaskExecutor(
+            Thread.ofVirtual().name("pass-", 0).factory());
 
     /**
      * @param whenAgain when a workload is due again after a pass that ended so; empty: only when it is hinted at. See
      *     {@link #forEver} and {@link #untilSettled}
      */
     public Reconciler(
-            WorkloadPass pass,
-            PassListener listener,
-            BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain) {
+            WorkloadPass pass, PassListener listener, BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain) {
         this.pass = pass;
         this.listener = listener;
         this.whenAgain = whenAgain;

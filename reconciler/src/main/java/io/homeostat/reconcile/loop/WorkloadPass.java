@@ -67,13 +67,14 @@ public final class WorkloadPass {
     private Situation look(WorkloadId id) {
         Declaration declared = desired.declaration(id).orElse(null);
         ObservedWorkload seen = observer.look(
-                id, store.handles(id), declared == null ? null : declared.workload().spec());
-        ImmutableSet<String> archives =
-                switch (observer.archives()) {
-                    case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
-                    // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
-                    case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
-                };
+                id,
+                store.handles(id),
+                declared == null ? null : declared.workload().spec());
+        ImmutableSet<String> archives = switch (observer.archives()) {
+            case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
+            // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
+            case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
+        };
         return new Situation(declared, seen, archives, store.history(id), store.seed(), clock.instant());
     }
 
@@ -83,15 +84,20 @@ public final class WorkloadPass {
         ImmutableList<Condition> conditions = Conditions.of(situation, plan);
         WorkloadHistory history = situation.history();
         if (situation.declared() == null) {
-            boolean gone = plan.steps().isEmpty() && !store.history(situation.id()).equals(WorkloadHistory.NONE);
+            boolean gone =
+                    plan.steps().isEmpty() && !store.history(situation.id()).equals(WorkloadHistory.NONE);
             commit(new Change(
-                    change.workload(), gone ? null : change.history(), gone, change.handles(), change.ended(), change.events()));
+                    change.workload(),
+                    gone ? null : change.history(),
+                    gone,
+                    change.handles(),
+                    change.ended(),
+                    change.events()));
             return situation;
         }
         if (!conditions.equals(history.conditions())) {
             history = history.withConditions(conditions);
-            change = new Change(
-                    change.workload(), history, false, change.handles(), change.ended(), change.events());
+            change = new Change(change.workload(), history, false, change.handles(), change.ended(), change.events());
         }
         commit(change);
         return situation.withHistory(history);
@@ -137,10 +143,13 @@ public final class WorkloadPass {
         String lines = logs.lastLines(Objects.requireNonNull(event.workload()));
         return lines.isEmpty()
                 ? event
-                : new Event(event.time(), event.workload(), event.revision(), event.type(), event.message() + "\n" + lines);
+                : new Event(
+                        event.time(), event.workload(), event.revision(), event.type(), event.message() + "\n" + lines);
     }
 
     private static boolean tellsOfAnEnd(EventType type) {
-        return type == EventType.PLUGIN_CRASHED || type == EventType.PLUGIN_START_FAILED || type == EventType.AGENT_ROLLED_BACK;
+        return type == EventType.PLUGIN_CRASHED
+                || type == EventType.PLUGIN_START_FAILED
+                || type == EventType.AGENT_ROLLED_BACK;
     }
 }

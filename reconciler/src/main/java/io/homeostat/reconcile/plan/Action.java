@@ -6,6 +6,8 @@ import java.util.Locale;
 public enum Action {
     INSTALL,
     UPGRADE,
+    /** The last good revision takes the place of one that failed. */
+    ROLLBACK,
     /** Other content at the same revision, or content that got lost. */
     REINSTALL,
     CONFIGURE,

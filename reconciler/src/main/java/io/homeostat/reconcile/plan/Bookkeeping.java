@@ -58,12 +58,17 @@ public final class Bookkeeping {
                 }
             }
             seen = new ObservedWorkload(
-                    seen.id(), seen.installations(), seen.active(), Observation.seen(ImmutableList.copyOf(alive)), seen.residue());
+                    seen.id(),
+                    seen.installations(),
+                    seen.active(),
+                    Observation.seen(ImmutableList.copyOf(alive)),
+                    seen.residue());
             if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));
             }
         }
-        return new Learned(notes.change(), situation.withHistory(notes.history()).withSeen(seen));
+        return new Learned(
+                notes.change(), situation.withHistory(notes.history()).withSeen(seen));
     }
 
     private static void noteDeclaration(Situation situation, Notes notes) {
@@ -89,7 +94,9 @@ public final class Bookkeeping {
                 .withRun(history.run().withCrashes(Attempts.NONE)));
         if (isNewProgram(history.proven(), declared.workload())) {
             notes.event(
-                    EventType.PLUGIN_CONFIG_INSTALL, declared.workload().revision(), "declared by " + declared.source().word());
+                    EventType.PLUGIN_CONFIG_INSTALL,
+                    declared.workload().revision(),
+                    "declared by " + declared.source().word());
         }
     }
 
@@ -123,14 +130,20 @@ public final class Bookkeeping {
             return process;
         }
         if (!process.remembered()) {
-            notes.event(EventType.AGENT_ADOPTED, handle.revision(), "found running with pid " + running.identity().pid());
+            notes.event(
+                    EventType.AGENT_ADOPTED,
+                    handle.revision(),
+                    "found running with pid " + running.identity().pid());
         }
         Handle known = handle.identity() == null ? handle.withIdentity(running.identity()) : handle;
         WorkloadSpec spec = specOf(situation, known);
         if (spec != null) {
             if (known.start() == Handle.StartState.NOT_SENT && Readiness.canBeSeen(spec, running)) {
                 known = known.withStart(Handle.StartState.SUCCEEDED, "");
-                notes.event(EventType.PLUGIN_STARTED, known.revision(), "pid " + running.identity().pid());
+                notes.event(
+                        EventType.PLUGIN_STARTED,
+                        known.revision(),
+                        "pid " + running.identity().pid());
             }
             if (known.start() == Handle.StartState.SUCCEEDED) {
                 noteHealth(situation, notes, spec, running.health());
@@ -165,7 +178,9 @@ public final class Bookkeeping {
         if (health != null && health.verdict() != Health.Verdict.HEALTHY) {
             Instant last = run.lastHealthFailure();
             Duration interval = spec.program().health().interval();
-            boolean due = last == null || last.isAfter(situation.now()) || !situation.now().isBefore(last.plus(interval));
+            boolean due = last == null
+                    || last.isAfter(situation.now())
+                    || !situation.now().isBefore(last.plus(interval));
             if (due) {
                 notes.run(r -> r.unhealthy(situation.now()));
             }
@@ -189,11 +204,13 @@ public final class Bookkeeping {
             return;
         }
         Workload wanted = declared.workload();
-        Target target = Target.of(wanted, declared.hash(), Planner.seen(situation.seen().installations()));
+        Target target =
+                Target.of(wanted, declared.hash(), Planner.seen(situation.seen().installations()));
         Handle handle = process.handle();
         boolean runs = target.installed()
                 && handle.start() == Handle.StartState.SUCCEEDED
-                && LaunchInputs.difference(handle, wanted.program(), target.directory()).isEmpty()
+                && LaunchInputs.difference(handle, wanted.program(), target.directory())
+                        .isEmpty()
                 && hasConfig(handle, wanted)
                 && notes.history().run().healthFailures() == 0;
         ProvenRevision proven = notes.history().proven();

@@ -29,7 +29,7 @@ final class Causes {
                     .orElse(Reason.CONTENT_CHANGED));
         } else if (proven != null) {
             nameChange(LaunchInputs.difference(proven, target.program(), target.directory())
-                    .orElse(Reason.PROCESS_MISSING));
+                    .orElse(Reason.CONFIG_CHANGED));
         } else if (target.key() == null) {
             draft.because(Action.INSTALL, Reason.NOT_INSTALLED, "not running");
         } else {
@@ -45,7 +45,7 @@ final class Causes {
             case ENVIRONMENT_CHANGED -> draft.because(Action.RESTART, difference, "environment changed");
             case USER_CHANGED -> draft.because(Action.RESTART, difference, "user changed");
             case ENTRY_POINT_CHANGED -> draft.because(Action.RESTART, difference, "entry point changed");
-            default -> draft.because(Action.RESTART, difference, "its process is gone");
+            default -> draft.because(Action.RESTART, difference, "its declaration changed");
         }
     }
 }

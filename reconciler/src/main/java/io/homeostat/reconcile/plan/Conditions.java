@@ -26,15 +26,26 @@ public final class Conditions {
 
     private static Condition converged(Situation situation, WorkloadPlan plan) {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
-            return keep(situation, Condition.Type.CONVERGED, Condition.Status.UNKNOWN, plan.reason().camelCase(), plan.message());
+            return keep(
+                    situation,
+                    Condition.Type.CONVERGED,
+                    Condition.Status.UNKNOWN,
+                    plan.reason().camelCase(),
+                    plan.message());
         }
         Condition.Status status = plan.steps().isEmpty() ? Condition.Status.TRUE : Condition.Status.FALSE;
         return keep(situation, Condition.Type.CONVERGED, status, plan.reason().camelCase(), plan.message());
     }
 
     private static Condition healthy(Situation situation, WorkloadPlan plan) {
-        if (!(situation.seen().processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes))) {
-            return keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.CANNOT_OBSERVE.camelCase(), plan.message());
+        if (!(situation.seen().processes()
+                instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes))) {
+            return keep(
+                    situation,
+                    Condition.Type.HEALTHY,
+                    Condition.Status.UNKNOWN,
+                    Reason.CANNOT_OBSERVE.camelCase(),
+                    plan.message());
         }
         RunRecord run = situation.history().run();
         boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedProcess.Liveness.Running);
@@ -69,7 +80,8 @@ public final class Conditions {
                 "revision " + failed.revision() + " was undone: " + failed.error());
     }
 
-    private static Condition keep(Situation situation, Condition.Type type, Condition.Status status, String reason, String message) {
+    private static Condition keep(
+            Situation situation, Condition.Type type, Condition.Status status, String reason, String message) {
         List<Condition> before = situation.history().conditions();
         Instant since = situation.now();
         for (Condition condition : before) {

@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
@@ -76,7 +77,8 @@ final class Course {
                 draft.waitFor(Reason.INSTALL_FAILED, words, Instant.MAX, Wait.Kind.DECLARATION);
                 return false;
             }
-            Instant retry = Pauses.afterInstall(situation, failures, target.program().restart());
+            Instant retry =
+                    Pauses.afterInstall(situation, failures, target.program().restart());
             if (situation.now().isBefore(retry)) {
                 draft.waitFor(Reason.INSTALL_FAILED, words, retry, Wait.Kind.RETRY);
                 return false;
@@ -118,7 +120,8 @@ final class Course {
         Attempts starts = situation.history().trial().start();
         int allowed = target.program().start().attempts();
         if (starts.fatal()) {
-            draft.waitFor(Reason.START_FAILED, "could not start: " + starts.error(), Instant.MAX, Wait.Kind.DECLARATION);
+            draft.waitFor(
+                    Reason.START_FAILED, "could not start: " + starts.error(), Instant.MAX, Wait.Kind.DECLARATION);
             return true;
         }
         if (starts.count() >= allowed) {
@@ -145,23 +148,48 @@ final class Course {
 
     private void relaunch() {
         Exit lastExit = situation.history().run().lastExit();
-        if (causes.isProven() && lastExit != null && lastExit.reason() == Exit.Reason.STOPPED) {
-            draft.because(Action.RESTART, Reason.PROCESS_MISSING, "it does not run");
-        } else if (causes.isProven()) {
-            draft.because(
-                    Action.RESTART,
-                    lastExit == null ? Reason.PROCESS_MISSING : Reason.PROCESS_EXITED,
-                    lastExit == null ? "its process is gone" : "process " + lastExit.words());
-        } else {
+        boolean stoppedByUs = lastExit != null
+                && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
+        if (isUndoing() && (stoppedByUs || needsActivation())) {
+            nameUndoing();
+        } else if (!causes.isProven()) {
             causes.name(null);
+        } else if (stoppedByUs) {
+            draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped to be started again");
+        } else if (lastExit == null) {
+            draft.because(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
+        } else {
+            draft.because(Action.RESTART, Reason.PROCESS_EXITED, "process " + lastExit.words());
         }
         launch();
     }
 
     private void replace(ObservedProcess current, Reason difference) {
-        causes.nameChange(difference);
-        draft.stop(current.handle(), target.hash().equals(declared.hash()) ? Cause.REPLACED : Cause.UNDONE);
+        if (isUndoing()) {
+            nameUndoing();
+            draft.stop(current.handle(), Cause.UNDONE);
+        } else {
+            causes.nameChange(difference);
+            draft.stop(current.handle(), Cause.REPLACED);
+        }
         launch();
+    }
+
+    /** Whether the target is the last good revision, because what is declared has failed. */
+    private boolean isUndoing() {
+        FailedRevision failed = situation.history().failed();
+        return failed != null
+                && failed.hash().equals(declared.hash())
+                && !target.hash().equals(declared.hash());
+    }
+
+    private void nameUndoing() {
+        FailedRevision failed = Objects.requireNonNull(situation.history().failed());
+        draft.because(
+                Action.ROLLBACK,
+                Reason.REVISION_FAILED,
+                "revision " + failed.revision() + " failed: " + failed.error());
+        draft.after(target.workload().revision());
     }
 
     /** Stops the process and launches another. */

@@ -5,8 +5,8 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,6 +25,7 @@ final class Draft {
     private Action action = Action.NONE;
     private Reason reason = Reason.AT_DESIRED_STATE;
     private String message = "";
+    private @Nullable String after;
 
     Draft(Situation situation) {
         this.situation = situation;
@@ -36,6 +37,11 @@ final class Draft {
             reason = why;
             message = words;
         }
+    }
+
+    /** Names the revision that runs afterwards, when it is not the declared one. */
+    void after(String revision) {
+        after = revision;
     }
 
     void add(Step step) {
@@ -76,8 +82,7 @@ final class Draft {
     WorkloadPlan build() {
         ImmutableList<Step> list = steps.build();
         if (list.isEmpty()) {
-            return new WorkloadPlan(
-                    situation.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", list, before(), after());
+            return new WorkloadPlan(situation.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", list, before(), after());
         }
         return pauseOfUpkeep(list.get(0))
                 .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));
@@ -119,6 +124,9 @@ final class Draft {
     }
 
     private @Nullable Facts after() {
+        if (after != null) {
+            return new Facts(after);
+        }
         Declaration declared = situation.declared();
         return declared == null ? null : new Facts(declared.workload().revision());
     }

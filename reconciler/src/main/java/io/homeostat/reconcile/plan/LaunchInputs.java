@@ -30,7 +30,10 @@ public final class LaunchInputs {
         return ImmutableSortedMap.of(
                 "arguments", hash(program.arguments()),
                 "entryPoint", hash(List.of(program.entryPoint())),
-                "environment", hash(program.env().entrySet().stream().map(e -> e.getKey() + "=" + e.getValue()).toList()),
+                "environment",
+                        hash(program.env().entrySet().stream()
+                                .map(e -> e.getKey() + "=" + e.getValue())
+                                .toList()),
                 "user", hash(user == null ? List.of() : List.of(user)));
     }
 

@@ -29,8 +29,7 @@ final class Pauses {
 
     /** When a start is tried again while attempts are left. */
     static Instant betweenStarts(Situation situation, Attempts starts, Start policy) {
-        Backoff backoff =
-                new Backoff(START_STEP, START_STEP, policy.backoffFactor(), LONGEST_BETWEEN_START_ATTEMPTS);
+        Backoff backoff = new Backoff(START_STEP, START_STEP, policy.backoffFactor(), LONGEST_BETWEEN_START_ATTEMPTS);
         return after(situation, starts, backoff);
     }
 

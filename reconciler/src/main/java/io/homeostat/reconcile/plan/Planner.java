@@ -34,8 +34,8 @@ public final class Planner {
         ImmutableList.Builder<WorkloadPlan> plans = ImmutableList.builder();
         for (WorkloadId id : ids) {
             Declaration declared = desired.declarations().get(id);
-            Situation situation = new Situation(
-                    declared, actual.get(id), actual.archives(), history.get(id), history.seed(), now);
+            Situation situation =
+                    new Situation(declared, actual.get(id), actual.archives(), history.get(id), history.seed(), now);
             WorkloadPlan plan = plan(situation);
             if (declared != null || !plan.steps().isEmpty()) {
                 plans.add(plan);
@@ -131,8 +131,7 @@ public final class Planner {
     static <T> T seen(Observation<T> look) {
         return switch (look) {
             case Observation.Seen<T>(T value) -> value;
-            case Observation.Unseen<T>(String why) ->
-                throw new IllegalStateException("planned although blind: " + why);
+            case Observation.Unseen<T>(String why) -> throw new IllegalStateException("planned although blind: " + why);
         };
     }
 }

@@ -58,7 +58,8 @@ final class Pursuit {
         }
         boolean lastGoodIsQuicker = lastGood != null
                 && !wanted.installed()
-                && (lastGood.installed() || situation.history().trial().install().count() > 0);
+                && (lastGood.installed()
+                        || situation.history().trial().install().count() > 0);
         if (lastGoodIsQuicker && !runs(lastGood, current)) {
             // The old revision is kept running until the new one is ready to take its place.
             courseTo(Objects.requireNonNull(lastGood)).bring(current);
@@ -106,15 +107,16 @@ final class Pursuit {
         return newest;
     }
 
-    private void holdAtLastGood(Target lastGood, @Nullable ObservedProcess current, FailedRevision failed, Instant retry) {
+    private void holdAtLastGood(
+            Target lastGood, @Nullable ObservedProcess current, FailedRevision failed, Instant retry) {
         courseTo(lastGood).bring(current);
         Target wanted = Target.of(declared.workload(), declared.hash(), installations);
         collectGarbage(lastGood, wanted.directory());
         if (draft.isEmpty()) {
             draft.waitFor(
                     Reason.REVISION_FAILED,
-                    "revision " + failed.revision() + " failed and was undone, " + lastGood.workload().revision()
-                            + " runs instead: " + failed.error(),
+                    "revision " + failed.revision() + " failed and was undone, "
+                            + lastGood.workload().revision() + " runs instead: " + failed.error(),
                     retry,
                     Wait.Kind.RETRY);
         }

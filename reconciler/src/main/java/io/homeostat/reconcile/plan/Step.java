@@ -28,7 +28,8 @@ public sealed interface Step {
     }
 
     /** Makes an archive of the cache a complete installation. */
-    record Unpack(WorkloadId workload, String key, String revision, String directory, String entryPoint) implements Step {
+    record Unpack(WorkloadId workload, String key, String revision, String directory, String entryPoint)
+            implements Step {
         @Override
         public String word() {
             return "unpack";

@@ -9,7 +9,6 @@ import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -58,7 +57,8 @@ public final class StepLedger {
         Source source = declared == null ? null : declared.workload().program().source();
         boolean wanted = declared != null
                 && source != null
-                && ArchiveKey.of(declared.id(), declared.workload().revision(), source).equals(key);
+                && ArchiveKey.of(declared.id(), declared.workload().revision(), source)
+                        .equals(key);
         if (wanted) {
             installing(situation, notes, outcome, complete);
         } else {
@@ -178,11 +178,12 @@ public final class StepLedger {
                 }
             }
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), plan.message() + "; " + note);
-            case START_FAILED -> notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), plan.message() + "; " + note);
+            case START_FAILED ->
+                notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), plan.message() + "; " + note);
         }
         boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
-        notes.run(run -> run.withExit(new Exit(
-                null, null, late ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
+        notes.run(run -> run.withExit(
+                new Exit(null, null, late ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
         if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
             Failures.ofLaunch(situation, notes, handle.target(), plan.message(), false);
         }
@@ -192,9 +193,10 @@ public final class StepLedger {
     private static Optional<Exit> endOfOrphan(Situation situation, Handle handle) {
         return Planner.seen(situation.seen().processes()).stream()
                 .filter(process -> process.handle().launchId().equals(handle.launchId()))
-                .flatMap(process -> process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)
-                        ? Stream.of(exit)
-                        : Stream.empty())
+                .flatMap(process ->
+                        process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)
+                                ? Stream.of(exit)
+                                : Stream.empty())
                 .findFirst();
     }
 

@@ -17,7 +17,12 @@ import org.jspecify.annotations.Nullable;
  * @param directory where it is or will be installed; null when the program is local
  * @param installed nothing needs to be fetched
  */
-record Target(Workload workload, String hash, @Nullable String key, @Nullable String directory, boolean installed) {
+record Target(
+        Workload workload,
+        String hash,
+        @Nullable String key,
+        @Nullable String directory,
+        boolean installed) {
 
     static Target of(Workload workload, String hash, List<Installation> installations) {
         Program program = workload.program();

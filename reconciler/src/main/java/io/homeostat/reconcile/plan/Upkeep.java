@@ -105,13 +105,15 @@ final class Upkeep {
         }
         Trial trial = situation.history().trial();
         if (trial.restartToConfigure()) {
-            draft.because(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
+            draft.because(
+                    Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
             course.restart(handle, Cause.REPLACED);
             return;
         }
         Attempts failures = trial.configure();
         if (failures.count() > 0) {
-            Instant retry = Pauses.afterInstall(situation, failures, target.program().restart());
+            Instant retry =
+                    Pauses.afterInstall(situation, failures, target.program().restart());
             String words = "the plugin did not accept its configuration: " + failures.error();
             if (course.pauseUntil(retry, Reason.CONFIGURE_FAILED, words, Wait.Kind.RETRY)) {
                 return;

@@ -45,7 +45,7 @@ public record WorkloadPlan(
             case NONE -> Bucket.UNCHANGED;
             case WAIT -> Bucket.WAITING;
             case REMOVE -> Bucket.REMOVE;
-            case INSTALL, UPGRADE, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, CLEANUP -> {
+            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, CLEANUP -> {
                 if (reason.isDrift()) {
                     yield Bucket.REPAIR;
                 }

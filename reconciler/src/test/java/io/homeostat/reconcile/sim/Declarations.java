@@ -36,7 +36,8 @@ public final class Declarations implements DesiredSource {
     private long generation;
 
     /** Declares a workload, unless it is declared just so already. */
-    public Declaration declare(WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
+    public Declaration declare(
+            WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
         Workload workload = workload(id, revision, arguments, config);
         // A config never shows in its own text.
         String hash = Hashing.sha256()
@@ -47,8 +48,7 @@ public final class Declarations implements DesiredSource {
         if (known != null && known.hash().equals(hash)) {
             return known;
         }
-        Declaration declaration =
-                new Declaration(workload, SourceName.APPLIED, ++generation, hash, ImmutableList.of());
+        Declaration declaration = new Declaration(workload, SourceName.APPLIED, ++generation, hash, ImmutableList.of());
         declared.put(id, declaration);
         return declaration;
     }

@@ -74,7 +74,9 @@ final class FakeMachine implements Observer, StepExecutor {
                 id,
                 Observation.seen(ImmutableList.copyOf(installs(id).values())),
                 Observation.seen(Optional.ofNullable(links.get(id))),
-                chaos.fault(2) ? Observation.unseen("too many open files") : Observation.seen(lookAtProcesses(id, handles)),
+                chaos.fault(2)
+                        ? Observation.unseen("too many open files")
+                        : Observation.seen(lookAtProcesses(id, handles)),
                 Observation.seen(residue.contains(id)));
     }
 
@@ -136,20 +138,19 @@ final class FakeMachine implements Observer, StepExecutor {
     @Override
     public Outcome execute(Step step, ObservedWorkload seen) {
         chaos.crashPoint("before " + step.word());
-        Outcome outcome =
-                switch (step) {
-                    case Step.Download download -> download(download);
-                    case Step.Unpack unpack -> unpack(unpack);
-                    case Step.Activate activate -> activate(activate);
-                    case Step.Launch launch -> launch(launch);
-                    case Step.Start start -> start(start, seen);
-                    case Step.ApplyConfig apply -> apply(apply, seen);
-                    case Step.Stop stop -> stop(stop);
-                    case Step.Remove remove -> remove(remove);
-                    case Step.CollectGarbage garbage -> collect(garbage);
-                    case Step.SetLimits limits -> Outcome.done();
-                    case Step.Wait wait -> throw new AssertionError("a wait was executed");
-                };
+        Outcome outcome = switch (step) {
+            case Step.Download download -> download(download);
+            case Step.Unpack unpack -> unpack(unpack);
+            case Step.Activate activate -> activate(activate);
+            case Step.Launch launch -> launch(launch);
+            case Step.Start start -> start(start, seen);
+            case Step.ApplyConfig apply -> apply(apply, seen);
+            case Step.Stop stop -> stop(stop);
+            case Step.Remove remove -> remove(remove);
+            case Step.CollectGarbage garbage -> collect(garbage);
+            case Step.SetLimits limits -> Outcome.done();
+            case Step.Wait wait -> throw new AssertionError("a wait was executed");
+        };
         if (outcome instanceof Outcome.Done) {
             executed.add(step);
         }
@@ -228,15 +229,17 @@ final class FakeMachine implements Observer, StepExecutor {
 
     private void forgetTheDead(WorkloadId id) {
         ImmutableList<Handle> remembered = store.handles(id);
-        processes.values().removeIf(p -> p.launched.workload().equals(id)
-                && !p.alive()
-                && remembered.stream().noneMatch(h -> h.launchId().equals(p.launched.launchId())));
+        processes
+                .values()
+                .removeIf(p -> p.launched.workload().equals(id)
+                        && !p.alive()
+                        && remembered.stream().noneMatch(h -> h.launchId().equals(p.launched.launchId())));
     }
 
     private Outcome start(Step.Start step, ObservedWorkload seen) {
         FakeProcess process = only(step.workload(), seen);
-        store.commit(Change.ofHandle(
-                process.launched.withIdentity(process.identity).withStart(Handle.StartState.SENT, "")));
+        store.commit(
+                Change.ofHandle(process.launched.withIdentity(process.identity).withStart(Handle.StartState.SENT, "")));
         if (!process.alive()) {
             return new Outcome.Failed("connection refused", false);
         }
@@ -342,8 +345,10 @@ final class FakeMachine implements Observer, StepExecutor {
     }
 
     private FakeProcess only(WorkloadId id, ObservedWorkload seen) {
-        if (!(seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var all)) || all.size() != 1) {
-            throw new AssertionError("a step for the only process of " + id + ", but there is not exactly one: " + seen);
+        if (!(seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var all))
+                || all.size() != 1) {
+            throw new AssertionError(
+                    "a step for the only process of " + id + ", but there is not exactly one: " + seen);
         }
         FakeProcess process = processes.get(all.get(0).handle().launchId());
         if (process == null) {

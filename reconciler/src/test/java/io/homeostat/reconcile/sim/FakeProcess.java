@@ -15,7 +15,9 @@ final class FakeProcess {
     int starts;
     boolean healthy = true;
     String configHash = "";
-    @Nullable Exit exit;
+
+    @Nullable
+    Exit exit;
 
     FakeProcess(Handle launched, ProcessIdentity identity, Instant since, Behaviour behaviour) {
         this.launched = launched;

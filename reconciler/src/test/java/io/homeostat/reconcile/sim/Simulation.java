@@ -37,8 +37,8 @@ import java.util.TreeMap;
  * in here. The agent under test is the real one: its pass, its planner, its bookkeeping.
  */
 final class Simulation {
-    private static final List<WorkloadId> IDS = List.of(
-            WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
+    private static final List<WorkloadId> IDS =
+            List.of(WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
 
     private final Chaos chaos;
     private final VirtualClock clock = new VirtualClock();
@@ -130,9 +130,8 @@ final class Simulation {
     private void passUntil(Instant end) {
         int passes = 0;
         while (true) {
-            Map.Entry<WorkloadId, Instant> next = due.entrySet().stream()
-                    .min(Map.Entry.comparingByValue())
-                    .orElseThrow();
+            Map.Entry<WorkloadId, Instant> next =
+                    due.entrySet().stream().min(Map.Entry.comparingByValue()).orElseThrow();
             if (next.getValue().isAfter(end)) {
                 clock.advanceTo(end);
                 return;
@@ -166,7 +165,9 @@ final class Simulation {
             case Next.Again again -> clock.instant();
             case Next.Later later -> {
                 Instant until = later.until().until();
-                yield until.isBefore(clock.instant().plus(resync)) ? until : clock.instant().plus(resync);
+                yield until.isBefore(clock.instant().plus(resync))
+                        ? until
+                        : clock.instant().plus(resync);
             }
             case Next.Settled settled -> clock.instant().plus(resync);
         };
@@ -190,7 +191,9 @@ final class Simulation {
             Declaration declared = desired.declaration(id).orElse(null);
             if (declared == null) {
                 require(living.isEmpty(), id + " is withdrawn but runs");
-                require(look(id).installations().equals(Observation.seen(ImmutableList.of())), id + " is withdrawn but installed");
+                require(
+                        look(id).installations().equals(Observation.seen(ImmutableList.of())),
+                        id + " is withdrawn but installed");
                 continue;
             }
             Behaviour behaviour = Behaviour.of(declared.workload().revision());
@@ -204,7 +207,10 @@ final class Simulation {
             if (proven != null) {
                 require(living.size() == 1, id + ": neither the failed revision nor the last good one runs");
                 require(
-                        living.get(0).launched.revision().equals(proven.workload().revision()),
+                        living.get(0)
+                                .launched
+                                .revision()
+                                .equals(proven.workload().revision()),
                         id + ": the last good revision does not run");
             }
         }
@@ -213,7 +219,9 @@ final class Simulation {
     private static void requireRuns(FakeProcess process, Declaration declared) {
         require(process.launched.revision().equals(declared.workload().revision()), "wrong revision: " + declared.id());
         require(
-                process.launched.inputs().equals(LaunchInputs.of(declared.workload().program())),
+                process.launched
+                        .inputs()
+                        .equals(LaunchInputs.of(declared.workload().program())),
                 "wrong arguments: " + declared.id());
         if (declared.workload().spec() instanceof PluginSpec plugin) {
             require(ConfigHash.of(plugin.config()).equals(process.configHash), "wrong config: " + declared.id());
@@ -247,21 +255,15 @@ final class Simulation {
 
     private Plan planOf(WorkloadId id) {
         Declaration declared = desired.declaration(id).orElse(null);
-        Situation situation = new Situation(
-                declared,
-                look(id),
-                ImmutableSet.of(),
-                store.history(id),
-                store.seed(),
-                clock.instant());
+        Situation situation =
+                new Situation(declared, look(id), ImmutableSet.of(), store.history(id), store.seed(), clock.instant());
         Situation known = Bookkeeping.observed(situation).situation();
         ActualState actual = new ActualState(
                 ImmutableSortedMap.of(id, known.seen()),
                 ((Observation.Seen<ImmutableSet<String>>) machine.archives()).value());
         History history = new History(ImmutableMap.of(id, known.history()), store.seed());
         return Planner.plan(
-                new DesiredState(
-                        declared == null ? ImmutableSortedMap.of() : ImmutableSortedMap.of(id, declared)),
+                new DesiredState(declared == null ? ImmutableSortedMap.of() : ImmutableSortedMap.of(id, declared)),
                 actual,
                 history,
                 clock.instant());
@@ -302,7 +304,8 @@ final class Simulation {
         @Override
         public void finished(WorkloadId id, Next next) {
             if (next instanceof Next.Again again) {
-                tell("  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " (" + again.plan().reason() + ")");
+                tell("  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " ("
+                        + again.plan().reason() + ")");
             }
         }
 

@@ -31,8 +31,10 @@ class SimulationTest {
             simulation.assertConverged();
             simulation.assertDryRunForetells();
         } catch (AssertionError | RuntimeException e) {
-            fail("seed " + seed + ": " + e.getMessage() + "\n" + tail(simulation.story())
-                    + "\nreplay with -Dsimulation.seed=" + seed, e);
+            fail(
+                    "seed " + seed + ": " + e.getMessage() + "\n" + tail(simulation.story())
+                            + "\nreplay with -Dsimulation.seed=" + seed,
+                    e);
         }
     }
 

@@ -1,0 +1,201 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.sim.Declarations;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** A situation in few words, and what is planned from it. */
+final class Example {
+    static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+
+    private final WorkloadId id;
+    private final Declarations declarations = new Declarations();
+    private final List<Installation> installations = new ArrayList<>();
+    private final List<ObservedProcess> processes = new ArrayList<>();
+    private final ImmutableSet.Builder<String> archives = ImmutableSet.builder();
+    private @Nullable Declaration declared;
+    private @Nullable String link;
+    private @Nullable String blind;
+    private boolean residue;
+    private WorkloadHistory history = WorkloadHistory.NONE;
+
+    private Example(WorkloadId id) {
+        this.id = id;
+    }
+
+    static Example plugin() {
+        return new Example(WorkloadId.plugin("p"));
+    }
+
+    static Example process() {
+        return new Example(WorkloadId.process("p"));
+    }
+
+    Example wants(String revision) {
+        return wants(revision, "c");
+    }
+
+    Example wants(String revision, String config, String... arguments) {
+        declared = declarations.declare(id, revision, ImmutableList.copyOf(arguments), config);
+        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return this;
+    }
+
+    Example cached(String revision) {
+        archives.add(revision.toLowerCase(Locale.ROOT));
+        return this;
+    }
+
+    Example installed(String revision) {
+        String key = revision.toLowerCase(Locale.ROOT);
+        installations.add(new Installation("p_" + revision, revision, key, key));
+        residue = true;
+        return this;
+    }
+
+    Example active(String revision) {
+        link = "p_" + revision;
+        return this;
+    }
+
+    /** A process of the revision with config "c" and no arguments, started and well. */
+    Example runs(String revision) {
+        return runs(revision, Handle.StartState.SUCCEEDED, Duration.ofHours(1), Health.healthy(NOW));
+    }
+
+    Example runs(String revision, Handle.StartState start, Duration age, @Nullable Health health) {
+        Handle handle = handle(revision, start);
+        processes.add(new ObservedProcess(
+                handle,
+                true,
+                new Liveness.Running(
+                        new ProcessIdentity(1, 1, "boot"), age, start != Handle.StartState.NOT_SENT, health)));
+        return this;
+    }
+
+    Example listens(String revision) {
+        processes.add(new ObservedProcess(
+                handle(revision, Handle.StartState.NOT_SENT),
+                true,
+                new Liveness.Running(new ProcessIdentity(1, 1, "boot"), Duration.ofSeconds(1), true, null)));
+        return this;
+    }
+
+    Example is(String revision, Liveness liveness) {
+        processes.add(new ObservedProcess(handle(revision, Handle.StartState.SUCCEEDED), true, liveness));
+        return this;
+    }
+
+    Example ended(String revision, Exit exit) {
+        return is(revision, new Liveness.Ended(exit));
+    }
+
+    /** The revision was once seen well. */
+    Example proven(String revision) {
+        Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");
+        history = history.withProven(new ProvenRevision(old.workload(), old.hash(), "p_" + revision));
+        return this;
+    }
+
+    Example undone(int times, Instant at) {
+        Declaration now = Objects.requireNonNull(declared);
+        history = history.withFailed(
+                new FailedRevision(now.hash(), now.workload().revision(), times, at, "it does not listen"));
+        return this;
+    }
+
+    Example trial(UnaryOperator<Trial> change) {
+        history = history.withTrial(change.apply(history.trial()));
+        return this;
+    }
+
+    Example history(UnaryOperator<WorkloadHistory> change) {
+        history = change.apply(history);
+        return this;
+    }
+
+    Example blind(String why) {
+        blind = why;
+        return this;
+    }
+
+    static Attempts failed(int count, Instant last) {
+        return new Attempts(count, last, "no luck", false);
+    }
+
+    private Handle handle(String revision, Handle.StartState start) {
+        Workload workload = Declarations.workload(id, revision, ImmutableList.of(), "c");
+        String config = start == Handle.StartState.SUCCEEDED && workload.spec() instanceof PluginSpec plugin
+                ? ConfigHash.of(plugin.config())
+                : "";
+        String target = new Declarations()
+                .declare(id, revision, ImmutableList.of(), "c")
+                .hash();
+        return new Handle(
+                "launch-" + revision + processes.size(),
+                id,
+                target,
+                revision,
+                "p_" + revision,
+                LaunchInputs.of(workload.program()),
+                NOW.minusSeconds(60),
+                new ProcessIdentity(1, 1, "boot"),
+                start,
+                config);
+    }
+
+    Situation situation() {
+        String why = blind;
+        ObservedWorkload seen = new ObservedWorkload(
+                id,
+                Observation.seen(ImmutableList.copyOf(installations)),
+                Observation.seen(Optional.ofNullable(link)),
+                why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
+                Observation.seen(residue));
+        return new Situation(declared, seen, archives.build(), history, 7, NOW);
+    }
+
+    Bookkeeping.Learned learned() {
+        return Bookkeeping.observed(situation());
+    }
+
+    WorkloadPlan plan() {
+        return Planner.plan(learned().situation());
+    }
+
+    /** "upgrade REVISION_CHANGED: download unpack stop activate launch start". */
+    String planned() {
+        WorkloadPlan plan = plan();
+        String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
+        return plan.action().word() + " " + plan.reason() + (steps.isEmpty() ? "" : ": " + steps);
+    }
+}
