@@ -135,8 +135,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         }
         Path hashed = directory.resolve(hash(id + "\0" + revision) + ".sock");
         if (bytes(hashed) > MAX_SOCKET_PATH) {
-            throw new IllegalStateException("the run directory " + runDir + " is too long for unix sockets: " + hashed + " has "
-                    + bytes(hashed) + " bytes, at most " + MAX_SOCKET_PATH + " are possible; choose a shorter --run-dir");
+            throw new IllegalStateException(
+                    "the run directory " + runDir + " is too long for unix sockets: " + hashed + " has " + bytes(hashed)
+                            + " bytes, at most " + MAX_SOCKET_PATH + " are possible; choose a shorter --run-dir");
         }
         return hashed;
     }
@@ -146,6 +147,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     private static String hash(String text) {
-        return Hashing.sha256().hashString(text, StandardCharsets.UTF_8).toString().substring(0, HASH_DIGITS);
+        return Hashing.sha256()
+                .hashString(text, StandardCharsets.UTF_8)
+                .toString()
+                .substring(0, HASH_DIGITS);
     }
 }

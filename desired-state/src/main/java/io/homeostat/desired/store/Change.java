@@ -22,6 +22,7 @@ public record Change(
         ImmutableList<Event> events) {
 
     public static Change ofHandle(Handle handle) {
-        return new Change(handle.workload(), null, false, ImmutableList.of(handle), ImmutableList.of(), ImmutableList.of());
+        return new Change(
+                handle.workload(), null, false, ImmutableList.of(handle), ImmutableList.of(), ImmutableList.of());
     }
 }

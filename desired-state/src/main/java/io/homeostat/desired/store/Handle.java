@@ -38,10 +38,21 @@ public record Handle(
     }
 
     public Handle withIdentity(ProcessIdentity known) {
-        return new Handle(launchId, workload, target, revision, directory, inputs, launchedAt, known, start, configHash);
+        return new Handle(
+                launchId, workload, target, revision, directory, inputs, launchedAt, known, start, configHash);
     }
 
     public Handle withStart(StartState state, String acceptedConfigHash) {
-        return new Handle(launchId, workload, target, revision, directory, inputs, launchedAt, identity, state, acceptedConfigHash);
+        return new Handle(
+                launchId,
+                workload,
+                target,
+                revision,
+                directory,
+                inputs,
+                launchedAt,
+                identity,
+                state,
+                acceptedConfigHash);
     }
 }

@@ -10,4 +10,5 @@ import org.jspecify.annotations.Nullable;
  * @param hash the declaration's hash
  * @param directory where it is installed; null when it is local
  */
-public record ProvenRevision(Workload workload, String hash, @Nullable String directory) {}
+public record ProvenRevision(
+        Workload workload, String hash, @Nullable String directory) {}

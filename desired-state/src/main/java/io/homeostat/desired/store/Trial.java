@@ -11,7 +11,12 @@ package io.homeostat.desired.store;
  * @param restartToConfigure the running process refuses Apply: the new configuration needs a restart
  */
 public record Trial(
-        String hash, Attempts install, Attempts start, Attempts configure, Attempts upkeep, boolean restartToConfigure) {
+        String hash,
+        Attempts install,
+        Attempts start,
+        Attempts configure,
+        Attempts upkeep,
+        boolean restartToConfigure) {
     public static final Trial NONE = of("");
 
     public static Trial of(String hash) {
