@@ -48,33 +48,18 @@ final class Database implements AutoCloseable {
         lock.lock();
         try {
             Sqlite.execute(connection, "BEGIN IMMEDIATE");
-            boolean committed = false;
             try {
                 T result = writing.from(connection);
                 Sqlite.execute(connection, "COMMIT");
-                committed = true;
                 return result;
-            } finally {
-                if (!committed) {
-                    rollBack();
-                }
+            } catch (SQLException | RuntimeException e) {
+                Sqlite.rollBackAfter(e, connection);
+                throw e;
             }
         } catch (SQLException e) {
             throw Sqlite.failure(tried, file, e);
         } finally {
             lock.unlock();
-        }
-    }
-
-    private void rollBack() throws SQLException {
-        // SQLite may have rolled back by itself, as it does when the disk is full; then there is no transaction to
-        // undo.
-        try {
-            Sqlite.execute(connection, "ROLLBACK");
-        } catch (SQLException e) {
-            if (!String.valueOf(e.getMessage()).contains("no transaction is active")) {
-                throw e;
-            }
         }
     }
 

@@ -89,18 +89,9 @@ final class Schema {
                 Sqlite.execute(connection, "PRAGMA user_version=" + next);
                 Sqlite.execute(connection, "COMMIT");
             } catch (SQLException e) {
-                rollBack(connection, e);
+                Sqlite.rollBackAfter(e, connection);
                 throw e;
             }
-        }
-    }
-
-    private static void rollBack(Connection connection, SQLException cause) {
-        try {
-            Sqlite.execute(connection, "ROLLBACK");
-        } catch (SQLException e) {
-            // SQLite has rolled back by itself, as it does when the disk is full.
-            cause.addSuppressed(e);
         }
     }
 

@@ -43,6 +43,18 @@ final class Sqlite {
         return connection;
     }
 
+    /** Opens an empty file to fill it. Without a write-ahead log: what is committed is in the file itself, ready to be renamed. */
+    static Connection openEmpty(Path file) throws SQLException {
+        Connection connection = open(uri(file) + "?mode=rw");
+        try {
+            execute(connection, "PRAGMA synchronous=FULL");
+        } catch (SQLException e) {
+            closeAfter(e, connection);
+            throw e;
+        }
+        return connection;
+    }
+
     /** Opens a database that somebody else may be writing, and changes none of its files, its shared-memory index included. */
     static Connection openLive(Path file) throws SQLException {
         return open(uri(file) + "?mode=ro&readonly_shm=1");
@@ -109,6 +121,15 @@ final class Sqlite {
             default -> "SQLite refused";
         };
         return new StoreException("cannot " + tried + " " + file + ": " + remedy + " (" + e.getMessage() + ")", e);
+    }
+
+    static void rollBackAfter(Exception failure, Connection connection) {
+        try {
+            execute(connection, "ROLLBACK");
+        } catch (SQLException e) {
+            // SQLite has rolled back by itself, as it does when the disk is full.
+            failure.addSuppressed(e);
+        }
     }
 
     static void closeAfter(Exception failure, AutoCloseable resource) {

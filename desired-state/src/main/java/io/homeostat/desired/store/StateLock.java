@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class StateLock implements AutoCloseable {
     private static final Duration POLL = Duration.ofMillis(50);
 
-    /** Reading commands hold the lock for an instant to find out whether it is free; that is no reason to fail or to say anything. */
+    /** Who asks for the holder has the lock for an instant; that is no reason to fail or to say anything. */
     private static final Duration GRACE = Duration.ofMillis(300);
 
     private static final int LONGEST_HOLDER = 512;
@@ -45,7 +45,7 @@ public final class StateLock implements AutoCloseable {
      * Takes the lock, waiting for it when somebody else has it.
      *
      * @param command what this process does, as its user typed it: {@code apply}
-     * @param patience how long to wait
+     * @param patience how long to wait; a moment is always waited, for commands that only look whether it is free
      * @param onWait told once, when it takes a while, whom it is waiting for
      * @throws StoreException when the patience is over, naming the holder, or the file can't be locked
      */

@@ -99,7 +99,7 @@ public final class StateStores {
             // upgrade.
             String verdict = Sqlite.text(connection, "PRAGMA quick_check(1)");
             if (!verdict.equals("ok")) {
-                throw new DamagedException(verdict.strip());
+                throw new DamagedException(verdict.strip().replace('\n', ' '));
             }
             return new SqliteStateStore(new Database(connection, file));
         } catch (SQLException | DamagedException | RuntimeException e) {
@@ -144,7 +144,7 @@ public final class StateStores {
             Files.deleteIfExists(StateDirectory.companion(unfinished, suffix));
         }
         Files.createFile(unfinished, StateDirectory.PRIVATE_FILE);
-        try (Connection connection = Sqlite.openExisting(unfinished)) {
+        try (Connection connection = Sqlite.openEmpty(unfinished)) {
             schema.create(connection);
             if (first.isPresent()) {
                 new SqliteStateStore(new Database(connection, unfinished)).record(first.get());

@@ -2,10 +2,13 @@ package io.homeostat.desired.store;
 
 import static io.homeostat.desired.store.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.layout.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -70,15 +73,23 @@ final class FullDiskTest {
     }
 
     @Test
-    void aDatabaseThatCantBeCreatedForLackOfSpaceIsAnErrorThatSaysSo() throws IOException {
-        Files.write(ballast, new byte[500_000]);
-
-        StoreException failure =
-                assertThrows(StoreException.class, () -> StateStores.openForWriting(layout, Samples.CLOCK));
-
-        assertTrue(failure.getMessage().contains("space"), failure::getMessage);
-        Files.delete(ballast);
-        StateStores.openForWriting(layout, Samples.CLOCK).store().close();
+    void whateverTheSpaceRunsOutForWhileADatabaseIsCreatedNoHalfOfItIsLeft() throws IOException {
+        int failures = 0;
+        for (int ballastSize = 516_000; ballastSize > 300_000; ballastSize -= 4_096) {
+            MoreFiles.deleteDirectoryContents(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+            Files.write(ballast, new byte[ballastSize]);
+            try {
+                StateStores.openForWriting(layout, Samples.CLOCK).store().close();
+            } catch (StoreException e) {
+                failures++;
+                assertTrue(e.getMessage().contains("space"), e::getMessage);
+            }
+            Files.delete(ballast);
+            StateStores.Opened next = StateStores.openForWriting(layout, Samples.CLOCK);
+            next.store().close();
+            assertTrue(next.setAside().isEmpty(), next::toString);
+        }
+        assertNotEquals(0, failures, "there was always space");
     }
 
     @Test
