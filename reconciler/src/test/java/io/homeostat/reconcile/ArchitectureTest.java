@@ -1,0 +1,156 @@
+package io.homeostat.reconcile;
+
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.nio.file.Files;
+import java.time.Clock;
+import java.time.Instant;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** The module and purity rules: what the picture of the architecture shows is what the code does. */
+class ArchitectureTest {
+    private static final JavaClasses ALL = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("io.homeostat");
+
+    @Test
+    void dependenciesPointDown() {
+        layeredArchitecture()
+                .consideringOnlyDependenciesInLayers()
+                .layer("proto")
+                .definedBy("io.homeostat.proto..")
+                .layer("desired-state")
+                .definedBy("io.homeostat.desired..")
+                .layer("observers")
+                .definedBy("io.homeostat.observe..")
+                .layer("actuators")
+                .definedBy("io.homeostat.actuate..")
+                .layer("reconciler")
+                .definedBy("io.homeostat.reconcile..")
+                .whereLayer("reconciler")
+                .mayNotBeAccessedByAnyLayer()
+                .whereLayer("actuators")
+                .mayOnlyBeAccessedByLayers("reconciler")
+                .whereLayer("observers")
+                .mayOnlyBeAccessedByLayers("actuators", "reconciler")
+                .whereLayer("desired-state")
+                .mayOnlyBeAccessedByLayers("observers", "actuators", "reconciler")
+                .check(ALL);
+    }
+
+    @Test
+    void withinTheReconcilerThePlanKnowsNobodyAndTheLoopNotTheCommandLine() {
+        noClasses()
+                .that()
+                .resideInAPackage("..reconcile.plan..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("..reconcile.loop..", "..reconcile.cli..")
+                .check(ALL);
+        noClasses()
+                .that()
+                .resideInAPackage("..reconcile.loop..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("..reconcile.cli..")
+                .check(ALL);
+    }
+
+    @Test
+    void thePlannerIsPure() {
+        noClasses()
+                .that()
+                .resideInAPackage("..reconcile.plan..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "java.io..",
+                        "java.net..",
+                        "java.nio.channels..",
+                        "java.util.concurrent..",
+                        "java.util.random..",
+                        "org.slf4j..",
+                        "io.homeostat.actuate..",
+                        "io.homeostat.proto..")
+                .orShould()
+                .dependOnClassesThat()
+                .belongToAnyOf(
+                        Thread.class, ProcessBuilder.class, ProcessHandle.class, Files.class, Clock.class, Random.class)
+                .check(ALL);
+    }
+
+    @Test
+    void nobodyReadsTheClockBehindItsCallersBack() {
+        DescribedPredicate<JavaCall<?>> now = DescribedPredicate.describe(
+                "the system's clock",
+                call -> (call.getTargetOwner().isEquivalentTo(Instant.class)
+                                && call.getName().equals("now"))
+                        || (call.getTargetOwner().isEquivalentTo(System.class)
+                                && call.getName().equals("currentTimeMillis")));
+        noClasses().should().callMethodWhere(now).check(ALL);
+    }
+
+    @Test
+    void observersChangeNoFile() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.homeostat.observe..")
+                .should()
+                .callMethodWhere(target(owner(assignableTo(Files.class)))
+                        .and(target(nameMatching(
+                                "(write|delete|move|copy|create|set|newOutputStream|newBufferedWriter).*"))))
+                .check(ALL);
+    }
+
+    @Test
+    void desiredStateKnowsNothingOfProcesses() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.homeostat.desired..")
+                .should()
+                .dependOnClassesThat()
+                .belongToAnyOf(ProcessBuilder.class, Process.class)
+                .check(ALL);
+    }
+
+    @Test
+    void namesSayWhatAClassIs() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.homeostat.proto..")
+                .should()
+                .haveNameMatching(".*(Manager|Helper|Util|Utils|Impl)")
+                .check(ALL);
+    }
+
+    @Test
+    void whatNobodyExtendsIsFinal() {
+        classes()
+                .that()
+                .areNotInterfaces()
+                .and()
+                .areNotEnums()
+                .and()
+                .areTopLevelClasses()
+                .and()
+                .resideOutsideOfPackage("io.homeostat.proto..")
+                .and(DescribedPredicate.describe(
+                        "nobody extends", c -> c.getSubclasses().isEmpty()))
+                .should()
+                .haveModifier(JavaModifier.FINAL)
+                .check(ALL);
+    }
+}
