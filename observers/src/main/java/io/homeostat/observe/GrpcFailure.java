@@ -23,7 +23,7 @@ final class GrpcFailure {
         String description = status.getDescription();
         Throwable root = Throwables.getRootCause(e);
         String detail = description == null ? "" : ": " + description;
-        if (root != e && root.getMessage() != null && !detail.contains(root.getMessage())) {
+        if (e.getCause() != null && root.getMessage() != null && !detail.contains(root.getMessage())) {
             detail += " (" + root.getMessage() + ")";
         }
         return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");

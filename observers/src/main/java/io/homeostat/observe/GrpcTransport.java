@@ -13,6 +13,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -65,7 +66,7 @@ final class GrpcTransport implements AutoCloseable {
     @Override
     public synchronized void close() {
         if (loop != null) {
-            loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+            Future<?> _ = loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
             loop = null;
         }
     }

@@ -22,7 +22,7 @@ public record LaunchDirectory(Path path) {
         return path.resolve("launch.json");
     }
 
-    /** A directory, made by whoever may run the launch: nobody else can make it a second time. */
+    /** Made by whoever may run the launch, and whoever it is makes sure that it can be made only once. */
     public Path claimFile() {
         return path.resolve("claim");
     }

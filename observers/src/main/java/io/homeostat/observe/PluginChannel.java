@@ -113,7 +113,7 @@ public final class PluginChannel implements AutoCloseable {
         StopRequest request = StopRequest.newBuilder()
                 .setCleanup(cleanup)
                 .setDeadline(com.google.protobuf.Duration.newBuilder()
-                        .setSeconds(deadline.toSeconds())
+                        .setSeconds(deadline.getSeconds())
                         .setNanos(deadline.getNano()))
                 .build();
         return reply("Stop", socket, deadline, plugin -> plugin.stop(request));

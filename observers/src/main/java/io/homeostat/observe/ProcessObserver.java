@@ -34,11 +34,6 @@ public final class ProcessObserver {
     /** A launch that is younger and of which there is no trace may be about to appear. */
     private static final Duration YOUNG = Duration.ofSeconds(2);
 
-    /** How long the keeper may take to write down the end of its child: the time between the two is a few system calls. */
-    private static final Duration KEEPER_TIME = Duration.ofMillis(200);
-
-    private static final Duration KEEPER_POLL = Duration.ofMillis(2);
-
     private final Layout layout;
     private final ProcFs procFs;
     private final InstantSource clock;
@@ -103,13 +98,10 @@ public final class ProcessObserver {
         if (stat.isPresent() && stat.get().is(identity) && stat.get().alive()) {
             return new Liveness.Running(identity, procFs.age(identity.startTicks()), true, null);
         }
-        Optional<Recorded> recorded = directory.exit();
         if (!identity.bootId().equals(bootId)) {
-            return new Liveness.Ended(recorded.map(Recorded::exit).orElse(unknown(procFs.bootTime())));
+            return new Liveness.Ended(directory.exit().map(Recorded::exit).orElse(unknown(procFs.bootTime())));
         }
-        if (recorded.isEmpty() && born.isPresent()) {
-            recorded = awaitRecord(directory, handle.launchId(), born.get().keeper());
-        }
+        Optional<Recorded> recorded = new Keeper(procFs, directory, handle.launchId()).awaitRecord();
         Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
         return over(exit, new ProcessTree(procFs, directory, handle.launchId(), identity));
     }
@@ -144,23 +136,6 @@ public final class ProcessObserver {
     private static Liveness over(Exit exit, ProcessTree tree) throws IOException {
         int survivors = tree.members().size();
         return survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, survivors);
-    }
-
-    private Optional<Recorded> awaitRecord(LaunchDirectory directory, String launchId, long keeper) throws IOException {
-        for (long looks = KEEPER_TIME.dividedBy(KEEPER_POLL); looks > 0; looks--) {
-            boolean kept = procFs.carries(keeper, LaunchMarks.KEEPER, launchId);
-            Optional<Recorded> recorded = directory.exit();
-            if (recorded.isPresent() || !kept) {
-                return recorded;
-            }
-            try {
-                Thread.sleep(KEEPER_POLL);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return recorded;
-            }
-        }
-        return Optional.empty();
     }
 
     private static Exit unknown(Instant at) {

@@ -1,0 +1,64 @@
+package io.homeostat.actuate;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** Makes directories with exactly the rights they should have, whatever the umask. */
+final class Directories {
+    /** For whoever owns it. */
+    static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rwx------");
+
+    /** Others may go through it to what they know the name of. */
+    static final Set<PosixFilePermission> PASSAGE = PosixFilePermissions.fromString("rwx--x--x");
+
+    private Directories() {}
+
+    /** Makes a directory with these rights; its missing parents can be passed through. One that exists is left as it is. */
+    static void create(Path directory, Set<PosixFilePermission> rights) throws IOException {
+        if (Files.isDirectory(directory)) {
+            return;
+        }
+        Path parent = directory.getParent();
+        if (parent != null) {
+            create(parent, PASSAGE);
+        }
+        try {
+            Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(OURS));
+        } catch (FileAlreadyExistsException e) {
+            if (Files.isDirectory(directory)) {
+                return;
+            }
+            throw e;
+        }
+        if (!rights.equals(OURS)) {
+            Files.setPosixFilePermissions(directory, rights);
+        }
+    }
+
+    /** Lets other users pass from a directory down to a file, without letting them see what else is there. */
+    static void letThrough(Path from, Path file) throws IOException {
+        Path directory = file.getParent();
+        while (directory != null && directory.startsWith(from)) {
+            Set<PosixFilePermission> rights = EnumSet.copyOf(Files.getPosixFilePermissions(directory));
+            if (rights.add(PosixFilePermission.OTHERS_EXECUTE)) {
+                Files.setPosixFilePermissions(directory, rights);
+            }
+            directory = directory.getParent();
+        }
+    }
+
+    /** Makes durable which names are in a directory. */
+    static void sync(Path directory) throws IOException {
+        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.homeostat.actuate;
+
+import com.google.common.io.MoreFiles;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.LaunchNote;
+import io.homeostat.observe.ProcFs;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+
+/** Writes and removes our notes on launches. What they are for is told in {@link LaunchNote}; {@link LaunchDirectory} reads them. */
+public final class LaunchDirectories {
+    private final Layout layout;
+    private final ProcFs procFs;
+
+    public LaunchDirectories(Layout layout, ProcFs procFs) {
+        this.layout = layout;
+        this.procFs = procFs;
+    }
+
+    LaunchDirectory of(Handle handle) {
+        return new LaunchDirectory(layout.launch(handle.workload(), handle.launchId()));
+    }
+
+    /**
+     * Writes down what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a configuration,
+     * it lets a later agent adopt the plugin without its database.
+     */
+    public void write(Handle handle) throws ActuationFailure {
+        LaunchDirectory directory = of(handle);
+        try {
+            Directories.create(directory.path(), Directories.OURS);
+            String bootId = directory.note().map(LaunchNote::bootId).orElse(null);
+            LaunchNote note = new LaunchNote(handle, bootId == null ? procFs.bootId() : bootId);
+            Path complete = directory.noteFile();
+            Path partial = complete.resolveSibling(complete.getFileName() + ".tmp");
+            try (FileChannel file = FileChannel.open(
+                    partial,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.TRUNCATE_EXISTING)) {
+                ByteBuffer text = StandardCharsets.UTF_8.encode(note.toJson());
+                while (text.hasRemaining()) {
+                    file.write(text);
+                }
+                file.force(true);
+            }
+            Files.move(partial, complete, StandardCopyOption.ATOMIC_MOVE);
+            Directories.sync(directory.path());
+            Directories.sync(layout.launches(handle.workload()));
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not write down the launch of " + handle.workload() + " in " + directory.path() + ": " + e,
+                    false,
+                    e);
+        }
+    }
+
+    /** Removes the notes on a launch whose end is stored. No error when there are none. */
+    public void forget(WorkloadId id, String launchId) throws ActuationFailure {
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, launchId));
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory.path())) {
+            for (Path file : files) {
+                // Last: as long as it is there, an interrupted removal is found and done again.
+                if (!file.equals(directory.noteFile())) {
+                    MoreFiles.deleteRecursively(file);
+                }
+            }
+            Files.deleteIfExists(directory.noteFile());
+            Files.deleteIfExists(directory.path());
+        } catch (NoSuchFileException e) {
+            return;
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not remove the notes on a launch of " + id + " in " + directory.path() + ": " + e, false, e);
+        }
+    }
+}

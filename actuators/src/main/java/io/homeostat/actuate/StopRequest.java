@@ -1,0 +1,12 @@
+package io.homeostat.actuate;
+
+import io.homeostat.desired.store.Handle;
+import java.time.Duration;
+
+/**
+ * Which launch to end, and how.
+ *
+ * @param cleanup whether a plugin is told to leave nothing behind, because it is being removed
+ * @param timeout from now until everything is killed
+ */
+public record StopRequest(Handle handle, boolean cleanup, Duration timeout) {}

@@ -1,0 +1,235 @@
+package io.homeostat.actuate;
+
+import com.google.common.base.Suppliers;
+import com.google.common.base.Ticker;
+import io.homeostat.actuate.StopResult.How;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.Keeper;
+import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.LaunchDirectory.Born;
+import io.homeostat.observe.LaunchDirectory.Recorded;
+import io.homeostat.observe.LaunchMarks;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.PluginReply;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.ProcFs.Stat;
+import io.homeostat.observe.ProcessTree;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends a launch with its whole process tree: a started plugin is asked with Stop, then the main process gets SIGTERM, then what is left
+ * of the tree, and at the timeout everything gets SIGKILL until nothing is left. Ending what has ended is no error, and an interrupted
+ * stop can be repeated.
+ */
+public final class Stopper {
+    /** The last part of the timeout, for SIGTERM, is a third of it but no longer than this. */
+    private static final Duration LONGEST_GRACE = Duration.ofSeconds(5);
+
+    /** A killed process that is still there then hangs in the kernel. */
+    private static final Duration KILL_TIME = Duration.ofSeconds(10);
+
+    /** How long a launch that is under way may take to tell who it is. */
+    private static final Duration BIRTH_TIME = Duration.ofSeconds(2);
+
+    private static final Duration POLL = Duration.ofMillis(5);
+    private static final Duration TREE_POLL = Duration.ofMillis(50);
+
+    private final Layout layout;
+    private final ProcFs procFs;
+    private final PluginChannel plugins;
+    private final Ticker ticker;
+    private final LaunchDirectories launches;
+    private final PluginSockets sockets;
+    private final Supplier<Signals> signals;
+
+    /** @param plugins used, not closed */
+    public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins) {
+        this(layout, procFs, plugins, Ticker.systemTicker());
+    }
+
+    Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, Ticker ticker) {
+        this.layout = layout;
+        this.procFs = procFs;
+        this.plugins = plugins;
+        this.ticker = ticker;
+        this.launches = new LaunchDirectories(layout, procFs);
+        this.sockets = new PluginSockets(layout);
+        this.signals = Suppliers.memoize(() -> new Signals(procFs));
+    }
+
+    /**
+     * Ends a launch; nothing of it runs when this returns.
+     *
+     * @throws ActuationFailure when processes survive even SIGKILL, or can't be seen
+     */
+    public StopResult stop(StopRequest request) throws ActuationFailure, InterruptedException {
+        Handle handle = request.handle();
+        try {
+            LaunchDirectory directory = launches.of(handle);
+            ProcessIdentity identity = handle.identity();
+            if (identity == null) {
+                identity = settled(handle, directory);
+            }
+            ProcessTree tree = new ProcessTree(procFs, directory, handle.launchId(), identity);
+            long end = ticker.read() + request.timeout().toNanos();
+            How how = How.ALREADY_GONE;
+            if (identity != null && procFs.runs(identity)) {
+                how = endMain(request, identity, tree, end);
+            }
+            how = how.or(endRest(handle.workload(), tree, end));
+            if (handle.workload().kind() == Kind.PLUGIN) {
+                sockets.remove(handle.workload(), handle.revision());
+            }
+            return new StopResult(how, recorded(handle, directory));
+        } catch (IOException e) {
+            throw new ActuationFailure("could not stop " + handle.workload() + ": " + e.getMessage(), false, e);
+        }
+    }
+
+    private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
+            throws IOException, InterruptedException {
+        Handle handle = request.handle();
+        // The tree remembers who belonged to it while parents could tell.
+        tree.members();
+        if (handle.workload().kind() == Kind.PLUGIN && handle.start() != StartState.NOT_SENT) {
+            Duration third = request.timeout().dividedBy(3);
+            Duration grace = third.compareTo(LONGEST_GRACE) < 0 ? third : LONGEST_GRACE;
+            PluginReply reply = plugins.stop(
+                    layout.socket(handle.workload(), handle.revision()),
+                    request.cleanup(),
+                    request.timeout().minus(grace));
+            boolean agreed = reply instanceof PluginReply.Done;
+            if (ended(main, agreed ? end - grace.toNanos() : ticker.read())) {
+                return How.ASKED;
+            }
+            tree.members();
+        }
+        send(main.pid(), main.startTicks(), Signals.TERM);
+        // A stopped process would learn of it only when it continues.
+        send(main.pid(), main.startTicks(), Signals.CONT);
+        return ended(main, end) ? How.TERMINATED : How.KILLED;
+    }
+
+    private boolean ended(ProcessIdentity main, long until) throws IOException, InterruptedException {
+        while (procFs.runs(main)) {
+            if (ticker.read() >= until) {
+                return false;
+            }
+            Thread.sleep(POLL);
+        }
+        return true;
+    }
+
+    /** Ends what is left when the main process has ended or had its time. */
+    private How endRest(WorkloadId id, ProcessTree tree, long end)
+            throws ActuationFailure, IOException, InterruptedException {
+        List<Stat> members = tree.members();
+        if (members.isEmpty()) {
+            return How.ALREADY_GONE;
+        }
+        if (ticker.read() < end) {
+            send(members, Signals.TERM);
+            send(members, Signals.CONT);
+            while (!members.isEmpty() && ticker.read() < end) {
+                Thread.sleep(TREE_POLL);
+                members = tree.members();
+            }
+            if (members.isEmpty()) {
+                return How.TERMINATED;
+            }
+        }
+        long hopeless = ticker.read() + KILL_TIME.toNanos();
+        while (!members.isEmpty()) {
+            if (ticker.read() >= hopeless) {
+                throw new ActuationFailure(
+                        id + " could not be stopped: SIGKILL did not end " + named(members)
+                                + "; a process in state D waits for a device or a file system, see dmesg",
+                        false,
+                        null);
+            }
+            send(members, Signals.KILL);
+            Thread.sleep(POLL);
+            // Again: who was forked since the last look was not hit.
+            members = tree.members();
+        }
+        return How.KILLED;
+    }
+
+    /**
+     * For a launch of which no identity is known: makes sure that nothing comes of it any more, or waits until it has told.
+     *
+     * @return null when there is and will be no process
+     */
+    private @Nullable ProcessIdentity settled(Handle handle, LaunchDirectory directory)
+            throws IOException, InterruptedException {
+        Optional<Born> born = directory.born();
+        if (born.isPresent()) {
+            return born.get().identity();
+        }
+        if (!Files.isDirectory(directory.path())) {
+            return null;
+        }
+        try {
+            // With the claim ours, a keeper that appears late ends at once.
+            Files.createFile(directory.claimFile());
+            return null;
+        } catch (FileAlreadyExistsException e) {
+            return awaitBirth(handle, directory);
+        }
+    }
+
+    private @Nullable ProcessIdentity awaitBirth(Handle handle, LaunchDirectory directory)
+            throws IOException, InterruptedException {
+        long until = ticker.read() + BIRTH_TIME.toNanos();
+        while (true) {
+            List<Stat> launching = procFs.processes().stream()
+                    .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, handle.launchId()))
+                    .toList();
+            Optional<Born> born = directory.born();
+            if (born.isPresent()) {
+                return born.get().identity();
+            }
+            if (launching.isEmpty()) {
+                return null;
+            }
+            if (ticker.read() >= until) {
+                send(launching, Signals.KILL);
+            }
+            Thread.sleep(POLL);
+        }
+    }
+
+    private Optional<Exit> recorded(Handle handle, LaunchDirectory directory) throws IOException {
+        return new Keeper(procFs, directory, handle.launchId()).awaitRecord().map(Recorded::exit);
+    }
+
+    private void send(List<Stat> processes, int signal) throws IOException {
+        for (Stat stat : processes) {
+            send(stat.pid(), stat.startTicks(), signal);
+        }
+    }
+
+    private void send(long pid, long startTicks, int signal) throws IOException {
+        signals.get().send(pid, startTicks, signal);
+    }
+
+    private static String named(List<Stat> processes) {
+        return processes.stream()
+                .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state() + ")")
+                .collect(Collectors.joining(", "));
+    }
+}

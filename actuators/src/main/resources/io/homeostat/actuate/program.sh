@@ -1,0 +1,22 @@
+# Becomes the program, as the user it runs as. $1 its log; the rest is the program and its arguments.
+
+# Opened by that user: in a directory of theirs, root could be led to any file.
+homeostat_mask=$(umask)
+umask 077
+exec >> "$1" 2>&1
+umask "$homeostat_mask"
+shift
+
+# The program's own environment comes as NAME=VALUE in variables with numbers, and becomes real only now: before, it could
+# change what the commands on the way here do.
+homeostat_number=0
+while
+  eval "homeostat_pair=\${HOMEOSTAT_ENV_$homeostat_number-}"
+  [ -n "$homeostat_pair" ]
+do
+  export "$homeostat_pair"
+  unset "HOMEOSTAT_ENV_$homeostat_number"
+  homeostat_number=$((homeostat_number + 1))
+done
+unset homeostat_mask homeostat_number homeostat_pair
+exec "$@"
