@@ -1,0 +1,84 @@
+package io.homeostat.reconcile.loop;
+
+import com.google.common.base.Splitter;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads the ends of the files that workloads write to. What is in them is a workload's own and trusted with nothing. */
+public final class LogFiles implements LogTails {
+    private static final Logger LOG = LoggerFactory.getLogger(LogFiles.class);
+
+    /** As many as the guest agent sends with a crash. */
+    private static final int LINES = 30;
+
+    private static final int MOST_BYTES = 64 * 1024;
+
+    private final Layout layout;
+
+    public LogFiles(Layout layout) {
+        this.layout = layout;
+    }
+
+    @Override
+    public String lastLines(WorkloadId id) {
+        Path file = layout.log(id);
+        try {
+            // Neither a symlink, which could point to anything that we may read, nor a FIFO, which would keep us
+            // waiting: the
+            // directory is the workload's own.
+            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file) : "";
+        } catch (NoSuchFileException e) {
+            return "";
+        } catch (IOException e) {
+            LOG.warn("[{}] the end of its log is not known: {}: {}", id, file, e.getMessage());
+            return "";
+        }
+    }
+
+    private static String lastLines(Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            long size = channel.size();
+            int wanted = (int) Math.min(size, MOST_BYTES);
+            ByteBuffer end = ByteBuffer.allocate(wanted);
+            long position = size - wanted;
+            while (end.hasRemaining() && channel.read(end, position + end.position()) > 0) {
+                // Until it is full or the file has become shorter.
+            }
+            return lines(StandardCharsets.UTF_8.decode(end.flip()).toString(), position > 0);
+        }
+    }
+
+    private static String lines(String text, boolean cut) {
+        List<String> lines = Splitter.on('\n').splitToList(text.stripTrailing());
+        // The first one is only a part when more stands before it.
+        int first = Math.max(cut && lines.size() > 1 ? 1 : 0, lines.size() - LINES);
+        return lines.subList(first, lines.size()).stream()
+                .map(LogFiles::harmless)
+                .collect(Collectors.joining("\n"));
+    }
+
+    /** Nothing that a terminal would obey. */
+    private static String harmless(String line) {
+        StringBuilder shown = new StringBuilder(line.length());
+        line.codePoints().forEach(c -> {
+            boolean obeyed = (Character.isISOControl(c) && c != '\t') || Character.getType(c) == Character.FORMAT;
+            if (c != '\r') {
+                shown.appendCodePoint(obeyed ? '?' : c);
+            }
+        });
+        return shown.toString();
+    }
+}

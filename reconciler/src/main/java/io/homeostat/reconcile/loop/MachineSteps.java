@@ -1,0 +1,306 @@
+package io.homeostat.reconcile.loop;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.Activator;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.DownloadLimits;
+import io.homeostat.actuate.Downloader;
+import io.homeostat.actuate.GarbageCollector;
+import io.homeostat.actuate.LaunchDirectories;
+import io.homeostat.actuate.LaunchRequest;
+import io.homeostat.actuate.Launcher;
+import io.homeostat.actuate.Progress;
+import io.homeostat.actuate.Remover;
+import io.homeostat.actuate.StopRequest;
+import io.homeostat.actuate.Stopper;
+import io.homeostat.actuate.UnpackLimits;
+import io.homeostat.actuate.Unpacker;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.PluginReply;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Does steps to the real machine: which verb of the actuators a step is, and what is written down before it. */
+public final class MachineSteps implements StepExecutor, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MachineSteps.class);
+
+    /** The plugin protocol's limit on Apply. */
+    private static final Duration APPLY_TIMEOUT = Duration.ofSeconds(5);
+
+    /** For what a failed launch may have left behind: it has not begun its work. */
+    private static final Duration UNDO_TIMEOUT = Duration.ofSeconds(2);
+
+    private final Layout layout;
+    private final StateStore store;
+    private final PluginChannel plugins;
+    private final InstantSource clock;
+    private final Function<WorkloadId, Progress> progress;
+    private final Downloader downloader;
+    private final Unpacker unpacker;
+    private final Activator activator;
+    private final Launcher launcher;
+    private final LaunchDirectories launches;
+    private final Stopper stopper;
+    private final GarbageCollector garbage;
+    private final Remover remover;
+
+    /**
+     * @param plugins used, not closed
+     * @param progress who hears how far a workload's download is
+     */
+    public MachineSteps(
+            Layout layout,
+            ProcFs procFs,
+            StateStore store,
+            PluginChannel plugins,
+            InstantSource clock,
+            Function<WorkloadId, Progress> progress) {
+        this.layout = layout;
+        this.store = store;
+        this.plugins = plugins;
+        this.clock = clock;
+        this.progress = progress;
+        this.downloader = new Downloader(layout, DownloadLimits.DEFAULT);
+        this.unpacker = new Unpacker(layout, UnpackLimits.DEFAULT);
+        this.activator = new Activator(layout);
+        this.launcher = new Launcher(layout, procFs);
+        this.launches = new LaunchDirectories(layout, procFs);
+        this.stopper = new Stopper(layout, procFs, plugins);
+        this.garbage = new GarbageCollector(layout);
+        this.remover = new Remover(layout);
+    }
+
+    @Override
+    public Outcome execute(Step step, ObservedWorkload seen) {
+        Outcome outcome = outcome(step, seen);
+        LOG.debug("[{}] {}: {}", step.workload(), step.word(), outcome);
+        return outcome;
+    }
+
+    private Outcome outcome(Step step, ObservedWorkload seen) {
+        try {
+            return switch (step) {
+                case Step.Download download -> download(download);
+                case Step.Unpack unpack -> unpack(unpack);
+                case Step.Activate activate -> activate(activate);
+                case Step.Launch launch -> launch(launch, seen);
+                case Step.Start start -> start(start, onlyHandle(seen));
+                case Step.ApplyConfig apply -> applyConfig(apply, onlyHandle(seen));
+                case Step.SetLimits limits -> new Outcome.Failed("this version does not enforce limits", true);
+                case Step.Stop stop -> stop(stop);
+                case Step.Remove remove -> remove(remove);
+                case Step.CollectGarbage collect -> collect(collect);
+                case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
+            };
+        } catch (ActuationFailure e) {
+            return new Outcome.Failed(String.valueOf(e.getMessage()), e.fatal());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new Outcome.Interrupted();
+        }
+    }
+
+    private Outcome download(Step.Download step) throws ActuationFailure, InterruptedException {
+        downloader.download(step.key(), step.source(), progress.apply(step.workload()));
+        return Outcome.done();
+    }
+
+    private Outcome unpack(Step.Unpack step) throws ActuationFailure, InterruptedException {
+        unpacker.unpack(step.workload(), step.key(), step.revision(), step.directory(), step.entryPoint());
+        return Outcome.done();
+    }
+
+    private Outcome activate(Step.Activate step) throws ActuationFailure {
+        activator.activate(step.workload(), step.directory());
+        return Outcome.done();
+    }
+
+    private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
+        WorkloadId id = step.workload();
+        Program program = step.declared().program();
+        if (isLimited(program.limits())) {
+            if (program.limits().required()) {
+                return new Outcome.Failed(
+                        "limits.required is true, and this version can't enforce limits; remove it to run without them",
+                        true);
+            }
+            LOG.warn("[{}] runs without its limits: this version does not enforce them", id);
+        }
+        forgetEnded(id, seen);
+        Handle handle = new Handle(
+                UUID.randomUUID().toString(),
+                id,
+                step.hash(),
+                program.revision(),
+                step.directory(),
+                LaunchInputs.of(program),
+                clock.instant(),
+                null,
+                StartState.NOT_SENT,
+                "");
+        // Before there is a process: one that nobody remembers could run for ever beside its successor.
+        store.commit(Change.ofHandle(handle));
+        LaunchRequest request =
+                new LaunchRequest(handle, executable(step), program.arguments(), program.env(), program.user());
+        try {
+            return Outcome.launched(handle.withIdentity(launcher.launch(request)));
+        } catch (ActuationFailure e) {
+            undo(handle);
+            throw e;
+        }
+    }
+
+    /** Notes on launches whose end is stored: kept until now, so that a crash in between loses no end. */
+    private void forgetEnded(WorkloadId id, ObservedWorkload seen) throws ActuationFailure {
+        ImmutableSet<String> kept = processes(seen).stream()
+                .filter(process -> process.remembered() || !(process.liveness() instanceof Liveness.Ended))
+                .map(process -> process.handle().launchId())
+                .collect(ImmutableSet.toImmutableSet());
+        try (Stream<Path> notes = Files.list(layout.launches(id))) {
+            for (String launchId :
+                    notes.map(note -> note.getFileName().toString()).toList()) {
+                if (!kept.contains(launchId)) {
+                    launches.forget(id, launchId);
+                }
+            }
+        } catch (NoSuchFileException e) {
+            LOG.trace("[{}] is launched for the first time", id);
+        } catch (IOException e) {
+            throw new ActuationFailure("could not look at the notes on launches of " + id + ": " + e, false, e);
+        }
+    }
+
+    private Path executable(Step.Launch step) {
+        Path entryPoint = Path.of(step.declared().program().entryPoint());
+        String directory = step.directory();
+        return directory == null
+                ? entryPoint
+                : layout.install(step.workload(), directory).resolve(entryPoint);
+    }
+
+    /** Makes sure that no process comes of a launch that failed, and forgets it. */
+    private void undo(Handle handle) throws InterruptedException {
+        try {
+            stopper.stop(new StopRequest(handle, false, UNDO_TIMEOUT));
+            store.commit(new Change(
+                    handle.workload(),
+                    null,
+                    false,
+                    ImmutableList.of(),
+                    ImmutableList.of(handle.launchId()),
+                    ImmutableList.of()));
+            launches.forget(handle.workload(), handle.launchId());
+        } catch (ActuationFailure e) {
+            LOG.warn(
+                    "[{}] what a failed launch left behind is dealt with at the next look: {}",
+                    handle.workload(),
+                    e.getMessage());
+        }
+    }
+
+    private Outcome start(Step.Start step, Handle handle) throws InterruptedException {
+        // Before it is sent: if we don't live to hear the answer, it must not be sent a second time.
+        store.commit(Change.ofHandle(handle.withStart(StartState.SENT, "")));
+        PluginReply reply =
+                plugins.start(socket(handle), layout.workloadState(step.workload()), step.config(), step.timeout());
+        if (!(reply instanceof PluginReply.Done)) {
+            return new Outcome.Failed("the plugin did not start: " + reply.words(), false);
+        }
+        note(handle.withStart(StartState.SUCCEEDED, ConfigHash.of(step.config())));
+        return Outcome.done();
+    }
+
+    private Outcome applyConfig(Step.ApplyConfig step, Handle handle) throws InterruptedException {
+        PluginReply reply = plugins.apply(socket(handle), step.config(), APPLY_TIMEOUT);
+        return switch (reply) {
+            case PluginReply.Done done -> {
+                note(handle.withStart(StartState.SUCCEEDED, ConfigHash.of(step.config())));
+                yield Outcome.done();
+            }
+            case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();
+            case PluginReply.Refused(String problem) -> new Outcome.Failed(problem, false);
+            case PluginReply.TimedOut(String problem) -> new Outcome.Failed(problem, false);
+            case PluginReply.Unreachable(String problem) -> new Outcome.Failed(problem, false);
+        };
+    }
+
+    /** Keeps the note beside a launch true, by which it would be adopted without the database. */
+    private void note(Handle handle) {
+        try {
+            launches.write(handle);
+        } catch (ActuationFailure e) {
+            LOG.warn("[{}] {}", handle.workload(), e.getMessage());
+        }
+    }
+
+    private Path socket(Handle handle) {
+        return layout.socket(handle.workload(), handle.revision());
+    }
+
+    private Outcome stop(Step.Stop step) throws ActuationFailure, InterruptedException {
+        return Outcome.done(stopper.stop(new StopRequest(step.handle(), step.cleanup(), step.timeout()))
+                .words());
+    }
+
+    private Outcome remove(Step.Remove step) throws ActuationFailure {
+        remover.remove(step.workload());
+        return Outcome.done();
+    }
+
+    private Outcome collect(Step.CollectGarbage step) throws ActuationFailure {
+        garbage.collect(step.workload(), step.directories());
+        return Outcome.done();
+    }
+
+    private static boolean isLimited(Limits limits) {
+        return limits.memory() != null || limits.cpu() != null;
+    }
+
+    private static Handle onlyHandle(ObservedWorkload seen) {
+        ImmutableList<ObservedProcess> processes = processes(seen);
+        if (processes.size() != 1) {
+            throw new IllegalStateException("not exactly one process of " + seen.id() + ": " + processes.size());
+        }
+        return processes.getFirst().handle();
+    }
+
+    private static ImmutableList<ObservedProcess> processes(ObservedWorkload seen) {
+        return switch (seen.processes()) {
+            case Observation.Seen<ImmutableList<ObservedProcess>>(var processes) -> processes;
+            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) ->
+                throw new IllegalStateException("a step although blind: " + why);
+        };
+    }
+
+    @Override
+    public void close() {
+        downloader.close();
+    }
+}

@@ -1,0 +1,88 @@
+package io.homeostat.reconcile.loop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LogFilesTest {
+    private static final WorkloadId ID = WorkloadId.process("p");
+
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+    private LogFiles logs;
+
+    @BeforeEach
+    void makeDirectories() throws IOException {
+        layout = new Layout(directory, directory, "i");
+        logs = new LogFiles(layout);
+        Files.createDirectories(layout.workloadState(ID));
+    }
+
+    @Test
+    void whatNeverWroteHasNoLastLines() {
+        assertEquals("", logs.lastLines(ID));
+    }
+
+    @Test
+    void aShortLogIsShownWhole() throws IOException {
+        write("one\n\ntwo\n");
+        assertEquals("one\n\ntwo", logs.lastLines(ID));
+    }
+
+    @Test
+    void ofALongLogThereAreThirtyLines() throws IOException {
+        write(IntStream.range(0, 100_000).mapToObj(i -> "line " + i).collect(Collectors.joining("\n")));
+        String[] lines = logs.lastLines(ID).split("\n", -1);
+        assertEquals(30, lines.length);
+        assertEquals("line 99970", lines[0]);
+        assertEquals("line 99999", lines[29]);
+    }
+
+    @Test
+    void aLineWithoutEndIsCutToABound() throws IOException {
+        write("x".repeat(10_000_000));
+        assertEquals(64 * 1024, logs.lastLines(ID).length());
+    }
+
+    @Test
+    void aLineOfWhichOnlyTheEndWasReadIsLeftOut() throws IOException {
+        write("x".repeat(100_000) + "\nlast\n");
+        assertEquals("last", logs.lastLines(ID));
+    }
+
+    @Test
+    void nothingInItCanSpeakToATerminal() throws IOException {
+        write("a\u001b[31mb\u0007\r\nc\td\u202ee\u0000");
+        assertEquals("a?[31mb?\nc\td?e?", logs.lastLines(ID));
+    }
+
+    @Test
+    void bytesThatAreNoTextDoNoHarm() throws IOException {
+        Files.write(layout.log(ID), new byte[] {(byte) 0xff, 'a', (byte) 0xc3, '\n', 'b'});
+        assertTrue(logs.lastLines(ID).endsWith("\nb"), logs.lastLines(ID));
+    }
+
+    @Test
+    void aSymlinkIsNotFollowed() throws IOException {
+        Path secret = Files.writeString(directory.resolve("secret"), "secret");
+        Files.createSymbolicLink(layout.log(ID), secret);
+        assertEquals("", logs.lastLines(ID));
+    }
+
+    private void write(String text) throws IOException {
+        Files.write(layout.log(ID), text.getBytes(StandardCharsets.UTF_8));
+    }
+}

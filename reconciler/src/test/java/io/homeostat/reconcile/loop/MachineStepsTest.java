@@ -1,0 +1,255 @@
+package io.homeostat.reconcile.loop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.Progress;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Steps on the real machine, with processes that sleep. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class MachineStepsTest {
+    private static final WorkloadId PROCESS = WorkloadId.process("p");
+    private static final WorkloadId PLUGIN = WorkloadId.plugin("p");
+
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+    private StateStore store;
+    private PluginChannel plugins;
+    private MachineObserver observer;
+    private MachineSteps steps;
+
+    /** Of each commit: whether there were notes on a launch already. */
+    private final List<Boolean> launchedAtCommit = new ArrayList<>();
+
+    @BeforeEach
+    void open() throws IOException {
+        layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
+        StateStore real = StateStores.openForWriting(layout, Clock.systemUTC()).store();
+        store = (StateStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {StateStore.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit")) {
+                        launchedAtCommit.add(Files.exists(layout.launches(PROCESS)));
+                    }
+                    try {
+                        return method.invoke(real, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        plugins = new PluginChannel(Clock.systemUTC());
+        ProcFs procFs = new ProcFs();
+        observer = new MachineObserver(layout, procFs, plugins, Clock.systemUTC());
+        steps = new MachineSteps(layout, procFs, store, plugins, Clock.systemUTC(), id -> Progress.NONE);
+    }
+
+    @AfterEach
+    void leaveNothingBehind() {
+        for (Handle handle : store.handles()) {
+            steps.execute(
+                    new Step.Stop(handle, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
+                    look(handle.workload()));
+        }
+        steps.close();
+        observer.close();
+        plugins.close();
+        store.close();
+    }
+
+    @Test
+    void aLaunchIsStoredBeforeThereIsAProcess() {
+        Handle handle = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        assertEquals(false, launchedAtCommit.getFirst());
+        assertNotNull(handle.identity());
+        assertEquals(
+                List.of(handle.launchId()),
+                store.handles(PROCESS).stream().map(Handle::launchId).toList());
+        ObservedProcess process = processes(PROCESS).getFirst();
+        assertInstanceOf(ObservedProcess.Liveness.Running.class, process.liveness());
+    }
+
+    @Test
+    void aLaunchThatFailsIsForgotten() throws IOException {
+        Outcome outcome =
+                steps.execute(new Step.Launch(workload("entryPoint: /nowhere/program"), "hash", null), look(PROCESS));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
+        assertTrue(failed.error().contains("/nowhere/program does not exist"), failed.error());
+        assertTrue(store.handles().isEmpty());
+        assertEquals(List.of(), launches());
+        assertEquals(ImmutableList.of(), processes(PROCESS));
+    }
+
+    @Test
+    void limitsThatMustHoldAndCanNotStopALaunchForGood() {
+        Outcome outcome = steps.execute(
+                new Step.Launch(
+                        workload("entryPoint: /bin/sleep\n  limits: {memory: 64Mi, required: true}"), "hash", null),
+                look(PROCESS));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
+        assertTrue(failed.fatal());
+        assertTrue(failed.error().contains("limits.required"), failed.error());
+        assertTrue(store.handles().isEmpty());
+    }
+
+    @Test
+    void limitsThatNeedNotHoldDoNotStopALaunch() {
+        assertNotNull(launch("entryPoint: /bin/sleep\n  arguments: ['600']\n  limits: {memory: 64Mi}")
+                .identity());
+    }
+
+    @Test
+    void stoppingEndsTheProcessAndTheNextLaunchForgetsTheLastOne() throws IOException {
+        Handle first = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        stop(first);
+        assertFalse(ProcessHandle.of(pid(first)).isPresent());
+        assertEquals(List.of(first.launchId()), launches());
+        // As the loop does once the end is stored.
+        store.commit(new Change(
+                PROCESS, null, false, ImmutableList.of(), ImmutableList.of(first.launchId()), ImmutableList.of()));
+        Handle second = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        assertEquals(List.of(second.launchId()), launches());
+    }
+
+    @Test
+    void stoppingWhatIsGoneIsDone() {
+        Handle handle = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        stop(handle);
+        Outcome.Done again = stop(handle);
+        assertEquals("had ended already", again.note());
+    }
+
+    @Test
+    void startIsNotedBeforeItIsSent() {
+        // A plugin's process that listens nowhere.
+        Workload plugin = plugin();
+        Outcome.Done launched = assertInstanceOf(
+                Outcome.Done.class, steps.execute(new Step.Launch(plugin, "hash", null), look(PLUGIN)));
+        assertNotNull(launched.handle());
+        Outcome outcome = steps.execute(new Step.Start(PLUGIN, null, Duration.ofSeconds(2)), look(PLUGIN));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
+        assertTrue(failed.error().startsWith("the plugin did not start: "), failed.error());
+        assertFalse(failed.fatal());
+        assertEquals(StartState.SENT, store.handles(PLUGIN).getFirst().start());
+    }
+
+    @Test
+    void anInterruptedStepSaysSoAndStaysInterrupted() {
+        Source source = new Source("http://127.0.0.1:1/archive.tar.gz", null, Duration.ofSeconds(5), 3);
+        Thread.currentThread().interrupt();
+        Outcome outcome = steps.execute(new Step.Download(PROCESS, "a".repeat(64), source), look(PROCESS));
+        assertInstanceOf(Outcome.Interrupted.class, outcome);
+        assertTrue(Thread.interrupted());
+    }
+
+    @Test
+    void aFailedVerbIsAFailedStep() {
+        Source source = new Source("file:/nowhere/archive.tar.gz", null, Duration.ofSeconds(5), 1);
+        Outcome outcome = steps.execute(new Step.Download(PROCESS, "a".repeat(64), source), look(PROCESS));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
+        assertTrue(failed.error().contains("/nowhere/archive.tar.gz"), failed.error());
+    }
+
+    @Test
+    void aWaitIsNoStepToExecute() {
+        Step.Wait wait = new Step.Wait(PROCESS, Clock.systemUTC().instant(), Step.Wait.Kind.PROGRESS, "");
+        assertThrows(IllegalArgumentException.class, () -> steps.execute(wait, look(PROCESS)));
+    }
+
+    private Handle launch(String spec) {
+        Outcome outcome = steps.execute(new Step.Launch(workload(spec), "hash", null), look(PROCESS));
+        Handle handle = assertInstanceOf(Outcome.Done.class, outcome, outcome.toString())
+                .handle();
+        assertNotNull(handle);
+        return handle;
+    }
+
+    private Outcome.Done stop(Handle handle) {
+        Outcome outcome = steps.execute(
+                new Step.Stop(handle, Step.Stop.Cause.REPLACED, false, Duration.ofSeconds(5)), look(handle.workload()));
+        return assertInstanceOf(Outcome.Done.class, outcome, outcome.toString());
+    }
+
+    private static long pid(Handle handle) {
+        return Objects.requireNonNull(handle.identity()).pid();
+    }
+
+    private ObservedWorkload look(WorkloadId id) {
+        return observer.look(id, store.handles(id), null);
+    }
+
+    private ImmutableList<ObservedProcess> processes(WorkloadId id) {
+        return look(id).processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
+                ? processes
+                : ImmutableList.of();
+    }
+
+    private List<String> launches() throws IOException {
+        if (!Files.exists(layout.launches(PROCESS))) {
+            return List.of();
+        }
+        try (Stream<Path> notes = Files.list(layout.launches(PROCESS))) {
+            return notes.map(note -> note.getFileName().toString()).toList();
+        }
+    }
+
+    private static Workload workload(String spec) {
+        return read("Process", spec);
+    }
+
+    private static Workload plugin() {
+        return read("Plugin", "entryPoint: /bin/sh\n  arguments: ['-c', 'sleep 600']");
+    }
+
+    private static Workload read(String kind, String spec) {
+        String yaml = "apiVersion: homeostat.io/v1\nkind: " + kind
+                + "\nmetadata: {name: p}\nspec:\n  install: local\n  " + spec + "\n";
+        return DocumentReader.readAll(List.of(new Input.Stream(
+                        "-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
+                .declared()
+                .getFirst();
+    }
+}
