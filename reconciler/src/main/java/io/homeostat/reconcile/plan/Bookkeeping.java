@@ -52,7 +52,8 @@ public final class Bookkeeping {
             List<ObservedProcess> alive = new ArrayList<>();
             for (ObservedProcess process : processes) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
-                    // What only the machine remembers of an end has been written down before, or nobody knows what it was the end of.
+                    // What only the machine remembers of an end has been written down before, or nobody knows what it
+                    // was the end of.
                     if (process.remembered()) {
                         noteEnd(situation, notes, process.handle(), exit);
                     }

@@ -34,8 +34,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A situation in few words, and what is planned from it. */
-final class Example {
-    static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+public final class Example {
+    public static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
 
     private final WorkloadId id;
     private final Declarations declarations = new Declarations();
@@ -52,47 +52,47 @@ final class Example {
         this.id = id;
     }
 
-    static Example plugin() {
+    public static Example plugin() {
         return new Example(WorkloadId.plugin("p"));
     }
 
-    static Example process() {
+    public static Example process() {
         return new Example(WorkloadId.process("p"));
     }
 
-    Example wants(String revision) {
+    public Example wants(String revision) {
         return wants(revision, "c");
     }
 
-    Example wants(String revision, String config, String... arguments) {
+    public Example wants(String revision, String config, String... arguments) {
         declared = declarations.declare(id, revision, ImmutableList.copyOf(arguments), config);
         history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
         return this;
     }
 
-    Example cached(String revision) {
+    public Example cached(String revision) {
         archives.add(revision.toLowerCase(Locale.ROOT));
         return this;
     }
 
-    Example installed(String revision) {
+    public Example installed(String revision) {
         String key = revision.toLowerCase(Locale.ROOT);
         installations.add(new Installation("p_" + revision, revision, key, key));
         residue = true;
         return this;
     }
 
-    Example active(String revision) {
+    public Example active(String revision) {
         link = "p_" + revision;
         return this;
     }
 
     /** A process of the revision with config "c" and no arguments, started and well. */
-    Example runs(String revision) {
+    public Example runs(String revision) {
         return runs(revision, Handle.StartState.SUCCEEDED, Duration.ofHours(1), Health.healthy(NOW));
     }
 
-    Example runs(String revision, Handle.StartState start, Duration age, @Nullable Health health) {
+    public Example runs(String revision, Handle.StartState start, Duration age, @Nullable Health health) {
         Handle handle = handle(revision, start);
         processes.add(new ObservedProcess(
                 handle,
@@ -102,7 +102,7 @@ final class Example {
         return this;
     }
 
-    Example listens(String revision) {
+    public Example listens(String revision) {
         processes.add(new ObservedProcess(
                 handle(revision, Handle.StartState.NOT_SENT),
                 true,
@@ -110,45 +110,45 @@ final class Example {
         return this;
     }
 
-    Example is(String revision, Liveness liveness) {
+    public Example is(String revision, Liveness liveness) {
         processes.add(new ObservedProcess(handle(revision, Handle.StartState.SUCCEEDED), true, liveness));
         return this;
     }
 
-    Example ended(String revision, Exit exit) {
+    public Example ended(String revision, Exit exit) {
         return is(revision, new Liveness.Ended(exit));
     }
 
     /** The revision was once seen well. */
-    Example proven(String revision) {
+    public Example proven(String revision) {
         Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");
         history = history.withProven(new ProvenRevision(old.workload(), old.hash(), "p_" + revision));
         return this;
     }
 
-    Example undone(int times, Instant at) {
+    public Example undone(int times, Instant at) {
         Declaration now = Objects.requireNonNull(declared);
         history = history.withFailed(
                 new FailedRevision(now.hash(), now.workload().revision(), times, at, "it does not listen"));
         return this;
     }
 
-    Example trial(UnaryOperator<Trial> change) {
+    public Example trial(UnaryOperator<Trial> change) {
         history = history.withTrial(change.apply(history.trial()));
         return this;
     }
 
-    Example history(UnaryOperator<WorkloadHistory> change) {
+    public Example history(UnaryOperator<WorkloadHistory> change) {
         history = change.apply(history);
         return this;
     }
 
-    Example blind(String why) {
+    public Example blind(String why) {
         blind = why;
         return this;
     }
 
-    static Attempts failed(int count, Instant last) {
+    public static Attempts failed(int count, Instant last) {
         return new Attempts(count, last, "no luck", false);
     }
 
@@ -173,7 +173,7 @@ final class Example {
                 config);
     }
 
-    Situation situation() {
+    public Situation situation() {
         String why = blind;
         ObservedWorkload seen = new ObservedWorkload(
                 id,
@@ -184,16 +184,16 @@ final class Example {
         return new Situation(declared, seen, archives.build(), history, 7, NOW);
     }
 
-    Bookkeeping.Learned learned() {
+    public Bookkeeping.Learned learned() {
         return Bookkeeping.observed(situation());
     }
 
-    WorkloadPlan plan() {
+    public WorkloadPlan plan() {
         return Planner.plan(learned().situation());
     }
 
     /** "upgrade REVISION_CHANGED: download unpack stop activate launch start". */
-    String planned() {
+    public String planned() {
         WorkloadPlan plan = plan();
         String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
         return plan.action().word() + " " + plan.reason() + (steps.isEmpty() ? "" : ": " + steps);

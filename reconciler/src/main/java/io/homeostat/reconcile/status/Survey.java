@@ -1,0 +1,155 @@
+package io.homeostat.reconcile.status;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Multimaps;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.plan.Bookkeeping;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.time.InstantSource;
+import java.util.Collection;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A look at all workloads at once, with what the loop would make of it: the same books, the same plan, in memory only. Nothing is
+ * written, sent or started.
+ */
+public final class Survey {
+    /** What to ask running processes. */
+    public enum Depth {
+        /** Nothing: that they run is enough, as it is for a plan. */
+        PRESENCE,
+        /** How they are, in the way their declaration says; an exec probe runs its command. */
+        HEALTH
+    }
+
+    private final Observer observer;
+    private final Memory memory;
+    private final InstantSource clock;
+
+    public Survey(Observer observer, Memory memory, InstantSource clock) {
+        this.observer = observer;
+        this.memory = memory;
+        this.clock = clock;
+    }
+
+    /**
+     * What is remembered, all at once.
+     *
+     * @param seed see {@link StateReader#seed}
+     */
+    public record Memory(
+            ImmutableMap<WorkloadId, WorkloadHistory> histories,
+            ImmutableListMultimap<WorkloadId, Handle> handles,
+            long seed) {
+        /** For a state directory that does not exist yet. */
+        public static final Memory NONE = new Memory(ImmutableMap.of(), ImmutableListMultimap.of(), 0);
+
+        public static Memory of(StateReader reader) {
+            return new Memory(reader.histories(), Multimaps.index(reader.handles(), Handle::workload), reader.seed());
+        }
+
+        WorkloadHistory history(WorkloadId id) {
+            return histories.getOrDefault(id, WorkloadHistory.NONE);
+        }
+    }
+
+    /**
+     * One workload.
+     *
+     * @param remembered its history as stored
+     * @param situation as it is now, with what the look has taught
+     * @param plan what the loop would do
+     */
+    public record Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan) {
+        public WorkloadId id() {
+            return situation.id();
+        }
+
+        /** True when somebody wants it, or something of it is left to remove. */
+        public boolean matters() {
+            return situation.declared() != null || !plan.steps().isEmpty();
+        }
+    }
+
+    /**
+     * All that is wanted, remembered or left on the machine.
+     *
+     * @param blind what could not be looked at as a whole; empty when all could
+     */
+    public record Findings(ImmutableList<Finding> workloads, ImmutableList<String> blind) {}
+
+    /** Looks at everything. */
+    public Findings everything(DesiredState desired, Depth depth) throws InterruptedException {
+        TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
+        ids.addAll(memory.handles().keySet());
+        ImmutableList.Builder<String> blind = ImmutableList.builder();
+        switch (observer.traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> ids.addAll(found);
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) -> blind.add(why);
+        }
+        ImmutableSet<String> archives = ImmutableSet.of();
+        switch (observer.archives()) {
+            case Observation.Seen<ImmutableSet<String>>(var keys) -> archives = keys;
+            case Observation.Unseen<ImmutableSet<String>>(String why) -> blind.add(why);
+        }
+        return new Findings(look(ids, desired, depth, archives), blind.build());
+    }
+
+    private ImmutableList<Finding> look(
+            Collection<WorkloadId> ids, DesiredState desired, Depth depth, ImmutableSet<String> archives)
+            throws InterruptedException {
+        if (depth == Depth.PRESENCE) {
+            // A few reads of small files each: threads would cost more than they bring.
+            return ids.stream()
+                    .map(id -> look(id, desired.declarations().get(id), depth, archives))
+                    .collect(ImmutableList.toImmutableList());
+        }
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            ImmutableList<Future<Finding>> looks = ids.stream()
+                    .map(id ->
+                            threads.submit(() -> look(id, desired.declarations().get(id), depth, archives)))
+                    .collect(ImmutableList.toImmutableList());
+            ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+            for (Future<Finding> look : looks) {
+                findings.add(look.get());
+            }
+            return findings.build();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a look broke off: " + e.getCause(), e.getCause());
+        }
+    }
+
+    private Finding look(WorkloadId id, @Nullable Declaration declared, Depth depth, ImmutableSet<String> archives) {
+        WorkloadSpec asked = depth == Depth.PRESENCE || declared == null
+                ? null
+                : declared.workload().spec();
+        WorkloadHistory remembered = memory.history(id);
+        Situation before = new Situation(
+                declared,
+                observer.look(id, memory.handles().get(id), asked),
+                archives,
+                remembered,
+                memory.seed(),
+                clock.instant());
+        Situation learned = Bookkeeping.observed(before).situation();
+        return new Finding(remembered, learned, Planner.plan(learned));
+    }
+}

@@ -1,0 +1,82 @@
+package io.homeostat.reconcile.status;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Reason;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.util.List;
+
+/** What a workload is at, in one word of the control plane's (StatusValue). */
+public enum WorkloadState {
+    /** Could not be observed. */
+    STATE_VALUE_UNSPECIFIED,
+    STARTING,
+    RUNNING,
+    STOPPING,
+    STOPPED,
+    CRASHED,
+    INSTALLING,
+    INSTALL_FAILED;
+
+    /**
+     * The state of a workload.
+     *
+     * @param situation with what the look has taught: without processes that are over
+     * @param plan made for it
+     */
+    public static WorkloadState of(Situation situation, WorkloadPlan plan) {
+        if (plan.reason() == Reason.CANNOT_OBSERVE) {
+            return STATE_VALUE_UNSPECIFIED;
+        }
+        List<ObservedProcess> processes = Sight.processes(situation);
+        boolean wanted = situation.declared() != null && plan.reason() != Reason.DISABLED;
+        return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
+    }
+
+    private static WorkloadState alive(List<ObservedProcess> processes, boolean wanted) {
+        if (!wanted) {
+            return STOPPING;
+        }
+        ObservedProcess newest = processes.getLast();
+        return switch (newest.liveness()) {
+            case Liveness.Running running -> newest.handle().start() == StartState.SUCCEEDED ? RUNNING : STARTING;
+            case Liveness.Pending pending -> STARTING;
+            case Liveness.Ended ended -> CRASHED;
+            case Liveness.Orphaned orphaned -> CRASHED;
+        };
+    }
+
+    /** Nothing of it runs. */
+    private static WorkloadState atRest(Situation situation, WorkloadPlan plan) {
+        Declaration declared = situation.declared();
+        WorkloadHistory history = situation.history();
+        if (declared == null || plan.action() == Action.NONE || plan.reason() == Reason.UNSUPPORTED) {
+            return STOPPED;
+        }
+        if (history.trial().install().count() > 0 || isUsedUp(declared, history)) {
+            return INSTALL_FAILED;
+        }
+        Exit exit = history.run().lastExit();
+        boolean ranBefore = history.proven() != null;
+        if (exit != null && exit.reason() != Exit.Reason.STOPPED && ranBefore) {
+            return CRASHED;
+        }
+        if (ranBefore) {
+            return STOPPED;
+        }
+        return history.trial().start().count() > 0 ? STARTING : INSTALLING;
+    }
+
+    /** A first start that failed as often as it may: for a control plane the installation has failed. */
+    private static boolean isUsedUp(Declaration declared, WorkloadHistory history) {
+        int starts = history.trial().start().count();
+        return history.trial().start().fatal()
+                || starts >= declared.workload().program().start().attempts();
+    }
+}

@@ -1,0 +1,149 @@
+package io.homeostat.reconcile.status;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.reconcile.plan.Conditions;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.status.Survey.Finding;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that {@code status} says of one workload.
+ *
+ * @param source who declares it; null when nobody does any more
+ * @param overruled weaker sources that declare it as well
+ * @param generation of the declaration; 0 when there is none
+ * @param observedGeneration of the declaration that was last acted on
+ * @param desiredRevision null when nobody wants it
+ * @param currentRevision that runs or, when nothing does, would; null when there is none
+ * @param pendingRevision the wanted one while it has not proved itself
+ * @param failure the upgrade to the pending revision that was undone, or why it could not be installed; empty when neither
+ * @param pid of the newest process that runs
+ * @param restarts since it was declared
+ * @param health of that process; null when it was not asked
+ * @param configHash of the configuration that the process has accepted; empty when there is none
+ * @param plan what is left to do
+ */
+public record WorkloadStatus(
+        WorkloadId id,
+        @Nullable SourceName source,
+        ImmutableList<SourceName> overruled,
+        long generation,
+        long observedGeneration,
+        WorkloadState state,
+        @Nullable String desiredRevision,
+        @Nullable String currentRevision,
+        @Nullable String pendingRevision,
+        String failure,
+        @Nullable Long pid,
+        @Nullable Instant startedAt,
+        int restarts,
+        @Nullable Exit lastExit,
+        @Nullable Health health,
+        String configHash,
+        ImmutableList<Condition> conditions,
+        WorkloadPlan plan) {
+
+    public static WorkloadStatus of(Finding finding) {
+        Situation situation = finding.situation();
+        Declaration declared = situation.declared();
+        WorkloadHistory history = situation.history();
+        Optional<ObservedProcess> main = newestRunning(Sight.processes(situation));
+        String current = main.map(process -> process.handle().revision())
+                .or(() -> Sight.activeRevision(situation))
+                .or(() -> localRevision(history))
+                .orElse(null);
+        return new WorkloadStatus(
+                finding.id(),
+                declared == null ? null : declared.source(),
+                declared == null ? ImmutableList.of() : declared.overruled(),
+                declared == null ? 0 : declared.generation(),
+                finding.remembered().observedGeneration(),
+                WorkloadState.of(situation, finding.plan()),
+                declared == null ? null : declared.workload().revision(),
+                current,
+                pending(declared, history),
+                failure(declared, history),
+                main.map(ObservedProcess::handle)
+                        .map(Handle::identity)
+                        .map(ProcessIdentity::pid)
+                        .orElse(null),
+                main.map(process -> startedAt(situation, process)).orElse(null),
+                history.run().restarts(),
+                history.run().lastExit(),
+                main.map(WorkloadStatus::health).orElse(null),
+                main.map(process -> process.handle().configHash()).orElse(""),
+                Conditions.of(situation, finding.plan()),
+                finding.plan());
+    }
+
+    /** True when the machine is as declared and all that should run is well. */
+    public boolean isWell() {
+        return is(Condition.Type.CONVERGED) && (is(Condition.Type.HEALTHY) || state == WorkloadState.STOPPED);
+    }
+
+    private boolean is(Condition.Type type) {
+        return conditions.stream()
+                .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
+    }
+
+    private static Optional<ObservedProcess> newestRunning(List<ObservedProcess> processes) {
+        return processes.reversed().stream()
+                .filter(process -> process.liveness() instanceof Running)
+                .findFirst();
+    }
+
+    private static @Nullable Health health(ObservedProcess process) {
+        return process.liveness() instanceof Running running ? running.health() : null;
+    }
+
+    private static @Nullable Instant startedAt(Situation situation, ObservedProcess process) {
+        return process.liveness() instanceof Running running ? situation.now().minus(running.age()) : null;
+    }
+
+    /** A local program is always there; which revision it is was last seen when it ran. */
+    private static Optional<String> localRevision(WorkloadHistory history) {
+        return Optional.ofNullable(history.proven())
+                .filter(proven -> proven.directory() == null)
+                .map(proven -> proven.workload().revision());
+    }
+
+    private static @Nullable String pending(@Nullable Declaration declared, WorkloadHistory history) {
+        if (declared == null) {
+            return null;
+        }
+        String desired = declared.workload().revision();
+        ProvenRevision proven = history.proven();
+        return proven != null && proven.workload().revision().equals(desired) ? null : desired;
+    }
+
+    private static String failure(@Nullable Declaration declared, WorkloadHistory history) {
+        if (declared == null) {
+            return "";
+        }
+        FailedRevision failed = history.failed();
+        if (failed != null && failed.hash().equals(declared.hash())) {
+            return failed.error();
+        }
+        if (history.trial().install().count() > 0) {
+            return history.trial().install().error();
+        }
+        return history.trial().start().count() > 0 ? history.trial().start().error() : "";
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.status;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,130 @@
+package io.homeostat.reconcile.status;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** One row a state: where a workload is, and the word for it. */
+class WorkloadStateTest {
+    private static final Exit KILLED = new Exit(137, 9, Exit.Reason.SIGNALED, Example.NOW);
+
+    @Test
+    void whatRunsAndWasStartedIsRunning() {
+        expect(
+                WorkloadState.RUNNING,
+                Example.plugin().wants("A").installed("A").active("A").runs("A").proven("A"));
+    }
+
+    @Test
+    void anUpgradeThatIsStillToComeLeavesTheOldRevisionRunning() {
+        expect(
+                WorkloadState.RUNNING,
+                Example.plugin().wants("B").installed("A").active("A").runs("A").proven("A"));
+    }
+
+    @Test
+    void whatIsLaunchedButNotStartedIsStarting() {
+        expect(
+                WorkloadState.STARTING,
+                Example.plugin().wants("A").installed("A").active("A").listens("A"));
+        expect(
+                WorkloadState.STARTING,
+                Example.plugin()
+                        .wants("A")
+                        .installed("A")
+                        .active("A")
+                        .runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null));
+        expect(
+                WorkloadState.STARTING,
+                Example.plugin().wants("A").installed("A").active("A").is("A", new Liveness.Pending()));
+    }
+
+    @Test
+    void whatRunsAlthoughNobodyWantsItIsStopping() {
+        expect(
+                WorkloadState.STOPPING,
+                Example.plugin().installed("A").active("A").runs("A").proven("A"));
+    }
+
+    @Test
+    void whatIsLeftOfAWorkloadThatNobodyWantsIsStopped() {
+        expect(WorkloadState.STOPPED, Example.plugin().installed("A").active("A"));
+    }
+
+    @Test
+    void whatIsDeclaredAndNotThereIsInstalling() {
+        expect(WorkloadState.INSTALLING, Example.plugin().wants("A"));
+        expect(WorkloadState.INSTALLING, Example.plugin().wants("A").installed("A"));
+    }
+
+    @Test
+    void whatCouldNotBeFetchedHasFailedToInstall() {
+        Attempts failed = Example.failed(1, Example.NOW);
+        expect(WorkloadState.INSTALL_FAILED, Example.plugin().wants("A").trial(trial -> trial.withInstall(failed)));
+    }
+
+    @Test
+    void aFirstStartIsStartingUntilItsAttemptsAreUsedUp() {
+        Attempts once = Example.failed(1, Example.NOW);
+        Attempts thrice = Example.failed(3, Example.NOW);
+        expect(
+                WorkloadState.STARTING,
+                Example.plugin().wants("A").installed("A").trial(trial -> trial.withStart(once)));
+        expect(
+                WorkloadState.INSTALL_FAILED,
+                Example.plugin().wants("A").installed("A").trial(trial -> trial.withStart(thrice)));
+    }
+
+    @Test
+    void whatRanAndEndedByItselfHasCrashed() {
+        expect(
+                WorkloadState.CRASHED,
+                Example.plugin()
+                        .wants("A")
+                        .installed("A")
+                        .active("A")
+                        .proven("A")
+                        .ended("A", KILLED));
+        expect(
+                WorkloadState.CRASHED,
+                Example.plugin()
+                        .wants("A")
+                        .installed("A")
+                        .active("A")
+                        .proven("A")
+                        .is("A", new Liveness.Orphaned(KILLED, 2)));
+    }
+
+    @Test
+    void whatWasStoppedIsStopped() {
+        Exit stopped = new Exit(null, null, Exit.Reason.STOPPED, Example.NOW);
+        expect(
+                WorkloadState.STOPPED,
+                Example.plugin()
+                        .wants("A")
+                        .installed("A")
+                        .active("A")
+                        .proven("A")
+                        .history(history -> history.withRun(history.run().withExit(stopped))));
+    }
+
+    @Test
+    void whatCanNotBeSeenHasNoState() {
+        expect(
+                WorkloadState.STATE_VALUE_UNSPECIFIED,
+                Example.plugin().wants("A").blind("no permission"));
+    }
+
+    private static void expect(WorkloadState expected, Example example) {
+        Learned learned = example.learned();
+        assertEquals(expected, WorkloadState.of(learned.situation(), Planner.plan(learned.situation())));
+    }
+}
