@@ -1,0 +1,73 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.WorkloadId;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import picocli.CommandLine.ParseResult;
+
+/**
+ * What was typed, with types.
+ *
+ * @param whole from the name of the program on
+ * @param command from the name of the command on
+ */
+record Arguments(ParseResult whole, ParseResult command) {
+
+    GlobalOptions global() {
+        return new GlobalOptions(
+                this.<OutputFormat>anywhere(Syntax.OUTPUT).orElse(OutputFormat.TEXT),
+                anywhere(Syntax.STATE_DIR),
+                anywhere(Syntax.RUN_DIR),
+                anywhere(Syntax.LOG_LEVEL),
+                this.<Boolean>anywhere(Syntax.NO_COLOR).orElse(false));
+    }
+
+    boolean flag(String option) {
+        return this.<Boolean>option(command, option).orElse(false);
+    }
+
+    ImmutableList<String> files() {
+        return ImmutableList.copyOf(
+                this.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
+    }
+
+    /** @throws UsageException when it is no duration or none at all */
+    Duration timeout(Duration otherwise) {
+        Optional<String> text = option(command, Syntax.TIMEOUT);
+        if (text.isEmpty()) {
+            return otherwise;
+        }
+        return Notation.duration(text.get())
+                .filter(duration -> !duration.isZero())
+                .orElseThrow(() -> new UsageException(
+                        Syntax.TIMEOUT + ": '" + text.get() + "' is no duration; write one such as 90s, 5m or 1h30m"));
+    }
+
+    Optional<String> word() {
+        return command.hasMatchedPositional(0) ? Optional.of(command.matchedPositionalValue(0, "")) : Optional.empty();
+    }
+
+    /** @throws UsageException when one is not of the form KIND/NAME */
+    ImmutableList<WorkloadId> workloads() {
+        List<String> words = command.hasMatchedPositional(0) ? command.matchedPositionalValue(0, List.of()) : List.of();
+        return words.stream()
+                .map(word -> WorkloadId.parse(word)
+                        .orElseThrow(() -> new UsageException(
+                                "'" + word + "' names no workload; write KIND/NAME, such as plugin/ops-agent")))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private <T> Optional<T> anywhere(String name) {
+        Optional<T> near = option(command, name);
+        return near.isPresent() ? near : option(whole, name);
+    }
+
+    private <T> Optional<T> option(ParseResult parsed, String name) {
+        return parsed.hasMatchedOption(name)
+                ? Optional.of(parsed.matchedOption(name).<T>getValue())
+                : Optional.empty();
+    }
+}

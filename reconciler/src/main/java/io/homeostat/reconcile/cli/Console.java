@@ -1,0 +1,20 @@
+package io.homeostat.reconcile.cli;
+
+import java.io.PrintStream;
+
+/**
+ * Where a command writes to: results to {@code out}, messages for people to {@code err}.
+ *
+ * @param ink colours of what goes to {@code out}
+ */
+record Console(PrintStream out, PrintStream err, OutputFormat format, Ink ink) {
+    boolean json() {
+        return format == OutputFormat.JSON;
+    }
+
+    /** A message for people. */
+    void say(String message) {
+        err.println("homeostat: " + message);
+        err.flush();
+    }
+}

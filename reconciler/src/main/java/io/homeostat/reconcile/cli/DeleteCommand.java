@@ -1,0 +1,37 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StateStore;
+import java.time.Duration;
+
+/** Takes workloads out of what was applied and removes them from the machine. */
+final class DeleteCommand implements Command {
+    private final Workspace workspace;
+    private final ImmutableList<WorkloadId> ids;
+    private final Duration timeout;
+
+    DeleteCommand(Workspace workspace, ImmutableList<WorkloadId> ids, Duration timeout) {
+        this.workspace = workspace;
+        this.ids = ids;
+        this.timeout = timeout;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        return new Enforcement(workspace, Verb.DELETE, timeout).run(this::withdraw);
+    }
+
+    private void withdraw(StateStore store) {
+        ImmutableSortedSet<WorkloadId> applied = store.applied().stream()
+                .map(document -> document.workload().id())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+        for (WorkloadId id : ids) {
+            if (!applied.contains(id)) {
+                throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
+            }
+        }
+        store.delete(ids);
+    }
+}

@@ -1,0 +1,125 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.layout.Layout;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
+final class Directories {
+    private static final Path MACHINE_ID = Path.of("/etc/machine-id");
+    private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
+
+    /** For a machine that has no id: state that is kept on it is its own all the same. */
+    private static final String NO_ID = "local";
+
+    private final Environment environment;
+
+    Directories(Environment environment) {
+        this.environment = environment;
+    }
+
+    /** @throws CommandFailure when a directory that anybody could have made would have to be trusted */
+    Layout layout(GlobalOptions options) {
+        Path state = options.stateDir().map(this::absolute).orElseGet(this::defaultState);
+        Path run = options.runDir().map(this::absolute).orElseGet(this::defaultRun);
+        return new Layout(state, run, instanceId(MACHINE_ID));
+    }
+
+    private Path absolute(String path) {
+        return environment.workingDirectory().resolve(path).normalize();
+    }
+
+    private Path defaultState() {
+        if (environment.isRoot()) {
+            return Path.of("/var/lib/homeostat");
+        }
+        return xdg("XDG_STATE_HOME")
+                .orElseGet(() -> home().resolve(".local").resolve("state"))
+                .resolve("homeostat");
+    }
+
+    private Path home() {
+        String home = environment.variable("HOME");
+        if (!home.startsWith("/")) {
+            throw new CommandFailure("there is no HOME to keep state in; choose a directory with --state-dir");
+        }
+        return Path.of(home);
+    }
+
+    private Path defaultRun() {
+        if (environment.isRoot()) {
+            return Path.of("/run/homeostat");
+        }
+        Optional<Path> runtime = xdg("XDG_RUNTIME_DIR");
+        if (runtime.isPresent()) {
+            return runtime.get().resolve("homeostat");
+        }
+        checkOwner(shared());
+        return shared();
+    }
+
+    private Path shared() {
+        return Path.of("/tmp", "homeostat-" + environment.uid());
+    }
+
+    /** The specification: what is not absolute is to be ignored. */
+    private Optional<Path> xdg(String variable) {
+        String value = environment.variable(variable);
+        return value.startsWith("/") ? Optional.of(Path.of(value)) : Optional.empty();
+    }
+
+    /** Makes the directory of sockets, for nobody else to enter. */
+    void createRunDirectory(Path directory) {
+        try {
+            Files.createDirectories(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (FileAlreadyExistsException e) {
+            throw new CommandFailure(
+                    directory + " is in the way of the run directory; choose another with --run-dir", e);
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot create the run directory " + directory + ": " + e.getMessage()
+                            + "; choose another with --run-dir",
+                    e);
+        }
+        if (directory.equals(shared())) {
+            checkOwner(directory);
+        }
+    }
+
+    /** In /tmp anybody can make a directory of any name first, and would then own our sockets. */
+    private void checkOwner(Path directory) {
+        try {
+            Number owner = (Number) Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+            boolean ours = owner.longValue() == environment.uid()
+                    && Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)
+                    && ((Number) Files.getAttribute(directory, "unix:mode")).intValue() % 0100 == 0;
+            if (!ours) {
+                throw new CommandFailure(
+                        "the run directory " + directory
+                                + " is not a directory of this user that nobody else can enter; remove it, or choose another with --run-dir");
+            }
+        } catch (NoSuchFileException e) {
+            // Whoever needs it makes it.
+        } catch (IOException e) {
+            throw new CommandFailure("cannot look at the run directory " + directory + ": " + e.getMessage(), e);
+        }
+    }
+
+    static String instanceId(Path machineId) {
+        try {
+            String id = Files.readString(machineId, StandardCharsets.US_ASCII).strip();
+            return HEX_ID.matcher(id).matches() ? id : NO_ID;
+        } catch (IOException e) {
+            return NO_ID;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.actuate.Progress;
+import io.homeostat.desired.model.WorkloadId;
+
+/** Shows people how a convergence goes. Called from many threads. */
+interface Display extends AutoCloseable {
+    /** What a workload is at now. */
+    void under(WorkloadId id, String what);
+
+    /** A workload has come to an end, good or bad. */
+    void result(WorkloadResult result);
+
+    /** How far a workload's download is. */
+    Progress download(WorkloadId id);
+
+    @Override
+    void close();
+}

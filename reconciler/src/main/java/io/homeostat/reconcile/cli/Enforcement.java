@@ -1,0 +1,143 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateLock;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.loop.Convergence;
+import io.homeostat.reconcile.loop.LogFiles;
+import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+
+/** Changes what is declared, and brings the machine to it: once, under the state directory's lock. */
+final class Enforcement {
+    /** Older ones go when a command is done. */
+    private static final int EVENTS_KEPT = 10_000;
+
+    private final Workspace workspace;
+    private final Environment environment;
+    private final Layout layout;
+    private final Verb verb;
+    private final Duration timeout;
+
+    Enforcement(Workspace workspace, Verb verb, Duration timeout) {
+        this.workspace = workspace;
+        this.environment = workspace.environment();
+        this.layout = workspace.layout();
+        this.verb = verb;
+        this.timeout = timeout;
+    }
+
+    /**
+     * Runs.
+     *
+     * @param declare changes what is declared; nothing is done to the machine when it throws
+     * @return the exit status
+     */
+    int run(Consumer<StateStore> declare) throws InterruptedException {
+        Console console = workspace.console();
+        Clock clock = environment.clock();
+        Instant end = clock.instant().plus(timeout);
+        try (Interrupts.Guard _ = environment.interrupts().guard();
+                StateLock _ = StateLock.acquire(layout.lock(), verb.word(), timeout, clock, console::say)) {
+            StateStores.Opened opened = StateStores.openForWriting(layout, clock);
+            try (StateStore store = opened.store()) {
+                opened.setAside().ifPresent(console::say);
+                declare.accept(store);
+                new Directories(environment).createRunDirectory(layout.runDir());
+                int status = converge(store, Duration.between(clock.instant(), end));
+                store.trimEvents(EVENTS_KEPT);
+                return status;
+            }
+        }
+    }
+
+    private int converge(StateStore store, Duration left) throws InterruptedException {
+        DesiredState desired = AppliedState.of(store.applied());
+        ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
+        Clock clock = environment.clock();
+        ProcFs procFs = new ProcFs();
+        try (PluginChannel plugins = new PluginChannel(clock);
+                MachineObserver observer = new MachineObserver(layout, procFs, plugins, clock)) {
+            TreeSet<WorkloadId> all = new TreeSet<>(declared);
+            store.handles().stream().map(Handle::workload).forEach(all::add);
+            all.addAll(traces(observer));
+            try (Display display = display(all)) {
+                PassRecord record = new PassRecord(all, declared, display);
+                Convergence convergence = new Convergence(all, record);
+                try (MachineSteps steps = new MachineSteps(layout, procFs, store, plugins, clock, display::download);
+                        Reconciler reconciler = new Reconciler(
+                                new WorkloadPass(
+                                        id -> Optional.ofNullable(
+                                                desired.declarations().get(id)),
+                                        observer,
+                                        steps,
+                                        store,
+                                        clock,
+                                        new LogFiles(layout),
+                                        convergence),
+                                convergence,
+                                Reconciler.untilSettled(clock))) {
+                    reconciler.start();
+                    all.forEach(reconciler::hint);
+                    convergence.await(left);
+                }
+                return report(record.results("not done within " + Notation.text(timeout)), display);
+            } catch (InterruptedException e) {
+                workspace
+                        .console()
+                        .say(
+                                verb.word()
+                                        + ": interrupted; what is declared stays declared, what runs goes on running, and the next apply goes on from here");
+                throw e;
+            }
+        }
+    }
+
+    private static ImmutableSet<WorkloadId> traces(MachineObserver observer) {
+        return switch (observer.traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
+        };
+    }
+
+    private Display display(Set<WorkloadId> all) throws InterruptedException {
+        int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
+        boolean live =
+                environment.errIsTerminal() && !environment.variable("TERM").equals("dumb");
+        return live
+                ? new LiveDisplay(workspace.console(), TerminalSize.ofControllingTerminal(), width)
+                : new PlainDisplay(workspace.console(), width);
+    }
+
+    private int report(ImmutableList<WorkloadResult> results, Display display) {
+        display.close();
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), json -> ResultsReport.write(results, json));
+        } else {
+            console.out().println(ResultsReport.summary(verb, results));
+        }
+        boolean failed = results.stream().anyMatch(result -> result.kind() == WorkloadResult.Kind.FAILED);
+        return failed ? ExitStatus.FAILED : ExitStatus.OK;
+    }
+}

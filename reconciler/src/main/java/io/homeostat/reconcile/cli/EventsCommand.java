@@ -1,0 +1,84 @@
+package io.homeostat.reconcile.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredEvent;
+import java.io.IOException;
+import java.util.Iterator;
+import java.util.Optional;
+
+/** Shows what happened. */
+final class EventsCommand implements Command {
+    private static final int PAGE = 1000;
+    private static final String INDENT = "    ";
+
+    private final Workspace workspace;
+
+    EventsCommand(Workspace workspace) {
+        this.workspace = workspace;
+    }
+
+    @Override
+    public int run() {
+        Optional<StateReader> opened = StateStores.openForReading(workspace.layout());
+        if (opened.isEmpty()) {
+            return ExitStatus.OK;
+        }
+        try (StateReader reader = opened.get()) {
+            long last = 0;
+            ImmutableList<StoredEvent> page = reader.events(last, PAGE);
+            while (!page.isEmpty()) {
+                page.forEach(this::print);
+                last = page.getLast().id();
+                page = reader.events(last, PAGE);
+            }
+        }
+        return ExitStatus.OK;
+    }
+
+    private void print(StoredEvent event) {
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), json -> write(event, json));
+        } else {
+            text(event.event(), console);
+        }
+    }
+
+    private static void text(Event event, Console console) {
+        WorkloadId workload = event.workload();
+        Iterator<String> lines = Splitter.on('\n').split(event.message()).iterator();
+        console.out()
+                .println((event.time() + "  " + (workload == null ? "homeostat" : workload)
+                                + (event.revision().isEmpty() ? "" : "  " + event.revision())
+                                + "  "
+                                + console.ink()
+                                        .paint(Ink.Colour.BOLD, event.type().name())
+                                + "  " + OneLine.of(lines.next()))
+                        .stripTrailing());
+        lines.forEachRemaining(line -> console.out().println(INDENT + OneLine.of(line)));
+    }
+
+    private static void write(StoredEvent stored, JsonGenerator json) throws IOException {
+        Event event = stored.event();
+        WorkloadId workload = event.workload();
+        json.writeStartObject();
+        json.writeNumberField("id", stored.id());
+        json.writeStringField("time", event.time().toString());
+        json.writeFieldName("workload");
+        if (workload == null) {
+            json.writeNull();
+        } else {
+            json.writeString(workload.toString());
+        }
+        json.writeStringField("revision", event.revision());
+        json.writeStringField("type", event.type().name());
+        json.writeStringField("message", event.message());
+        json.writeEndObject();
+    }
+}

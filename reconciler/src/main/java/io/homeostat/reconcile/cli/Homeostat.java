@@ -1,0 +1,180 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.store.StoreException;
+import java.io.PrintStream;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The program. */
+public final class Homeostat {
+    private final Environment environment;
+
+    private Homeostat(Environment environment) {
+        this.environment = environment;
+    }
+
+    /** Runs one command and ends the process with its exit status. */
+    public static void main(String[] args) {
+        int status = run(args, Environment.ofThisProcess());
+        System.exit(status);
+    }
+
+    /** Runs one command; returns its exit status. Whatever goes wrong is said on the environment's {@code err}. */
+    static int run(String[] args, Environment environment) {
+        try {
+            return new Homeostat(environment).run(args);
+        } finally {
+            environment.out().flush();
+            environment.err().flush();
+        }
+    }
+
+    private int run(String[] args) {
+        CommandLine line = Syntax.commandLine();
+        ParseResult parsed;
+        try {
+            parsed = line.parseArgs(args);
+        } catch (ParameterException e) {
+            return misunderstood(e.getCommandLine(), words(e));
+        }
+        ParseResult command = parsed;
+        while (command.hasSubcommand()) {
+            command = command.subcommand();
+        }
+        Arguments arguments = new Arguments(parsed, command);
+        GlobalOptions options = arguments.global();
+        if (command.isUsageHelpRequested()) {
+            usage(
+                    command.commandSpec().commandLine(),
+                    environment.out(),
+                    isColoured(options, environment.outIsTerminal()));
+            return ExitStatus.OK;
+        }
+        if (!parsed.hasSubcommand() && !parsed.isVersionHelpRequested()) {
+            usage(line, environment.err(), isColoured(options, environment.errIsTerminal()));
+            return ExitStatus.USAGE;
+        }
+        Verb verb = parsed.hasSubcommand() ? verb(command.commandSpec().name()) : Verb.VERSION;
+        return run(verb, arguments, options, command.commandSpec().commandLine());
+    }
+
+    private int run(Verb verb, Arguments arguments, GlobalOptions options, CommandLine line) {
+        options.logLevel().ifPresent(Logging::use);
+        Console console = new Console(
+                environment.out(),
+                environment.err(),
+                options.format(),
+                new Ink(isColoured(options, environment.outIsTerminal())));
+        try {
+            return command(verb, arguments, console).run();
+        } catch (UsageException e) {
+            return misunderstood(line, e.getMessage());
+        } catch (CommandFailure | StoreException e) {
+            fail(console, verb, e, options.debug());
+            return ExitStatus.FAILED;
+        } catch (InterruptedException e) {
+            // Whoever was interrupted has said what it means.
+            return ExitStatus.INTERRUPTED;
+        } catch (RuntimeException e) {
+            fail(console, verb, e, options.debug());
+            console.say("this is a defect of homeostat; --log-level debug shows where it happened");
+            return ExitStatus.FAILED;
+        }
+    }
+
+    private Command command(Verb verb, Arguments arguments, Console console) {
+        return switch (verb) {
+            case VALIDATE -> new ValidateCommand(inputs(arguments), console);
+            case PLAN ->
+                new PlanCommand(
+                        workspace(arguments, console),
+                        inputs(arguments),
+                        arguments.flag(Syntax.PRUNE),
+                        arguments.flag(Syntax.DETAILED_EXIT_CODE));
+            case APPLY ->
+                new ApplyCommand(
+                        workspace(arguments, console),
+                        inputs(arguments),
+                        arguments.flag(Syntax.PRUNE),
+                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT));
+            case DELETE ->
+                new DeleteCommand(
+                        workspace(arguments, console),
+                        arguments.workloads(),
+                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT));
+            case STATUS -> new StatusCommand(workspace(arguments, console), arguments.workloads());
+            case EVENTS -> new EventsCommand(workspace(arguments, console));
+            case LOGS ->
+                new LogsCommand(
+                        workspace(arguments, console), arguments.workloads().getFirst());
+            case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
+            case SCHEMA -> new SchemaCommand(console);
+            case COMPLETION -> new CompletionCommand(arguments.word().orElse("bash"), console);
+            case VERSION -> new VersionCommand(console);
+            case SELF_TRAIN -> new SelfTrainCommand(environment);
+        };
+    }
+
+    private Inputs inputs(Arguments arguments) {
+        return new Inputs(environment, arguments.files());
+    }
+
+    private Workspace workspace(Arguments arguments, Console console) {
+        Layout layout = new Directories(environment).layout(arguments.global());
+        return new Workspace(environment, console, layout);
+    }
+
+    private static Verb verb(String word) {
+        for (Verb verb : Verb.values()) {
+            if (verb.word().equals(word)) {
+                return verb;
+            }
+        }
+        throw new IllegalStateException("no command " + word);
+    }
+
+    private int misunderstood(CommandLine line, @Nullable String problem) {
+        environment
+                .err()
+                .println("homeostat: " + problem + "; see "
+                        + line.getCommandSpec().qualifiedName() + " --help");
+        return ExitStatus.USAGE;
+    }
+
+    private static String words(ParameterException e) {
+        String message = String.valueOf(e.getMessage());
+        if (e instanceof UnmatchedArgumentException unmatched) {
+            List<String> suggestions = unmatched.getSuggestions();
+            if (!suggestions.isEmpty()) {
+                return message + "; did you mean " + String.join(" or ", suggestions) + "?";
+            }
+        }
+        return message;
+    }
+
+    private void usage(CommandLine line, PrintStream out, boolean coloured) {
+        line.usage(out, coloured ? Ansi.ON : Ansi.OFF);
+    }
+
+    /** https://no-color.org: any value but the empty one. */
+    private boolean isColoured(GlobalOptions options, boolean terminal) {
+        return terminal
+                && !options.noColor()
+                && environment.variable("NO_COLOR").isEmpty()
+                && !environment.variable("TERM").equals("dumb");
+    }
+
+    private static void fail(Console console, Verb verb, RuntimeException e, boolean debug) {
+        String why = e.getMessage() == null ? e.toString() : e.getMessage();
+        console.say(verb.word() + ": " + why);
+        if (debug) {
+            e.printStackTrace(console.err());
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package io.homeostat.reconcile.cli;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.LoggerContext;
+import ch.qos.logback.classic.spi.Configurator;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.ThrowableProxyUtil;
+import ch.qos.logback.core.AppenderBase;
+import ch.qos.logback.core.spi.ContextAwareBase;
+import java.time.Instant;
+import org.slf4j.Logger;
+
+/** Sets up logging to standard error, warnings and worse. In code: reading a file for so little would show at every start. */
+public final class StandardErrorLog extends ContextAwareBase implements Configurator {
+    /** Made by the service loader. */
+    public StandardErrorLog() {}
+
+    @Override
+    public ExecutionStatus configure(LoggerContext context) {
+        Lines appender = new Lines();
+        appender.setContext(context);
+        appender.setName("stderr");
+        appender.start();
+        ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
+        root.setLevel(Level.WARN);
+        root.addAppender(appender);
+        // What libraries have to say about themselves is for those who ask.
+        context.getLogger("io.netty").setLevel(Level.ERROR);
+        context.getLogger("io.grpc").setLevel(Level.ERROR);
+        return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
+    }
+
+    /** {@code 2026-11-20T12:00:00Z WARN Reconciler: message}, then the stack trace if there is one. */
+    private static final class Lines extends AppenderBase<ILoggingEvent> {
+        @Override
+        protected void append(ILoggingEvent event) {
+            String logger = event.getLoggerName();
+            String line = Instant.ofEpochMilli(event.getTimeStamp()) + " " + event.getLevel() + " "
+                    + logger.substring(logger.lastIndexOf('.') + 1) + ": " + event.getFormattedMessage();
+            if (event.getThrowableProxy() != null) {
+                line += "\n"
+                        + ThrowableProxyUtil.asString(event.getThrowableProxy()).stripTrailing();
+            }
+            System.err.println(line);
+        }
+    }
+}

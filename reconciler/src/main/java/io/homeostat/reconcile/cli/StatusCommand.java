@@ -1,0 +1,59 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.time.Instant;
+
+/** Shows what is wanted and what is there, looked at now; changes nothing. */
+final class StatusCommand implements Command {
+    private final Workspace workspace;
+    private final ImmutableList<WorkloadId> asked;
+
+    /** @param asked none: all */
+    StatusCommand(Workspace workspace, ImmutableList<WorkloadId> asked) {
+        this.workspace = workspace;
+        this.asked = asked;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        Console console = workspace.console();
+        Workspace.Sight sight = workspace.survey(AppliedState::of, Survey.Depth.HEALTH);
+        ImmutableList<WorkloadStatus> all =
+                sight.findings().stream().map(WorkloadStatus::of).collect(ImmutableList.toImmutableList());
+        ImmutableList<WorkloadStatus> shown = asked.isEmpty()
+                ? all
+                : all.stream().filter(status -> asked.contains(status.id())).collect(ImmutableList.toImmutableList());
+        Instant now = workspace.environment().clock().instant();
+        if (console.json()) {
+            Json.print(console.out(), json -> StatusJson.write(shown, json));
+        } else if (!asked.isEmpty()) {
+            shown.forEach(status -> StatusText.details(status, now, console));
+        } else if (!shown.isEmpty()) {
+            StatusText.table(shown, now, console);
+        }
+        if (all.isEmpty() && !sight.everDeclared()) {
+            console.say("nothing was ever declared in " + workspace.layout().stateDir()
+                    + "; homeostat apply -f FILE declares something");
+            return ExitStatus.NOTHING_DECLARED;
+        }
+        if (all.isEmpty() && asked.isEmpty()) {
+            console.say("nothing is declared");
+        }
+        if (!asked.isEmpty() && shown.isEmpty()) {
+            throw new CommandFailure(
+                    asked.getFirst() + " is neither declared nor on this machine; " + Declared.words(ids(sight)));
+        }
+        return shown.stream().allMatch(WorkloadStatus::isWell) ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    private static ImmutableSortedSet<WorkloadId> ids(Workspace.Sight sight) {
+        return sight.findings().stream()
+                .map(Finding::id)
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+    }
+}

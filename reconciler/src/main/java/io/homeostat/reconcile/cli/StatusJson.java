@@ -1,0 +1,133 @@
+package io.homeostat.reconcile.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.observe.Health;
+import io.homeostat.reconcile.status.WorkloadState;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Status for programs; its form is a public interface. */
+final class StatusJson {
+    /** What stands for a health check that brought no answer, which has no code of its own. */
+    private static final int NO_ANSWER = 1;
+
+    private StatusJson() {}
+
+    static void write(List<WorkloadStatus> workloads, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        // Nobody enforces while this runs: commands work on the directory themselves.
+        json.writeNullField("agent");
+        json.writeArrayFieldStart("workloads");
+        for (WorkloadStatus workload : workloads) {
+            write(workload, json);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void write(WorkloadStatus workload, JsonGenerator json) throws IOException {
+        SourceName source = workload.source();
+        json.writeStartObject();
+        json.writeStringField("kind", workload.id().kind().title());
+        json.writeStringField("name", workload.id().name());
+        text("source", source == null ? null : source.word(), json);
+        if (!workload.overruled().isEmpty()) {
+            json.writeArrayFieldStart("overruled");
+            for (SourceName loser : workload.overruled()) {
+                json.writeString(loser.word());
+            }
+            json.writeEndArray();
+        }
+        json.writeNumberField("generation", workload.generation());
+        json.writeNumberField("observedGeneration", workload.observedGeneration());
+        json.writeStringField("state", workload.state().name());
+        text("desiredRevision", workload.desiredRevision(), json);
+        text("currentRevision", workload.currentRevision(), json);
+        text("pendingRevision", workload.pendingRevision(), json);
+        if (workload.pendingRevision() != null && !workload.failure().isEmpty()) {
+            json.writeStringField("pendingStatus", WorkloadState.INSTALL_FAILED.name());
+            json.writeStringField("pendingError", workload.failure());
+        }
+        Long pid = workload.pid();
+        json.writeFieldName("pid");
+        if (pid == null) {
+            json.writeNull();
+        } else {
+            json.writeNumber(pid);
+        }
+        text("startedAt", workload.startedAt() == null ? null : String.valueOf(workload.startedAt()), json);
+        json.writeNumberField("restarts", workload.restarts());
+        lastExit(workload.lastExit(), json);
+        health(workload.health(), json);
+        json.writeStringField("configHash", workload.configHash());
+        json.writeNullField("metrics");
+        json.writeArrayFieldStart("conditions");
+        for (Condition condition : workload.conditions()) {
+            write(condition, json);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void lastExit(@Nullable Exit exit, JsonGenerator json) throws IOException {
+        if (exit == null) {
+            json.writeNullField("lastExit");
+            return;
+        }
+        json.writeObjectFieldStart("lastExit");
+        number("code", exit.code(), json);
+        number("signal", exit.signal(), json);
+        json.writeStringField("reason", exit.reason().name());
+        json.writeStringField("at", exit.at().toString());
+        json.writeEndObject();
+    }
+
+    private static void health(@Nullable Health health, JsonGenerator json) throws IOException {
+        if (health == null) {
+            json.writeNullField("health");
+            return;
+        }
+        boolean answered = health.verdict() == Health.Verdict.HEALTHY;
+        json.writeObjectFieldStart("health");
+        json.writeNumberField("code", answered ? health.code() : NO_ANSWER);
+        json.writeArrayFieldStart("results");
+        for (String result : answered ? health.results() : List.of(health.problem())) {
+            json.writeString(result);
+        }
+        json.writeEndArray();
+        json.writeStringField("checkedAt", health.checkedAt().toString());
+        json.writeEndObject();
+    }
+
+    private static void write(Condition condition, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("type", condition.type().word());
+        json.writeStringField("status", condition.status().word());
+        json.writeStringField("reason", condition.reason());
+        json.writeStringField("message", condition.message());
+        json.writeStringField(
+                "lastTransitionTime", condition.lastTransitionTime().toString());
+        json.writeEndObject();
+    }
+
+    private static void text(String field, @Nullable String value, JsonGenerator json) throws IOException {
+        if (value == null) {
+            json.writeNullField(field);
+        } else {
+            json.writeStringField(field, value);
+        }
+    }
+
+    private static void number(String field, @Nullable Integer value, JsonGenerator json) throws IOException {
+        if (value == null) {
+            json.writeNullField(field);
+        } else {
+            json.writeNumberField(field, value);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.base.Joiner;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.observe.Health;
+import io.homeostat.reconcile.cli.Ink.Colour;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Status for people. */
+final class StatusText {
+    private static final String NONE = "-";
+
+    private StatusText() {}
+
+    /** All workloads, one a line, with what is not as it should be. */
+    static void table(List<WorkloadStatus> workloads, Instant now, Console console) {
+        Table table = new Table("WORKLOAD", "STATE", "REVISION", "PID", "UP", "RESTARTS", "CONVERGED", "HEALTHY", "");
+        for (WorkloadStatus workload : workloads) {
+            table.row(
+                    workload.id().toString(),
+                    workload.state().name(),
+                    revisions(workload),
+                    or(workload.pid()),
+                    up(workload, now),
+                    Integer.toString(workload.restarts()),
+                    condition(workload, Condition.Type.CONVERGED),
+                    condition(workload, Condition.Type.HEALTHY),
+                    OneLine.of(workload.plan().message()));
+        }
+        table.print(console.out(), console.ink());
+    }
+
+    /** One workload with all that is known of it. */
+    static void details(WorkloadStatus workload, Instant now, Console console) {
+        PrintStream out = console.out();
+        out.println(console.ink().paint(Colour.BOLD, workload.id().toString()));
+        field(out, "State", workload.state().name());
+        field(out, "Source", source(workload));
+        field(out, "Generation", workload.generation() + " (acted on: " + workload.observedGeneration() + ")");
+        field(
+                out,
+                "Revision",
+                "wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
+                        + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision()));
+        field(out, "Process", process(workload, now));
+        field(out, "Restarts", Integer.toString(workload.restarts()));
+        field(out, "Last exit", lastExit(workload.lastExit()));
+        field(out, "Health", health(workload.health()));
+        field(out, "Config", workload.configHash().isEmpty() ? NONE : workload.configHash());
+        field(
+                out,
+                "To do",
+                workload.plan().steps().isEmpty()
+                        ? NONE
+                        : ActionWords.of(workload.plan()) + " ("
+                                + OneLine.of(workload.plan().message()) + ")");
+        if (!workload.failure().isEmpty()) {
+            field(out, "Last error", console.ink().paint(Colour.RED, OneLine.of(workload.failure())));
+        }
+        out.println();
+        Table conditions = new Table("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE");
+        for (Condition condition : workload.conditions()) {
+            conditions.row(
+                    condition.type().word(),
+                    condition.status().word(),
+                    Spans.ago(Duration.between(condition.lastTransitionTime(), now)),
+                    condition.reason(),
+                    OneLine.of(condition.message()));
+        }
+        conditions.print(out, console.ink());
+    }
+
+    private static void field(PrintStream out, String name, String value) {
+        out.printf("  %-11s %s%n", name + ":", value);
+    }
+
+    private static String revisions(WorkloadStatus workload) {
+        String current = or(workload.currentRevision());
+        String pending = workload.pendingRevision();
+        return pending == null || pending.equals(current) ? current : current + " -> " + pending;
+    }
+
+    private static String source(WorkloadStatus workload) {
+        SourceName source = workload.source();
+        if (source == null) {
+            return "no longer declared";
+        }
+        return workload.overruled().isEmpty()
+                ? source.word()
+                : source.word() + ", overrules "
+                        + Joiner.on(", ")
+                                .join(workload.overruled().stream()
+                                        .map(SourceName::word)
+                                        .iterator());
+    }
+
+    private static String process(WorkloadStatus workload, Instant now) {
+        return workload.pid() == null ? NONE : "pid " + workload.pid() + ", up " + up(workload, now);
+    }
+
+    private static String up(WorkloadStatus workload, Instant now) {
+        Instant startedAt = workload.startedAt();
+        return startedAt == null ? NONE : Spans.words(Duration.between(startedAt, now));
+    }
+
+    private static String lastExit(@Nullable Exit exit) {
+        return exit == null ? NONE : exit.words() + ", at " + exit.at();
+    }
+
+    private static String health(@Nullable Health health) {
+        if (health == null) {
+            return NONE;
+        }
+        if (health.verdict() != Health.Verdict.HEALTHY) {
+            return health.verdict() + ": " + OneLine.of(health.problem());
+        }
+        String results = OneLine.of(String.join("; ", health.results()));
+        return "code " + health.code() + (results.isEmpty() ? "" : ": " + results);
+    }
+
+    private static String condition(WorkloadStatus workload, Condition.Type type) {
+        return workload.conditions().stream()
+                .filter(condition -> condition.type() == type)
+                .map(condition -> condition.status().word())
+                .findFirst()
+                .orElse(NONE);
+    }
+
+    private static String or(@Nullable Object value) {
+        return value == null ? NONE : value.toString();
+    }
+}

@@ -1,0 +1,55 @@
+package io.homeostat.reconcile.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.homeostat.desired.yaml.Problem;
+import io.homeostat.desired.yaml.ReadResult;
+import java.io.IOException;
+import java.util.List;
+
+/** Checks files. */
+final class ValidateCommand implements Command {
+    private final Inputs inputs;
+    private final Console console;
+
+    ValidateCommand(Inputs inputs, Console console) {
+        this.inputs = inputs;
+        this.console = console;
+    }
+
+    @Override
+    public int run() {
+        ReadResult read = inputs.read();
+        if (console.json()) {
+            Json.print(console.out(), json -> write(read, json));
+        } else {
+            Problems.print(read, console.err());
+            if (read.valid()) {
+                int count = read.workloads().size();
+                console.out().println(count == 1 ? "1 document valid" : count + " documents valid");
+            }
+        }
+        return read.valid() ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    private static void write(ReadResult read, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeBooleanField("valid", read.valid());
+        json.writeNumberField("documents", read.workloads().size());
+        write("errors", read.errors(), json);
+        write("warnings", read.warnings(), json);
+        json.writeEndObject();
+    }
+
+    private static void write(String field, List<Problem> problems, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(field);
+        for (Problem problem : problems) {
+            json.writeStartObject();
+            json.writeStringField("file", problem.file());
+            json.writeNumberField("line", problem.line());
+            json.writeNumberField("column", problem.column());
+            json.writeStringField("message", problem.message());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+}

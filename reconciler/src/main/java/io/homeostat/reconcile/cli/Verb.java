@@ -1,0 +1,51 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import java.util.Locale;
+
+/** The subcommands, in the order in which help lists them. */
+enum Verb {
+    VALIDATE("Check files; touch nothing.", "Exit status: 0 valid, 1 not."),
+    PLAN(
+            "Show what apply would change, and why; touch nothing.",
+            "Without -f: against the stored desired state.",
+            "Exit status: 0; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
+    APPLY(
+            "Store files as desired state and bring the machine to it.",
+            "Exit status: 0 everything that is declared is at its desired state, 1 not."),
+    DELETE("Take workloads out of the desired state and remove them from the machine.", "Exit status: 0 done, 1 not."),
+    STATUS(
+            "Show what is wanted and what is there, observed now.",
+            "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
+    EVENTS("Show what happened, newest last."),
+    LOGS("Show a workload's own output."),
+    EXPLAIN("Explain a field of a document, such as Plugin.spec.limits."),
+    SCHEMA("Print the JSON Schema (draft 2020-12) of documents."),
+    COMPLETION(
+            "Print a completion script for bash.",
+            "To load it now:        source <(homeostat completion bash)",
+            "To load it every time: homeostat completion bash > ~/.local/share/bash-completion/completions/homeostat"),
+    VERSION("Print the version."),
+    SELF_TRAIN("Exercise the program so that the JVM can prepare a fast start.");
+
+    private final ImmutableList<String> description;
+
+    Verb(String... description) {
+        this.description = ImmutableList.copyOf(description);
+    }
+
+    /** As typed. */
+    String word() {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    /** The first line stands in the list of commands. */
+    String[] description() {
+        return description.toArray(String[]::new);
+    }
+
+    /** Not meant for people. */
+    boolean hidden() {
+        return this == SELF_TRAIN;
+    }
+}

@@ -1,0 +1,65 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.store.AppliedDocument;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.Survey.Memory;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** The state directory that a command works on, and the machine it is about. */
+record Workspace(Environment environment, Console console, Layout layout) {
+
+    /**
+     * What a command that changes nothing sees.
+     *
+     * @param everDeclared whether anything was ever declared here
+     * @param findings what is wanted, and what is left of what isn't
+     */
+    record Sight(DesiredState desired, boolean everDeclared, ImmutableList<Finding> findings) {}
+
+    /**
+     * Looks at the whole machine and touches nothing.
+     *
+     * @param wanted makes the desired state of what was applied
+     * @throws CommandFailure when what is on the machine can't be seen
+     */
+    Sight survey(Function<ImmutableList<AppliedDocument>, DesiredState> wanted, Survey.Depth depth)
+            throws InterruptedException {
+        Optional<StateReader> opened = StateStores.openForReading(layout);
+        DesiredState desired;
+        Memory memory;
+        boolean everDeclared;
+        if (opened.isEmpty()) {
+            desired = wanted.apply(ImmutableList.of());
+            memory = Memory.NONE;
+            everDeclared = false;
+        } else {
+            try (StateReader reader = opened.get()) {
+                desired = wanted.apply(reader.applied());
+                memory = Memory.of(reader);
+                everDeclared = reader.everDeclared();
+            }
+        }
+        try (PluginChannel plugins = new PluginChannel(environment.clock());
+                MachineObserver observer = new MachineObserver(layout, new ProcFs(), plugins, environment.clock())) {
+            Survey.Findings seen = new Survey(observer, memory, environment.clock()).everything(desired, depth);
+            if (!seen.blind().isEmpty()) {
+                throw new CommandFailure(String.join("; ", seen.blind())
+                        + "; run as the user that the state directory belongs to, or choose another with --state-dir");
+            }
+            return new Sight(
+                    desired,
+                    everDeclared,
+                    seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
+        }
+    }
+}

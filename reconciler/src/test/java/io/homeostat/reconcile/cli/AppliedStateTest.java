@@ -1,0 +1,84 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.store.AppliedDocument;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What plan takes for the state after an apply is the state after that apply. */
+class AppliedStateTest {
+    private static final int APPLIES = 60;
+    private static final ImmutableList<String> ORIGINS = ImmutableList.of("/x", "/y");
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void aForetoldApplyIsTheApplyThatThenHappens() {
+        Random random = new Random(11);
+        try (StateStore store = StateStores.openForWriting(new Layout(directory, directory, "i"), Clock.systemUTC())
+                .store()) {
+            for (int i = 0; i < APPLIES; i++) {
+                ImmutableList<ToApply> documents = documents(random);
+                ImmutableSet<String> origins = documents.isEmpty()
+                        ? ImmutableSet.of(ORIGINS.get(random.nextInt(2)))
+                        : documents.stream().map(ToApply::origin).collect(ImmutableSet.toImmutableSet());
+                boolean prune = random.nextBoolean();
+                ImmutableList<AppliedDocument> before = store.applied();
+                DesiredState foretold = AppliedState.after(before, documents, origins, prune);
+                store.apply(documents, origins, prune);
+                assertEquals(
+                        AppliedState.of(store.applied()).declarations().keySet(),
+                        foretold.declarations().keySet(),
+                        "apply " + i);
+                store.applied()
+                        .forEach(applied -> assertEquals(
+                                applied.hash(),
+                                foretold.get(applied.workload().id())
+                                        .orElseThrow()
+                                        .hash()));
+                // A workload that was deleted and comes back goes on counting, which only the store can know.
+                before.stream()
+                        .flatMap(old -> foretold.get(old.workload().id()).stream())
+                        .forEach(declaration -> assertEquals(
+                                AppliedState.of(store.applied())
+                                        .get(declaration.id())
+                                        .orElseThrow()
+                                        .generation(),
+                                declaration.generation()));
+            }
+        }
+    }
+
+    private static ImmutableList<ToApply> documents(Random random) {
+        List<ToApply> documents = new ArrayList<>();
+        String origin = ORIGINS.get(random.nextInt(2));
+        for (int name = 0; name < 4; name++) {
+            if (random.nextBoolean()) {
+                String yaml = Shell.sleeper("p" + name, 1 + random.nextInt(2));
+                DocumentReader.readAll(List.of(new Input.Stream(
+                                "-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
+                        .declared()
+                        .forEach(workload -> documents.add(new ToApply(workload, origin)));
+            }
+        }
+        return ImmutableList.copyOf(documents);
+    }
+}

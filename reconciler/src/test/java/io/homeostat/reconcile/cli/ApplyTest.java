@@ -1,0 +1,347 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StateLock;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Commands that change the machine, with real processes that sleep. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class ApplyTest {
+    private static final WorkloadId A = WorkloadId.process("a");
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    Path directory;
+
+    private Shell shell;
+
+    @BeforeEach
+    void openShell() {
+        shell = new Shell(directory);
+    }
+
+    @AfterEach
+    void leaveNothingBehind() {
+        shell.close();
+    }
+
+    @Test
+    void applyStartsWhatIsDeclaredAndASecondOneChangesNothing() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Result first = apply();
+        assertEquals(0, first.status(), first.err());
+        assertEquals(
+                "process/a  installed local\nApply: 1 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.\n",
+                first.out());
+        assertEquals("", first.err());
+        long pid = shell.pid(A);
+        assertTrue(ProcessHandle.of(pid).isPresent());
+        Map<String, String> before = listing();
+
+        Result second = apply();
+        assertEquals(0, second.status(), second.err());
+        assertEquals("Apply: 0 installed, 0 updated, 0 repaired, 0 removed, 1 unchanged.\n", second.out());
+        assertEquals(pid, shell.pid(A));
+        assertEquals(before.keySet(), listing().keySet());
+    }
+
+    @Test
+    void otherArgumentsRestartTheProcess() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        long before = shell.pid(A);
+        shell.write("a.yaml", Shell.sleeper("a", 601));
+        Result plan = shell.run("plan", "-f", directory + "/a.yaml", "--detailed-exitcode");
+        assertEquals(2, plan.status());
+        assertTrue(
+                plan.out()
+                        .startsWith(
+                                "  ~ process/a                 restart                       (arguments changed)\n"),
+                plan.out());
+
+        Result result = apply();
+        assertEquals(0, result.status(), result.err());
+        assertEquals(
+                "process/a  restarted (arguments changed)\nApply: 0 installed, 1 updated, 0 repaired, 0 removed, 0 unchanged.\n",
+                result.out());
+        assertNotEquals(before, shell.pid(A));
+        assertFalse(ProcessHandle.of(before).isPresent());
+    }
+
+    @Test
+    void aKilledProcessIsDriftAndRepaired() throws Exception {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        ProcessHandle process = ProcessHandle.of(shell.pid(A)).orElseThrow();
+        process.destroyForcibly();
+        process.onExit().get(10, TimeUnit.SECONDS);
+        Result plan = shell.run("plan");
+        assertTrue(plan.out().contains("! process/a                 restart"), plan.out());
+        assertTrue(plan.out().contains("(drift: process was ended by signal 9)"), plan.out());
+        Result status = shell.run("status", "-o", "json");
+        assertEquals(1, status.status());
+        JsonNode workload = JSON.readTree(status.out()).get("workloads").get(0);
+        assertEquals("CRASHED", workload.get("state").asText());
+        assertEquals(9, workload.get("lastExit").get("signal").asInt());
+
+        Result result = apply();
+        assertEquals(0, result.status(), result.err());
+        assertTrue(result.out().startsWith("process/a  restarted (process was ended by signal 9)\n"), result.out());
+        assertEquals(
+                1,
+                JSON.readTree(shell.run("status", "-o", "json").out())
+                        .get("workloads")
+                        .get(0)
+                        .get("restarts")
+                        .asInt());
+    }
+
+    @Test
+    void planAndStatusTouchNothing() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Map<String, String> empty = listing();
+        assertEquals(0, shell.run("plan", "-f", directory + "/a.yaml").status());
+        assertEquals(3, shell.run("status").status());
+        assertEquals(0, shell.run("events").status());
+        assertEquals(empty, listing());
+
+        apply();
+        shell.write("a.yaml", Shell.sleeper("b", 601));
+        Map<String, String> before = listing();
+        Result plan = shell.run("plan", "-f", directory + "/a.yaml", "--prune");
+        assertTrue(
+                plan.out().endsWith("Plan: 1 to install, 0 to update, 0 to repair, 1 to remove, 0 unchanged.\n"),
+                plan.out());
+        shell.run("status");
+        shell.run("events");
+        shell.run("logs", "process/a");
+        assertEquals(before, listing());
+        Result without = shell.run("plan", "-f", directory + "/a.yaml");
+        assertTrue(
+                without.out().endsWith("Plan: 1 to install, 0 to update, 0 to repair, 0 to remove, 1 unchanged.\n"),
+                without.out());
+    }
+
+    @Test
+    void pruneRemovesWhatTheSamePathNoLongerDeclares() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600) + Shell.sleeper("b", 600));
+        shell.write("other.yaml", Shell.sleeper("other", 600));
+        apply();
+        assertEquals(0, shell.run("apply", "-f", directory + "/other.yaml").status());
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Result kept = apply();
+        assertTrue(kept.out().endsWith("3 unchanged.\n"), kept.out());
+        Result pruned = shell.run("apply", "-f", directory + "/a.yaml", "--prune");
+        assertEquals(0, pruned.status(), pruned.err());
+        assertEquals(
+                "process/b      removed local\nApply: 0 installed, 0 updated, 0 repaired, 1 removed, 2 unchanged.\n",
+                pruned.out());
+    }
+
+    @Test
+    void deleteStopsAndRemoves() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        long pid = shell.pid(A);
+        Result result = shell.run("delete", "Process/a");
+        assertEquals(0, result.status(), result.err());
+        assertEquals(
+                "process/a  removed local\nDelete: 0 installed, 0 updated, 0 repaired, 1 removed, 0 unchanged.\n",
+                result.out());
+        assertFalse(ProcessHandle.of(pid).isPresent());
+        assertTrue(
+                listing().keySet().stream().noneMatch(path -> path.endsWith("/a")),
+                listing().toString());
+        Result status = shell.run("status");
+        assertEquals(0, status.status());
+        assertEquals("homeostat: nothing is declared\n", status.err());
+    }
+
+    @Test
+    void deletingWhatIsNotThereNamesWhatIs() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        Result result = shell.run("delete", "process/b");
+        assertEquals(1, result.status());
+        assertEquals(
+                "homeostat: delete: process/b was not applied, so nothing was deleted; declared are: process/a\n",
+                result.err());
+    }
+
+    @Test
+    void nothingIsStoredWhenAFileIsWrong() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600) + "---\nkind: Nonsense\n");
+        Result result = apply();
+        assertEquals(1, result.status());
+        assertEquals("", result.out());
+        assertTrue(result.err().contains("so nothing was stored or changed"), result.err());
+        assertEquals(3, shell.run("status").status());
+    }
+
+    @Test
+    void aProgramThatIsNotThereFailsWithItsReasonAndIsTriedAgainByTheNextApply() throws IOException {
+        Path program = directory.resolve("program");
+        shell.write(
+                "a.yaml",
+                Shell.sleeper("a", 600)
+                        .replace("/bin/sleep", program.toString())
+                        .replace("stop:", "start: {attempts: 1}\n  stop:"));
+        Result result = apply();
+        assertEquals(1, result.status());
+        assertTrue(result.out().contains("process/a  failed: "), result.out());
+        assertTrue(result.out().contains(program + " does not exist"), result.out());
+        assertTrue(
+                result.out().endsWith("Apply: 0 installed, 0 updated, 0 repaired, 0 removed, 1 failed, 0 unchanged.\n"),
+                result.out());
+        JsonNode status = JSON.readTree(shell.run("status", "-o", "json").out())
+                .get("workloads")
+                .get(0);
+        assertEquals("INSTALL_FAILED", status.get("state").asText());
+
+        Files.createSymbolicLink(program, Path.of("/bin/sleep"));
+        Result again = apply();
+        assertEquals(0, again.status(), again.out());
+    }
+
+    @Test
+    void jsonHasAResultAWorkload() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Result result = shell.run("apply", "-f", directory + "/a.yaml", "-o", "json");
+        assertEquals(
+                "{\"formatVersion\":\"1.0\",\"workloads\":[{\"workload\":\"process/a\",\"result\":\"converged\",\"action\":\"install\","
+                        + "\"reason\":\"NOT_INSTALLED\",\"message\":\"not running\",\"revision\":\"local\"}],"
+                        + "\"summary\":{\"installed\":1,\"updated\":0,\"repaired\":0,\"removed\":0,\"failed\":0,\"unchanged\":0}}\n",
+                result.out());
+    }
+
+    @Test
+    void statusHasAllThatIsSpecified() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        Result result = shell.run("status", "process/a", "-o", "json");
+        assertEquals(0, result.status(), result.err());
+        JsonNode status = JSON.readTree(result.out());
+        assertTrue(status.get("agent").isNull());
+        JsonNode workload = status.get("workloads").get(0);
+        assertEquals(
+                "[kind, name, source, generation, observedGeneration, state, desiredRevision, currentRevision, pendingRevision, pid,"
+                        + " startedAt, restarts, lastExit, health, configHash, metrics, conditions]",
+                Stream.of(workload)
+                        .flatMap(node -> node.properties().stream())
+                        .map(Map.Entry::getKey)
+                        .toList()
+                        .toString());
+        assertEquals("RUNNING", workload.get("state").asText());
+        assertEquals(shell.pid(A), workload.get("pid").asLong());
+        assertEquals(0, workload.get("health").get("code").asInt());
+        assertEquals(5, workload.get("conditions").size());
+        assertEquals("Converged", workload.get("conditions").get(0).get("type").asText());
+        assertEquals("True", workload.get("conditions").get(0).get("status").asText());
+    }
+
+    @Test
+    void statusOfAnUnknownWorkloadNamesTheKnownOnes() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        Result result = shell.run("status", "process/b");
+        assertEquals(1, result.status());
+        assertTrue(result.err().endsWith("declared are: process/a\n"), result.err());
+    }
+
+    @Test
+    void eventsTellTheStory() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        apply();
+        Result text = shell.run("events");
+        assertTrue(text.out().contains("  process/a  local  PLUGIN_CONFIG_INSTALL  declared by applied\n"), text.out());
+        String last = shell.run("events", "-o", "json")
+                .out()
+                .lines()
+                .reduce((a, b) -> b)
+                .orElseThrow();
+        JsonNode event = JSON.readTree(last);
+        assertEquals("PLUGIN_INSTALLED", event.get("type").asText());
+        assertEquals("process/a", event.get("workload").asText());
+    }
+
+    @Test
+    void logsAreTheWorkloadsOwnWords() throws IOException {
+        shell.write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec:
+                  install: local
+                  entryPoint: /bin/sh
+                  arguments: ["-c", "echo to out; echo to err >&2; exec sleep 600"]
+                """);
+        apply();
+        assertEquals("to out\nto err\n", shell.run("logs", "process/a").out());
+        assertEquals(1, shell.run("logs", "process/b").status());
+    }
+
+    @Test
+    void whoeverComesSecondWaitsAndSaysForWhom() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        try (StateLock _ = StateLock.acquire(
+                shell.layout().lock(), "apply", Duration.ofSeconds(5), Clock.systemUTC(), waiting -> {})) {
+            Result result = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "1s");
+            assertEquals(1, result.status());
+            assertTrue(result.err().contains("homeostat: waiting for "), result.err());
+            assertTrue(result.err().contains("has not released it within 1 s"), result.err());
+        }
+        assertEquals(0, apply().status());
+    }
+
+    @Test
+    void whatIsNotDoneInTimeHasFailed() throws IOException {
+        shell.write(
+                "a.yaml",
+                Shell.sleeper("a", 600).replace("stop:", "probe: {exec: {command: [\"/bin/false\"]}}\n  stop:"));
+        Result result = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "1s");
+        assertEquals(1, result.status());
+        assertTrue(result.out().contains("process/a  failed: not done within 1s, it was at: "), result.out());
+    }
+
+    private Result apply() {
+        return shell.run("apply", "-f", directory + "/a.yaml");
+    }
+
+    /** Every file with its size and times. */
+    private Map<String, String> listing() throws IOException {
+        Map<String, String> listing = new TreeMap<>();
+        try (Stream<Path> files = Files.walk(directory)) {
+            for (Path file : files.filter(path -> !path.endsWith("a.yaml") && !path.equals(directory))
+                    .toList()) {
+                listing.put(
+                        file.toString(),
+                        Files.readAttributes(
+                                        file, "unix:mode,size,lastModifiedTime,ctime,ino", LinkOption.NOFOLLOW_LINKS)
+                                .toString());
+            }
+        }
+        return listing;
+    }
+}

@@ -1,0 +1,148 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.StateStores;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/** Runs commands as a shell would, in this process, on directories of the test's own. */
+final class Shell {
+    /** What a command printed, and its exit status. */
+    record Result(int status, String out, String err) {}
+
+    private final Path directory;
+    private final long uid;
+    private ImmutableMap<String, String> variables = ImmutableMap.of();
+    private String in = "";
+    private boolean terminal;
+
+    Shell(Path directory) {
+        this.directory = directory;
+        try {
+            this.uid = ((Number) Files.getAttribute(directory, "unix:uid")).longValue();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Shell with(Map<String, String> environment) {
+        variables = ImmutableMap.copyOf(environment);
+        return this;
+    }
+
+    Shell typing(String text) {
+        in = text;
+        return this;
+    }
+
+    Shell onTerminal() {
+        terminal = true;
+        return this;
+    }
+
+    Path state() {
+        return directory.resolve("state");
+    }
+
+    Layout layout() {
+        return new Layout(state(), directory.resolve("run"), Directories.instanceId(Path.of("/etc/machine-id")));
+    }
+
+    /** A command on this shell's state and run directory. */
+    Result run(String... words) {
+        List<String> args = new ArrayList<>(List.of(words));
+        args.addAll(List.of("--state-dir", "state", "--run-dir", "run"));
+        return plain(args.toArray(String[]::new));
+    }
+
+    /** A command as it is. */
+    Result plain(String... words) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        Environment environment = new Environment(
+                variables,
+                directory,
+                uid,
+                new ByteArrayInputStream(in.getBytes(StandardCharsets.UTF_8)),
+                new PrintStream(out, false, StandardCharsets.UTF_8),
+                new PrintStream(err, false, StandardCharsets.UTF_8),
+                terminal,
+                terminal,
+                Clock.systemUTC(),
+                Interrupts.none());
+        int status = Homeostat.run(words, environment);
+        return new Result(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+    }
+
+    Path write(String name, String text) throws IOException {
+        return Files.writeString(directory.resolve(name), text);
+    }
+
+    /** A local process that sleeps. */
+    static String sleeper(String name, int seconds) {
+        return """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: %s}
+                spec:
+                  install: local
+                  entryPoint: /bin/sleep
+                  arguments: ["%d"]
+                  stop: {timeout: 5s}
+                """.formatted(name, seconds);
+    }
+
+    /** The number of the workload's one process. */
+    long pid(WorkloadId id) {
+        ImmutableList<Handle> handles = handles();
+        return handles.stream()
+                .filter(handle -> handle.workload().equals(id))
+                .map(handle -> Objects.requireNonNull(handle.identity()).pid())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private ImmutableList<Handle> handles() {
+        try (StateReader reader = StateStores.openForReading(layout()).orElseThrow()) {
+            return reader.handles();
+        }
+    }
+
+    /** Leaves no process behind. */
+    void close() {
+        ImmutableList<String> applied = StateStores.openForReading(layout())
+                .map(reader -> {
+                    try (StateReader open = reader) {
+                        return open.applied().stream()
+                                .map(document -> document.workload().id().toString())
+                                .collect(ImmutableList.toImmutableList());
+                    }
+                })
+                .orElse(ImmutableList.of());
+        if (!applied.isEmpty()) {
+            List<String> words = new ArrayList<>(List.of("delete"));
+            words.addAll(applied);
+            Result result = run(words.toArray(String[]::new));
+            if (result.status() != 0) {
+                throw new IllegalStateException("could not clean up: " + result);
+            }
+        }
+    }
+}

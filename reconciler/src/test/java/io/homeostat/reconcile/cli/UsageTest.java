@@ -1,0 +1,216 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The command line itself: words, options, exit statuses. */
+class UsageTest {
+    @TempDir
+    Path directory;
+
+    private Shell shell;
+
+    @BeforeEach
+    void openShell() {
+        shell = new Shell(directory);
+    }
+
+    @Test
+    void noCommandIsAnErrorThatShowsTheCommands() {
+        Result result = shell.plain();
+        assertEquals(64, result.status());
+        assertEquals("", result.out());
+        assertTrue(result.err().contains("validate"), result.err());
+    }
+
+    @Test
+    void helpListsWhatExistsAndNothingElse() {
+        Result result = shell.plain("--help");
+        assertEquals(0, result.status());
+        for (String command : new String[] {
+            "validate",
+            "plan",
+            "apply",
+            "delete",
+            "status",
+            "events",
+            "logs",
+            "explain",
+            "schema",
+            "completion",
+            "version"
+        }) {
+            assertTrue(result.out().contains("\n  " + command + " "), command);
+        }
+        for (String absent : new String[] {"self-train", "pause", "resume", "run "}) {
+            assertFalse(result.out().contains("\n  " + absent), absent);
+        }
+    }
+
+    @Test
+    void everyCommandHasHelp() {
+        for (Verb verb : Verb.values()) {
+            Result result = shell.plain(verb.word(), "--help");
+            assertEquals(0, result.status(), verb.word());
+            assertTrue(result.out().contains("Usage: homeostat " + verb.word()), result.out());
+            assertEquals("", result.err());
+        }
+    }
+
+    @Test
+    void whatNobodyUnderstandsIs64AndSaysWhereHelpIs() {
+        assertUsage("plan", "plan", "--no-such-option");
+        assertUsage("apply", "apply");
+        assertUsage("apply", "apply", "-f", "x.yaml", "--timeout", "soon");
+        assertUsage("apply", "apply", "-f", "x.yaml", "--timeout", "0s");
+        assertUsage("apply", "apply", "-f", "-", "--prune");
+        assertUsage("plan", "plan", "--prune");
+        assertUsage("delete", "delete");
+        assertUsage("delete", "delete", "ops-agent");
+        assertUsage("status", "status", "task/ops-agent");
+        assertUsage("logs", "logs");
+        assertUsage("plan", "plan", "-o", "yaml");
+        assertUsage("completion", "completion", "fish");
+        assertUsage("homeostat", "frobnicate");
+    }
+
+    private void assertUsage(String command, String... words) {
+        Result result = shell.run(words);
+        assertEquals(64, result.status(), result.err());
+        assertEquals("", result.out());
+        assertTrue(result.err().startsWith("homeostat: "), result.err());
+        String help = command.equals("homeostat") ? "homeostat --help" : "homeostat " + command + " --help";
+        assertTrue(result.err().stripTrailing().endsWith("see " + help), result.err());
+        assertEquals(1, result.err().lines().count(), result.err());
+    }
+
+    @Test
+    void globalOptionsStandBeforeOrAfterTheCommand() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 1));
+        String json = "{\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[]}\n";
+        assertEquals(
+                json,
+                shell.plain("-o", "json", "validate", "-f", directory + "/a.yaml")
+                        .out());
+        assertEquals(
+                json,
+                shell.plain("validate", "-f", directory + "/a.yaml", "--output", "JSON")
+                        .out());
+        assertEquals(
+                json,
+                shell.plain("-o", "text", "validate", "-f", directory + "/a.yaml", "-o=json")
+                        .out());
+    }
+
+    @Test
+    void versionIsTheBuilds() {
+        Result result = shell.plain("version");
+        assertTrue(result.out().matches("homeostat \\d+\\.\\d+\\.\\d+\\S* \\(Java \\d+.*\\)\n"), result.out());
+        assertEquals(result.out(), shell.plain("--version").out());
+        assertTrue(shell.plain("version", "-o", "json").out().startsWith("{\"version\":\""));
+    }
+
+    @Test
+    void explainSaysWhatAFieldIsFor() {
+        Result result = shell.plain("explain", "Plugin.spec.limits");
+        assertEquals(0, result.status());
+        assertTrue(result.out().contains("memory"), result.out());
+        Result unknown = shell.plain("explain", "Plugin.spec.limit");
+        assertEquals(1, unknown.status());
+        assertTrue(unknown.err().startsWith("homeostat: explain: "), unknown.err());
+        assertTrue(shell.plain("explain").out().contains("Plugin"));
+    }
+
+    @Test
+    void schemaIsAJsonSchema() {
+        assertTrue(shell.plain("schema").out().contains("https://json-schema.org/draft/2020-12/schema"));
+    }
+
+    @Test
+    void completionKnowsTheCommandsButNotTheHiddenOnes() {
+        String script = shell.plain("completion", "bash").out();
+        assertTrue(script.contains("validate"), "no commands");
+        assertFalse(script.contains("self-train"), "a hidden command");
+        assertEquals(script, shell.plain("completion").out());
+    }
+
+    @Test
+    void validateCountsWhatIsValid() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 1) + Shell.sleeper("b", 1));
+        Result result = shell.plain("validate", "-f", directory + "/a.yaml");
+        assertEquals(0, result.status());
+        assertEquals("2 documents valid\n", result.out());
+        assertEquals("", result.err());
+    }
+
+    @Test
+    void validateReportsEveryErrorOfEveryFileWithItsPlace() throws IOException {
+        shell.write(
+                "a.yaml", "apiVersion: homeostat.io/v1\nkind: Process\nmetadata: {name: a}\nspec: {instal: local}\n");
+        shell.write("b.yaml", "kind: Proces\n");
+        Result result = shell.plain("validate", "-f", directory + "/a.yaml", directory + "/b.yaml");
+        assertEquals(1, result.status());
+        assertEquals("", result.out());
+        assertTrue(result.err().contains("a.yaml:4:8: "), result.err());
+        assertTrue(result.err().contains("b.yaml:1:7: "), result.err());
+        Result json = shell.plain("validate", "-o", "json", "-f", directory + "/a.yaml", directory + "/b.yaml");
+        assertEquals(1, json.status());
+        assertTrue(json.out().startsWith("{\"valid\":false,\"documents\":0,\"errors\":[{\"file\":\""), json.out());
+        assertEquals("", json.err());
+    }
+
+    @Test
+    void standardInputIsReadLikeAFile() {
+        Result result = shell.typing(Shell.sleeper("a", 1)).plain("validate", "-f", "-");
+        assertEquals("1 document valid\n", result.out());
+        Result wrong = shell.typing("kind: [\n").plain("validate", "-f", "-");
+        assertEquals(1, wrong.status());
+        assertTrue(wrong.err().startsWith("-:"), wrong.err());
+    }
+
+    @Test
+    void coloursAreForTerminalsAndCanBeDeclined() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 1));
+        String escape = "\u001b[";
+        assertFalse(shell.run("plan", "-f", directory + "/a.yaml").out().contains(escape));
+        shell.onTerminal();
+        assertTrue(shell.run("plan", "-f", directory + "/a.yaml").out().contains(escape));
+        assertFalse(shell.run("plan", "-f", directory + "/a.yaml", "--no-color")
+                .out()
+                .contains(escape));
+        assertFalse(shell.with(Map.of("NO_COLOR", "1"))
+                .run("plan", "-f", directory + "/a.yaml")
+                .out()
+                .contains(escape));
+        assertTrue(shell.with(Map.of("NO_COLOR", ""))
+                .run("plan", "-f", directory + "/a.yaml")
+                .out()
+                .contains(escape));
+        assertFalse(shell.with(Map.of("TERM", "dumb"))
+                .run("plan", "-f", directory + "/a.yaml")
+                .out()
+                .contains(escape));
+    }
+
+    @Test
+    void theStackTraceIsForThoseWhoAskForIt() throws IOException {
+        Files.createDirectory(directory.resolve("state"));
+        Files.createDirectory(directory.resolve("state").resolve("homeostat.db"));
+        Result result = shell.run("plan");
+        assertEquals(1, result.status());
+        assertEquals(1, result.err().lines().count(), result.err());
+        assertTrue(result.err().startsWith("homeostat: plan: "), result.err());
+        Result debug = shell.run("plan", "--log-level", "debug");
+        assertTrue(debug.err().contains("\tat io.homeostat"), debug.err());
+    }
+}
