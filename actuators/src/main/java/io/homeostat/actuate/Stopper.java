@@ -105,7 +105,8 @@ public final class Stopper {
         Handle handle = request.handle();
         // The tree remembers who belonged to it while parents could tell.
         tree.members();
-        if (handle.workload().kind() == Kind.PLUGIN && handle.start() != StartState.NOT_SENT) {
+        // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
+        if (handle.workload().kind() == Kind.PLUGIN && handle.start() == StartState.SUCCEEDED) {
             Duration third = request.timeout().dividedBy(3);
             Duration grace = third.compareTo(LONGEST_GRACE) < 0 ? third : LONGEST_GRACE;
             PluginReply reply = plugins.stop(
