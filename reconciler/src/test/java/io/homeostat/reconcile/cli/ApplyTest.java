@@ -325,6 +325,11 @@ class ApplyTest {
         assertTrue(result.out().contains("process/a  failed: not done within 1s, it was at: "), result.out());
     }
 
+    @Test
+    void trainingRunsEverythingAndSaysNothing() {
+        assertEquals(new Result(0, "", ""), shell.plain("self-train"));
+    }
+
     private Result apply() {
         return shell.run("apply", "-f", directory + "/a.yaml");
     }

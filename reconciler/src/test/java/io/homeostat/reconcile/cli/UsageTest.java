@@ -170,6 +170,14 @@ class UsageTest {
     }
 
     @Test
+    void theQuickstartIsValid() {
+        Path quickstart = Path.of("..", "examples", "quickstart").toAbsolutePath();
+        assertEquals(
+                "2 documents valid\n",
+                shell.plain("validate", "-f", quickstart.toString()).out());
+    }
+
+    @Test
     void standardInputIsReadLikeAFile() {
         Result result = shell.typing(Shell.sleeper("a", 1)).plain("validate", "-f", "-");
         assertEquals("1 document valid\n", result.out());
