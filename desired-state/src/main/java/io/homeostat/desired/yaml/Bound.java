@@ -11,19 +11,29 @@ final class Bound {
     private final Node at;
     private final String path;
     private final @Nullable Object[] values;
+    private final boolean[] given;
     private final Report report;
 
     /**
      * @param at what a missing field is reported at
      * @param path to the mapping, empty for the document itself
      * @param values in the order of the shape's fields; null for what is wrong or left out without a default
+     * @param given in the same order, whether the key is there, if only mistyped
      */
-    Bound(Shape shape, Mapping mapping, Node at, String path, @Nullable Object[] values, Report report) {
+    Bound(
+            Shape shape,
+            Mapping mapping,
+            Node at,
+            String path,
+            @Nullable Object[] values,
+            boolean[] given,
+            Report report) {
         this.shape = shape;
         this.mapping = mapping;
         this.at = at;
         this.path = path;
         this.values = values;
+        this.given = given;
         this.report = report;
     }
 
@@ -40,7 +50,7 @@ final class Bound {
     }
 
     boolean has(String key) {
-        return entry(key) != null;
+        return given[shape.indexOf(key)];
     }
 
     /** Says what is wrong with the record as a whole. */

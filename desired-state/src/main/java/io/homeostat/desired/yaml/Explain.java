@@ -50,7 +50,7 @@ public final class Explain {
                 throw new IllegalArgumentException(walked + " has no fields; it is " + described(field));
             }
             field = find(key, fields, walked.toString());
-            walked.append('.').append(key);
+            walked.append('.').append(field.key());
             doc = field.doc();
             fields = fieldsIn(field.type());
         }

@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Doc;
 import io.homeostat.desired.model.Inline;
@@ -95,6 +96,10 @@ final class Shape {
     int indexOf(String key) {
         Integer index = indexes.get(key);
         return index == null ? -1 : index;
+    }
+
+    ImmutableSet<String> keys() {
+        return indexes.keySet();
     }
 
     boolean allOptional() {

@@ -9,7 +9,7 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
-import org.yaml.snakeyaml.reader.StreamReader;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /** Gets the text of a file, or says where it isn't one. */
 final class TextFile {

@@ -9,17 +9,18 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.error.Mark;
-import org.yaml.snakeyaml.error.MarkedYAMLException;
-import org.yaml.snakeyaml.error.YAMLException;
-import org.yaml.snakeyaml.events.AliasEvent;
-import org.yaml.snakeyaml.events.CollectionStartEvent;
-import org.yaml.snakeyaml.events.Event;
-import org.yaml.snakeyaml.events.NodeEvent;
-import org.yaml.snakeyaml.events.ScalarEvent;
-import org.yaml.snakeyaml.parser.ParserImpl;
-import org.yaml.snakeyaml.reader.StreamReader;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.Anchor;
+import org.snakeyaml.engine.v2.events.AliasEvent;
+import org.snakeyaml.engine.v2.events.CollectionStartEvent;
+import org.snakeyaml.engine.v2.events.Event;
+import org.snakeyaml.engine.v2.events.NodeEvent;
+import org.snakeyaml.engine.v2.events.ScalarEvent;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
  * Turns YAML text into positioned trees, one a document. Duplicate keys are reported and the rest read on; a syntax error ends
@@ -33,10 +34,17 @@ final class YamlText {
     /** How many nodes the aliases of one text may stand for. */
     static final int MAX_ALIASED_NODES = 100_000;
 
+    /** The length is bounded before, see {@link TextFile}. */
+    private static final LoadSettings SETTINGS =
+            LoadSettings.builder().setCodePointLimit(Integer.MAX_VALUE).build();
+
+    /** Where something is whose place nobody knows; the parser always does. */
+    private static final Mark START = new Mark("", 0, 0, 0, new int[0], 0);
+
     private final Report report;
     private final ParserImpl parser;
     /** The document's anchors; an entry without a node is being read. */
-    private final Map<String, Anchored> anchors = new HashMap<>();
+    private final Map<Anchor, Anchored> anchors = new HashMap<>();
 
     private long nodes;
     private long aliasedNodes;
@@ -49,8 +57,9 @@ final class YamlText {
         private final int line;
         private final int column;
 
-        Hopeless(Mark at, String message) {
+        Hopeless(Event event, String message) {
             super(message, null, false, false);
+            Mark at = start(event);
             this.line = at.getLine() + 1;
             this.column = at.getColumn() + 1;
         }
@@ -58,9 +67,7 @@ final class YamlText {
 
     private YamlText(String text, Report report) {
         this.report = report;
-        LoaderOptions options = new LoaderOptions();
-        options.setCodePointLimit(Integer.MAX_VALUE);
-        this.parser = new ParserImpl(new StreamReader(text), options);
+        this.parser = new ParserImpl(SETTINGS, new StreamReader(SETTINGS, text));
     }
 
     /** Hands each document that isn't empty to {@code documents}, in order, up to the first syntax error. */
@@ -69,15 +76,19 @@ final class YamlText {
             new YamlText(text, report).documents(documents);
         } catch (Hopeless e) {
             report.error(e.line, e.column, String.valueOf(e.getMessage()));
-        } catch (MarkedYAMLException e) {
-            Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
-            report.error(mark == null ? 0 : mark.getLine() + 1, mark == null ? 0 : mark.getColumn() + 1, syntax(e));
-        } catch (YAMLException e) {
+        } catch (MarkedYamlEngineException e) {
+            Mark mark = e.getProblemMark().or(e::getContextMark).orElse(START);
+            report.error(mark.getLine() + 1, mark.getColumn() + 1, syntax(e));
+        } catch (YamlEngineException e) {
             report.error("not YAML: " + e.getMessage());
         }
     }
 
-    private static String syntax(MarkedYAMLException e) {
+    private static Mark start(Event event) {
+        return event.getStartMark().orElse(START);
+    }
+
+    private static String syntax(MarkedYamlEngineException e) {
         String problem = e.getProblem() == null ? "" : e.getProblem().strip();
         if (problem.contains("'\\t(TAB)'")) {
             return "not YAML: a tab; indent with spaces";
@@ -91,21 +102,22 @@ final class YamlText {
         if (e.getContext() == null) {
             return "not YAML: " + what;
         }
-        Mark from = e.getContextMark();
-        String begins = from == null ? "" : " from " + (from.getLine() + 1) + ":" + (from.getColumn() + 1) + " on";
+        String begins = e.getContextMark()
+                .map(from -> " from " + (from.getLine() + 1) + ":" + (from.getColumn() + 1) + " on")
+                .orElse("");
         return "not YAML: " + e.getContext().strip() + begins + (what.isEmpty() ? "" : ", " + what);
     }
 
     private void documents(Consumer<Node> documents) {
         while (true) {
-            Event event = parser.getEvent();
+            Event event = parser.next();
             switch (event.getEventId()) {
                 case StreamEnd -> {
                     return;
                 }
                 case DocumentStart -> {
                     anchors.clear();
-                    Node root = node(parser.getEvent(), 0);
+                    Node root = node(parser.next(), 0);
                     if (!(root instanceof Scalar scalar && scalar.meaning() == Plain.NULL)) {
                         documents.accept(root);
                     }
@@ -120,16 +132,16 @@ final class YamlText {
             return aliased(alias);
         }
         if (depth > MAX_DEPTH) {
-            throw new Hopeless(event.getStartMark(), "nested deeper than " + MAX_DEPTH + " levels; flatten it");
+            throw new Hopeless(event, "nested deeper than " + MAX_DEPTH + " levels; flatten it");
         }
-        String anchor = ((NodeEvent) event).getAnchor();
+        Anchor anchor = ((NodeEvent) event).getAnchor().orElse(null);
         if (anchor != null) {
             anchors.put(anchor, new Anchored(null, 0));
         }
         long before = nodes++;
         Node node = switch (event) {
             case ScalarEvent scalar -> scalar(scalar);
-            default -> event.is(Event.ID.SequenceStart) ? sequence(event, depth) : mapping(event, depth);
+            default -> event.getEventId() == Event.ID.SequenceStart ? sequence(event, depth) : mapping(event, depth);
         };
         if (anchor != null) {
             anchors.put(anchor, new Anchored(node, nodes - before));
@@ -138,50 +150,50 @@ final class YamlText {
     }
 
     private Node aliased(AliasEvent alias) {
-        Anchored anchored = anchors.get(alias.getAnchor());
+        Anchored anchored = anchors.get(alias.getAlias());
         if (anchored == null) {
-            throw new Hopeless(
-                    alias.getStartMark(), "alias *" + alias.getAnchor() + " has no anchor before it in this document");
+            throw new Hopeless(alias, "alias *" + alias.getAlias() + " has no anchor before it in this document");
         }
         if (anchored.node() == null) {
-            throw new Hopeless(alias.getStartMark(), "alias *" + alias.getAnchor() + " would contain itself");
+            throw new Hopeless(alias, "alias *" + alias.getAlias() + " would contain itself");
         }
         nodes += anchored.nodes();
         aliasedNodes += anchored.nodes();
         if (aliasedNodes > MAX_ALIASED_NODES) {
             throw new Hopeless(
-                    alias.getStartMark(),
+                    alias,
                     "the aliases up to here stand for more than " + MAX_ALIASED_NODES + " values; write fewer of them");
         }
         return anchored.node();
     }
 
     private Scalar scalar(ScalarEvent event) {
-        refuseTag(event.getTag(), event);
-        Mark at = event.getStartMark();
-        boolean plain = event.isPlain() && !"!".equals(event.getTag());
+        String tag = event.getTag().orElse(null);
+        refuseTag(tag, event);
+        Mark at = start(event);
+        boolean plain = event.isPlain() && !"!".equals(tag);
         return new Scalar(at.getLine() + 1, at.getColumn() + 1, event.getValue(), plain);
     }
 
     private Sequence sequence(Event start, int depth) {
-        refuseTag(((CollectionStartEvent) start).getTag(), start);
+        refuseTag(((CollectionStartEvent) start).getTag().orElse(null), start);
         ImmutableList.Builder<Node> elements = ImmutableList.builder();
-        for (Event event = parser.getEvent(); !event.is(Event.ID.SequenceEnd); event = parser.getEvent()) {
+        for (Event event = parser.next(); event.getEventId() != Event.ID.SequenceEnd; event = parser.next()) {
             elements.add(node(event, depth + 1));
         }
-        Mark at = start.getStartMark();
+        Mark at = start(start);
         return new Sequence(at.getLine() + 1, at.getColumn() + 1, elements.build());
     }
 
     private Mapping mapping(Event start, int depth) {
-        refuseTag(((CollectionStartEvent) start).getTag(), start);
+        refuseTag(((CollectionStartEvent) start).getTag().orElse(null), start);
         ImmutableList.Builder<Entry> entries = ImmutableList.builder();
         Map<String, Scalar> seen = new HashMap<>();
-        for (Event event = parser.getEvent(); !event.is(Event.ID.MappingEnd); event = parser.getEvent()) {
+        for (Event event = parser.next(); event.getEventId() != Event.ID.MappingEnd; event = parser.next()) {
             Node key = node(event, depth + 1);
-            Node value = node(parser.getEvent(), depth + 1);
+            Node value = node(parser.next(), depth + 1);
             if (!(key instanceof Scalar name)) {
-                Mark at = event.getStartMark();
+                Mark at = start(event);
                 report.error(at.getLine() + 1, at.getColumn() + 1, key.described() + " can't be a key; write a word");
             } else if (name.plain() && name.text().equals("<<")) {
                 report.error(name, "merge keys (<<) are not supported; write the keys out, or alias a whole value");
@@ -196,13 +208,13 @@ final class YamlText {
                 }
             }
         }
-        Mark at = start.getStartMark();
+        Mark at = start(start);
         return new Mapping(at.getLine() + 1, at.getColumn() + 1, entries.build());
     }
 
     private void refuseTag(@Nullable String tag, Event event) {
         if (tag != null && !tag.equals("!")) {
-            Mark at = event.getStartMark();
+            Mark at = start(event);
             report.error(
                     at.getLine() + 1,
                     at.getColumn() + 1,

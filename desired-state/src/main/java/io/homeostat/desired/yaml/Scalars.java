@@ -1,0 +1,184 @@
+package io.homeostat.desired.yaml;
+
+import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.yaml.FieldType.Bytes;
+import io.homeostat.desired.yaml.FieldType.Text;
+import io.homeostat.desired.yaml.FieldType.Time;
+import io.homeostat.desired.yaml.FieldType.Whole;
+import io.homeostat.desired.yaml.FieldType.Word;
+import io.homeostat.desired.yaml.Node.Scalar;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Reads single values for a {@link Binder}: null when one is wrong, which is reported then. */
+final class Scalars {
+    private static final String DURATIONS = "write a duration such as 500ms, 10s, 5m or 1h30m";
+    private static final String SIZES = "write a size such as 64Mi or 1Gi, or a number of bytes";
+
+    private final Binder binder;
+    private final @Nullable Path base;
+
+    /** @param base the directory that paths start from; null: paths are refused */
+    Scalars(Binder binder, @Nullable Path base) {
+        this.binder = binder;
+        this.base = base;
+    }
+
+    @Nullable
+    Object text(Text type, boolean secret, Node node) {
+        if (!(node instanceof Scalar scalar)) {
+            return binder.mismatch(node, "text", "in quotes if need be");
+        }
+        String text = scalar.text();
+        switch (scalar.meaning()) {
+            case TEXT -> {}
+            case NULL -> {
+                return binder.mismatch(node, "text", "in quotes if need be");
+            }
+            default -> {
+                return binder.error(node, scalar.described() + " where text is wanted; put it in quotes");
+            }
+        }
+        if (text.indexOf('\0') >= 0) {
+            return binder.error(node, "has a NUL character, which nothing can be handed; remove it");
+        }
+        if (type.form() != null && !type.form().admits(text)) {
+            String value = secret ? "this" : "'" + Binder.shown(text) + "'";
+            return binder.error(
+                    node, value + " is not possible here; write " + type.form().words());
+        }
+        if (text.codePointCount(0, text.length()) < type.minLength()) {
+            return binder.error(node, "is empty; write some text");
+        }
+        return text;
+    }
+
+    @Nullable
+    Object url(Node node) {
+        if (!(text(new Text(null, 0), true, node) instanceof String text)) {
+            return null;
+        }
+        Locations.Resolved resolved = Locations.resolve(text, base);
+        return resolved.error() == null ? resolved.url() : binder.error(node, resolved.error());
+    }
+
+    @Nullable
+    Object whole(Whole type, Node node) {
+        if (!(node instanceof Scalar scalar) || scalar.meaning() != Plain.INTEGER) {
+            return binder.wrong(
+                    node, "a whole number", "write one from " + type.min() + " to " + type.max() + ", without quotes");
+        }
+        Long number = number(scalar);
+        if (number == null || number < type.min() || number > type.max()) {
+            return binder.error(
+                    node,
+                    Binder.shown(scalar.text()) + " is out of range; write a number from " + type.min() + " to "
+                            + type.max());
+        }
+        return type.max() <= Integer.MAX_VALUE ? (Object) number.intValue() : number;
+    }
+
+    @Nullable
+    Object flag(Node node) {
+        if (node instanceof Scalar scalar) {
+            switch (scalar.meaning()) {
+                case TRUE -> {
+                    return true;
+                }
+                case FALSE -> {
+                    return false;
+                }
+                default -> {}
+            }
+        }
+        return binder.wrong(node, "true or false", "write true or false without quotes");
+    }
+
+    @Nullable
+    Object word(Word type, Node node) {
+        String choice = "write " + String.join(" or ", type.words().keySet());
+        if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
+            return binder.wrong(node, "a word", choice);
+        }
+        Enum<?> constant = scalar.meaning() == Plain.TEXT ? type.words().get(scalar.text()) : null;
+        return constant == null
+                ? binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not possible here; " + choice)
+                : constant;
+    }
+
+    @Nullable
+    Object time(Time type, Node node) {
+        if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
+            return binder.wrong(node, "a duration", DURATIONS);
+        }
+        if (scalar.meaning() == Plain.INTEGER) {
+            return binder.error(node, Binder.shown(scalar.text()) + " has no unit; " + DURATIONS);
+        }
+        Optional<Duration> duration =
+                scalar.meaning() == Plain.TEXT ? Notation.duration(scalar.text()) : Optional.empty();
+        if (duration.isEmpty()) {
+            return binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a duration; " + DURATIONS);
+        }
+        if (duration.get().toMillis() < type.min()) {
+            return binder.error(
+                    node,
+                    Binder.shown(scalar.text()) + " is too short; write at least "
+                            + Notation.text(Duration.ofMillis(type.min())));
+        }
+        if (duration.get().toMillis() > type.max()) {
+            return binder.error(
+                    node,
+                    Binder.shown(scalar.text()) + " is too long; write at most "
+                            + Notation.text(Duration.ofMillis(type.max())));
+        }
+        return duration.get();
+    }
+
+    @Nullable
+    Object bytes(Bytes type, Node node) {
+        if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
+            return binder.wrong(node, "a size", SIZES);
+        }
+        Optional<Size> size = switch (scalar.meaning()) {
+            case INTEGER, TEXT -> Notation.size(scalar.text());
+            default -> Optional.empty();
+        };
+        if (size.isEmpty()) {
+            return binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a size; " + SIZES);
+        }
+        if (size.get().bytes() < type.min() || size.get().bytes() > type.max()) {
+            return binder.error(
+                    node,
+                    Binder.shown(scalar.text()) + " is out of range; write at least "
+                            + Notation.text(new Size(type.min()))
+                            + (type.max() == Long.MAX_VALUE
+                                    ? ""
+                                    : " and at most " + Notation.text(new Size(type.max()))));
+        }
+        return size.get();
+    }
+
+    @Nullable
+    Object share(Node node) {
+        String advice = "write a percentage of one core such as 20%, above 100% for several cores";
+        if (!(node instanceof Scalar scalar) || scalar.meaning() == Plain.NULL) {
+            return binder.wrong(node, "a share of a core", advice);
+        }
+        Optional<Cpu> cpu = scalar.meaning() == Plain.TEXT ? Notation.cpu(scalar.text()) : Optional.empty();
+        return cpu.isEmpty()
+                ? binder.error(node, "'" + Binder.shown(scalar.text()) + "' is not a share of a core; " + advice)
+                : cpu.get();
+    }
+
+    private static @Nullable Long number(Scalar scalar) {
+        try {
+            return Long.valueOf(scalar.text());
+        } catch (NumberFormatException tooBig) {
+            return null;
+        }
+    }
+}

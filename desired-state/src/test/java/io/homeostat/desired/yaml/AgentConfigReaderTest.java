@@ -1,0 +1,162 @@
+package io.homeostat.desired.yaml;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import com.google.common.collect.ImmutableList;
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SpecificationVersion;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Size;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class AgentConfigReaderTest {
+    private static final Schema SCHEMA = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12)
+            .getSchema(JsonSchema.agent(), InputFormat.JSON);
+
+    private static final AgentConfig DEFAULTS = new AgentConfig(
+            null,
+            null,
+            "auto",
+            Duration.ofSeconds(30),
+            new AgentConfig.Sources(
+                    null,
+                    new AgentConfig.Local(ImmutableList.of("/usr/lib/google/guest_agent"), ImmutableList.of()),
+                    null),
+            ImmutableList.of("GuestAgentCorePlugin"),
+            new AgentConfig.Signatures(false, ImmutableList.of()),
+            new AgentConfig.Exporter("127.0.0.1:9464"),
+            new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO),
+            new AgentConfig.Bounds(new Size(4L << 30), new Size(16L << 30), 200_000, new Size(50L << 20), 10_000));
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void everyKeyHasADefault() throws IOException {
+        assertEquals(DEFAULTS, AgentConfigReader.defaults());
+        assertEquals(new AgentConfigReader.Result(DEFAULTS, ImmutableList.of()), read("# nothing\n"));
+        assertEquals(new AgentConfigReader.Result(DEFAULTS, ImmutableList.of()), read("sources: {local: {}}\n"));
+    }
+
+    @Test
+    void everyKeyIsRead() throws IOException {
+        String yaml = """
+                stateDir: /s
+                runDir: /r
+                instanceId: i-1
+                resync: 1m
+                sources:
+                  files: [/a, /b]
+                  local: {directories: [], disabled: [x]}
+                  controlPlane:
+                    endpoint: unix:/run/acs.sock
+                    channel: c
+                    resource: projects/1/zones/z/instances/1
+                    identity: {file: /token}
+                    tls: {ca: /ca.pem, certificate: /c.pem, key: /k.pem}
+                protectedPlugins: []
+                signatures: {require: true, keys: [/k.pub]}
+                metrics: {listen: ""}
+                log: {format: json, level: debug}
+                limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5}
+                """;
+        assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
+        AgentConfig expected = new AgentConfig(
+                "/s",
+                "/r",
+                "i-1",
+                Duration.ofMinutes(1),
+                new AgentConfig.Sources(
+                        ImmutableList.of("/a", "/b"),
+                        new AgentConfig.Local(ImmutableList.of(), ImmutableList.of("x")),
+                        new AgentConfig.ControlPlane(
+                                "unix:/run/acs.sock",
+                                "c",
+                                "projects/1/zones/z/instances/1",
+                                new AgentConfig.Identity.TokenFile("/token"),
+                                new AgentConfig.Tls("/ca.pem", "/c.pem", "/k.pem"))),
+                ImmutableList.of(),
+                new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
+                new AgentConfig.Exporter(""),
+                new AgentConfig.Log(AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG),
+                new AgentConfig.Bounds(new Size(1), new Size(2), 3, new Size(1 << 20), 5));
+        assertEquals(new AgentConfigReader.Result(expected, ImmutableList.of()), read(yaml));
+    }
+
+    @Test
+    void aControlPlaneHasDefaultsOfItsOwn() throws IOException {
+        AgentConfig config =
+                read("sources: {controlPlane: {endpoint: \"localhost:443\"}}\n").config();
+        assertEquals(
+                new AgentConfig.ControlPlane(
+                        "localhost:443",
+                        "compute.googleapis.com/google-guest-agent",
+                        null,
+                        AgentConfig.Identity.Known.METADATA,
+                        null),
+                config == null ? null : config.sources().controlPlane());
+    }
+
+    @Test
+    void mistakesAreReportedLikeThoseOfDocuments() throws IOException {
+        assertErrors(
+                "stateDirectory: /x\n",
+                "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, "
+                        + "sources, protectedPlugins, signatures, metrics, log, limits");
+        assertErrors(
+                "log: {level: verbose}\n",
+                "1:14: log.level: 'verbose' is not possible here; write error or warn or info or debug or trace");
+        assertErrors(
+                "sources: {controlPlane: {identity: x}}\n",
+                "1:11: sources.controlPlane: required key 'endpoint' is missing",
+                "1:36: sources.controlPlane.identity: 'x' is not possible here; write metadata or none");
+        assertErrors(
+                "signatures: {require: true}\n",
+                "1:14: signatures.require: without keys no archive could ever be installed; name keys or remove it");
+        assertErrors(
+                "sources: {controlPlane: {endpoint: \"a:1\", tls: {key: /k}}}\n",
+                "1:49: sources.controlPlane.tls.key: of no use without certificate; write both or none");
+        assertErrors(
+                "metrics: {listen: off}\n",
+                "1:19: metrics.listen: 'off' is not possible here; write HOST:PORT, or nothing between quotes");
+        assertErrors("[]\n", "1:1: a list where a mapping is wanted, such as {key: value}");
+    }
+
+    @Test
+    void thereIsOnlyOneDocument() throws IOException {
+        assertEquals("agent.yaml:3:1: a second document; agent.yaml is only one", errorsOf("{}\n---\na: b\n"));
+    }
+
+    @Test
+    void aMissingFileIsAnError() {
+        Path missing = directory.resolve("missing.yaml");
+        assertEquals(
+                missing + ": can't be read: it is gone",
+                AgentConfigReader.read(missing).errors().getFirst().toString());
+    }
+
+    private void assertErrors(String yaml, String... expected) throws IOException {
+        assertEquals(String.join("\n", expected), errorsOf(yaml).replace("agent.yaml:", ""));
+        assertEquals(false, SCHEMA.validate(yaml, InputFormat.YAML).isEmpty(), "the schema accepts " + yaml);
+    }
+
+    private String errorsOf(String yaml) throws IOException {
+        AgentConfigReader.Result result = read(yaml);
+        assertNull(result.config());
+        return String.join("\n", result.errors().stream().map(Problem::toString).toList())
+                .replace(directory + "/", "");
+    }
+
+    private AgentConfigReader.Result read(String yaml) throws IOException {
+        return AgentConfigReader.read(Files.writeString(directory.resolve("agent.yaml"), yaml));
+    }
+}

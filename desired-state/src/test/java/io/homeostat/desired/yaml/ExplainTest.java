@@ -1,0 +1,100 @@
+package io.homeostat.desired.yaml;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import org.junit.jupiter.api.Test;
+
+class ExplainTest {
+    @Test
+    void anObjectIsExplainedWithItsFields() {
+        assertEquals("""
+                KIND:     Plugin
+                VERSION:  homeostat.io/v1
+                FIELD:    spec.limits  <object>
+
+                DESCRIPTION:
+                    Limits for the whole process tree, in force from its first instruction.
+
+                FIELDS:
+                    memory    <size>
+                        The most memory the process tree may use. Beyond it the kernel kills it, and the workload is
+                        restarted.
+                    cpu       <percent>
+                        Percent of one core; above 100% for several cores.
+                    required  <boolean> default: false
+                        true: where limits can't be enforced, the program is not started.
+                """, Explain.text("Plugin.spec.limits"));
+    }
+
+    @Test
+    void aSingleFieldIsExplainedWithItsNotation() {
+        assertEquals("""
+                KIND:     Process
+                VERSION:  homeostat.io/v1
+                FIELD:    spec.restart.maxDelay  <duration> default: 5m
+
+                DESCRIPTION:
+                    The longest pause between two restarts.
+                    Written as 500ms, 10s, 5m or 1h30m.
+                """, Explain.text("Process.spec.restart.maxDelay"));
+    }
+
+    @Test
+    void theFieldsOfAListAreThoseOfItsElements() {
+        assertTrue(Explain.text("Process.spec.execution.rules").contains("<list of object>"));
+        assertTrue(Explain.text("Process.spec.execution.rules.scope").contains("<os|instance|metadata> required"));
+        assertEquals(
+                Explain.text("Process.spec.execution.rules.scope"),
+                Explain.text("Process.spec.execution.rules[].scope"));
+    }
+
+    @Test
+    void theAgentIsExplainedToo() {
+        assertTrue(
+                Explain.text("Agent").startsWith("KIND:     Agent\n\nDESCRIPTION:\n    How the agent on this machine"));
+        assertTrue(Explain.text("Agent.sources.controlPlane.identity.file").contains("<string> required"));
+    }
+
+    @Test
+    void anUnknownPathIsAnsweredWithWhatThereIs() {
+        assertEquals(
+                "no field 'limit' in Plugin.spec; did you mean 'limits'? there are: revision, source, entryPoint, arguments, env,"
+                        + " user, install, limits, start, stop, health, restart, metrics, execution, config",
+                refusal("Plugin.spec.limit"));
+        assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));
+        assertEquals("no kind ''; there are: Plugin, Process, Agent", refusal(""));
+        assertEquals("Plugin.spec.env has no fields; it is <map of string to string>", refusal("Plugin.spec.env.FOO"));
+        assertEquals("no field '' in Plugin; there are: apiVersion, kind, metadata, spec", refusal("Plugin."));
+    }
+
+    @Test
+    void everyFieldOfTheModelIsDocumented() {
+        assertDocumented(Shape.of(PluginSpec.class));
+        assertDocumented(Shape.of(ProcessSpec.class));
+        assertDocumented(Shape.of(AgentConfig.class));
+    }
+
+    private static void assertDocumented(Shape shape) {
+        for (Field field : shape.fields()) {
+            assertFalse(field.doc().isEmpty(), () -> shape.type() + "." + field.key());
+            switch (field.type()) {
+                case FieldType.Nested nested -> assertDocumented(nested.shape());
+                case FieldType.Items items
+                when items.element() instanceof FieldType.Nested nested -> assertDocumented(nested.shape());
+                case FieldType.Either either -> assertDocumented(either.object().shape());
+                default -> {}
+            }
+        }
+    }
+
+    private static String refusal(String path) {
+        return String.valueOf(assertThrows(IllegalArgumentException.class, () -> Explain.text(path))
+                .getMessage());
+    }
+}
