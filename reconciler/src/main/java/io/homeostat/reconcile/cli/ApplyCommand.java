@@ -7,7 +7,7 @@ import java.time.Duration;
 
 /** Stores documents as desired state and brings the machine to it. */
 final class ApplyCommand implements Command {
-    static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(10);
+    static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(2);
 
     private final Workspace workspace;
     private final Inputs inputs;

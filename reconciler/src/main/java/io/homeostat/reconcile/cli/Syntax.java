@@ -125,7 +125,7 @@ final class Syntax {
         return OptionSpec.builder(TIMEOUT)
                 .type(String.class)
                 .paramLabel("DURATION")
-                .description("How long to go on, such as 90s or 5m; 10m is the default.")
+                .description("How long to go on, such as 90s or 5m; 2m is the default.")
                 .build();
     }
 

@@ -10,6 +10,7 @@ import io.homeostat.observe.ObservedProcess;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -59,9 +60,19 @@ final class Draft {
     }
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
-        because(Action.WAIT, why, words);
-        add(new Step.Wait(situation.id(), until, kind, words));
+        String whole = why == Reason.CANNOT_OBSERVE ? words : words + whatEndsIt(until, kind);
+        because(Action.WAIT, why, whole);
+        add(new Step.Wait(situation.id(), until, kind, whole));
         held |= kind != Step.Wait.Kind.PROGRESS;
+    }
+
+    /** What somebody who reads of the wait wants to know next. An absolute time, so that the words stay the same meanwhile. */
+    private static String whatEndsIt(Instant until, Step.Wait.Kind kind) {
+        return switch (kind) {
+            case PROGRESS -> "";
+            case RETRY -> "; next try at " + until.truncatedTo(ChronoUnit.SECONDS);
+            case DECLARATION -> "; waits for another declaration";
+        };
     }
 
     void stop(Handle handle, Step.Stop.Cause cause) {
@@ -109,9 +120,9 @@ final class Draft {
             return Optional.empty();
         }
         String words = "could not " + first.word() + ": " + failures.error();
-        Step.Wait wait = new Step.Wait(situation.id(), retry, Step.Wait.Kind.RETRY, words);
-        return Optional.of(new WorkloadPlan(
-                situation.id(), Action.WAIT, Reason.STEP_FAILED, words, ImmutableList.of(wait), before(), after()));
+        Draft pause = new Draft(situation);
+        pause.waitFor(Reason.STEP_FAILED, words, retry, Step.Wait.Kind.RETRY);
+        return Optional.of(pause.build());
     }
 
     private @Nullable Facts before() {

@@ -102,7 +102,9 @@ class ReconcilerTest {
 
         ImmutableSortedMap<WorkloadId, Convergence.Standing> standings = convergence.await(Duration.ofSeconds(30));
 
-        assertEquals(new Convergence.Standing.Stuck("could not install A: no such archive"), standings.get(SLOW));
+        assertEquals(
+                new Convergence.Standing.Stuck("could not install A: no such archive; waits for another declaration"),
+                standings.get(SLOW));
         assertEquals(standings.get(SLOW), standings.get(QUICK));
     }
 
