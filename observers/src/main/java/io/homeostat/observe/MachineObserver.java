@@ -37,12 +37,12 @@ public final class MachineObserver implements Observer, AutoCloseable {
     }
 
     @Override
-    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, @Nullable WorkloadSpec spec) {
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
         return new ObservedWorkload(
                 id,
                 installations.installations(id),
                 installations.active(id),
-                asked(processes.look(id, handles), spec),
+                asked(processes.look(id, handles), checks),
                 installations.residue(id));
     }
 
@@ -62,7 +62,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
     }
 
     private Observation<ImmutableList<ObservedProcess>> asked(
-            Observation<ImmutableList<ObservedProcess>> seen, @Nullable WorkloadSpec spec) {
+            Observation<ImmutableList<ObservedProcess>> seen, Checks checks) {
         if (!(seen instanceof Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found))) {
             return seen;
         }
@@ -72,6 +72,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
                 asked.add(process);
                 continue;
             }
+            WorkloadSpec spec = checks.of(process.handle());
             Observation<Running> answer = process.handle().workload().kind() == Kind.PLUGIN
                     ? plugin(process.handle(), running, spec)
                     : Observation.seen(process(running, spec));

@@ -66,16 +66,14 @@ public final class WorkloadPass {
 
     private Situation look(WorkloadId id) {
         Declaration declared = desired.declaration(id).orElse(null);
-        ObservedWorkload seen = observer.look(
-                id,
-                store.handles(id),
-                declared == null ? null : declared.workload().spec());
+        WorkloadHistory history = store.history(id);
+        ObservedWorkload seen = observer.look(id, store.handles(id), Bookkeeping.checks(declared, history));
         ImmutableSet<String> archives = switch (observer.archives()) {
             case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
-        return new Situation(declared, seen, archives, store.history(id), store.seed(), clock.instant());
+        return new Situation(declared, seen, archives, history, store.seed(), clock.instant());
     }
 
     private Situation remember(Bookkeeping.Learned learned, WorkloadPlan plan) {

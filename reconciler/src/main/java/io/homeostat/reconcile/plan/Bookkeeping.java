@@ -18,6 +18,7 @@ import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -140,7 +141,7 @@ public final class Bookkeeping {
                     "found running with pid " + running.identity().pid());
         }
         Handle known = handle.identity() == null ? handle.withIdentity(running.identity()) : handle;
-        WorkloadSpec spec = specOf(situation, known);
+        WorkloadSpec spec = checks(situation.declared(), situation.history()).of(known);
         if (spec != null) {
             if (known.start() == Handle.StartState.NOT_SENT && Readiness.canBeSeen(spec, running)) {
                 known = known.withStart(Handle.StartState.SUCCEEDED, "");
@@ -159,13 +160,12 @@ public final class Bookkeeping {
         return new ObservedProcess(known, true, running);
     }
 
-    /** The declaration by which a process is judged: the one it runs, be it the wanted one or the last good one. */
-    static @Nullable WorkloadSpec specOf(Situation situation, Handle handle) {
-        Declaration declared = situation.declared();
-        if (declared == null) {
-            return null;
-        }
-        ProvenRevision proven = situation.history().proven();
+    /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
+    public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
+        return declared == null ? Checks.NONE : handle -> specOf(declared, history.proven(), handle);
+    }
+
+    private static WorkloadSpec specOf(Declaration declared, @Nullable ProvenRevision proven, Handle handle) {
         if (proven != null
                 && !LaunchInputs.matches(handle, declared.workload().program())
                 && LaunchInputs.matches(handle, proven.workload().program())) {

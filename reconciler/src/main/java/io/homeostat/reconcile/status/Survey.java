@@ -8,10 +8,10 @@ import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Bookkeeping;
@@ -138,13 +138,11 @@ public final class Survey {
     }
 
     private Finding look(WorkloadId id, @Nullable Declaration declared, Depth depth, ImmutableSet<String> archives) {
-        WorkloadSpec asked = depth == Depth.PRESENCE || declared == null
-                ? null
-                : declared.workload().spec();
         WorkloadHistory remembered = memory.history(id);
+        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered);
         Situation before = new Situation(
                 declared,
-                observer.look(id, memory.handles().get(id), asked),
+                observer.look(id, memory.handles().get(id), checks),
                 archives,
                 remembered,
                 memory.seed(),

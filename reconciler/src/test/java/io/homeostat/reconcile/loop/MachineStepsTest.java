@@ -20,6 +20,7 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Input;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -218,7 +219,7 @@ class MachineStepsTest {
     }
 
     private ObservedWorkload look(WorkloadId id) {
-        return observer.look(id, store.handles(id), null);
+        return observer.look(id, store.handles(id), Checks.NONE);
     }
 
     private ImmutableList<ObservedProcess> processes(WorkloadId id) {

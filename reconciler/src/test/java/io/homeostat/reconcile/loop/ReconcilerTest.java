@@ -9,8 +9,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -28,7 +28,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -166,7 +165,7 @@ class ReconcilerTest {
     /** Nothing is there, and nothing ever comes to be. */
     private final class BareMachine implements Observer {
         @Override
-        public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, @Nullable WorkloadSpec spec) {
+        public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
             looks.computeIfAbsent(id, any -> new AtomicInteger()).incrementAndGet();
             onLook.run();
             return ObservedWorkload.absent(id);

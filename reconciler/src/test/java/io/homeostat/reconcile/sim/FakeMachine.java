@@ -5,12 +5,12 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
@@ -61,7 +61,7 @@ final class FakeMachine implements Observer, StepExecutor {
     // --- looking
 
     @Override
-    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, @Nullable WorkloadSpec spec) {
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
         if (chaos.fault(2)) {
             return new ObservedWorkload(
                     id,

@@ -273,7 +273,7 @@ final class Simulation {
         return machine.look(
                 id,
                 store.handles(id),
-                desired.declaration(id).map(d -> d.workload().spec()).orElse(null));
+                Bookkeeping.checks(desired.declaration(id).orElse(null), store.history(id)));
     }
 
     private static String words(Outcome outcome) {
