@@ -16,7 +16,7 @@ public final class Activator {
     private final Disk disk;
 
     public Activator(Layout layout) {
-        this(layout, new Disk());
+        this(layout, new LocalDisk());
     }
 
     Activator(Layout layout, Disk disk) {

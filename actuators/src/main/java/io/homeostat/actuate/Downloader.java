@@ -27,7 +27,7 @@ public final class Downloader implements AutoCloseable {
     private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
 
     public Downloader(Layout layout, DownloadLimits limits) {
-        this(layout, limits, new Disk(), Timing.real());
+        this(layout, limits, new LocalDisk(), Timing.real());
     }
 
     Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {

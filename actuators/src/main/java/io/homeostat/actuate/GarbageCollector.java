@@ -14,7 +14,7 @@ public final class GarbageCollector {
     private final Trash trash;
 
     public GarbageCollector(Layout layout) {
-        this(layout, new Disk());
+        this(layout, new LocalDisk());
     }
 
     GarbageCollector(Layout layout, Disk disk) {

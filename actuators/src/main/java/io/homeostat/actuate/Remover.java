@@ -16,7 +16,7 @@ public final class Remover {
     private final Trash trash;
 
     public Remover(Layout layout) {
-        this(layout, new Disk());
+        this(layout, new LocalDisk());
     }
 
     Remover(Layout layout, Disk disk) {

@@ -25,7 +25,7 @@ public final class Unpacker {
     private final ArchiveStore archives;
 
     public Unpacker(Layout layout, UnpackLimits limits) {
-        this(layout, limits, new Disk());
+        this(layout, limits, new LocalDisk());
     }
 
     Unpacker(Layout layout, UnpackLimits limits, Disk disk) {

@@ -1,0 +1,131 @@
+package io.homeostat.actuate;
+
+import com.google.common.io.MoreFiles;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The file systems of this machine. */
+final class LocalDisk implements Disk {
+    private static final Set<PosixFilePermission> PRIVATE_FILE = PosixFilePermissions.fromString("rw-------");
+
+    @Override
+    public void makeDirectories(Path directory) throws IOException {
+        Deque<Path> missing = new ArrayDeque<>();
+        for (Path at = directory; at != null && !Files.exists(at, LinkOption.NOFOLLOW_LINKS); at = at.getParent()) {
+            missing.push(at);
+        }
+        for (Path next : missing) {
+            try {
+                Files.createDirectory(next);
+            } catch (FileAlreadyExistsException e) {
+                // Somebody else made it at the same moment; whether it is a directory is seen below.
+                continue;
+            }
+            syncDirectory(next.toAbsolutePath().getParent());
+        }
+        if (!Files.isDirectory(directory)) {
+            throw new FileSystemException(directory.toString(), null, "is not a directory");
+        }
+    }
+
+    @Override
+    public void rename(Path from, Path to) throws IOException {
+        try {
+            Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+        } catch (AtomicMoveNotSupportedException e) {
+            throw new FileSystemException(from.toString(), to.toString(), "they are on different file systems");
+        }
+        syncDirectory(to.toAbsolutePath().getParent());
+    }
+
+    @Override
+    public void delete(Path path) throws IOException {
+        if (Files.deleteIfExists(path)) {
+            syncDirectory(path.toAbsolutePath().getParent());
+        }
+    }
+
+    @Override
+    public void deleteIfEmpty(Path directory) throws IOException {
+        try {
+            delete(directory);
+        } catch (DirectoryNotEmptyException e) {
+            return;
+        }
+    }
+
+    @Override
+    public void deleteTree(Path path) throws IOException {
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try {
+            MoreFiles.deleteRecursively(path);
+        } catch (NoSuchFileException e) {
+            return;
+        } catch (FileSystemException e) {
+            // Guava hangs what really went wrong below a general exception.
+            for (Throwable each : e.getSuppressed()) {
+                if (each instanceof IOException first) {
+                    throw first;
+                }
+            }
+            throw e;
+        }
+        syncDirectory(path.toAbsolutePath().getParent());
+    }
+
+    @Override
+    public void symlink(Path link, String target) throws IOException {
+        Files.createSymbolicLink(link, link.getFileSystem().getPath(target));
+    }
+
+    @Override
+    public void write(Path file, byte[] content) throws IOException {
+        Path fresh = file.resolveSibling(file.getFileName() + ".new");
+        Files.deleteIfExists(fresh);
+        try (FileChannel out = FileChannel.open(
+                fresh,
+                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                PosixFilePermissions.asFileAttribute(PRIVATE_FILE))) {
+            Chunk.writeFully(out, content, content.length);
+            out.force(true);
+        }
+        rename(fresh, file);
+    }
+
+    @Override
+    public void syncDirectory(@Nullable Path directory) throws IOException {
+        if (directory != null) {
+            try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+                channel.force(true);
+            }
+        }
+    }
+
+    @Override
+    public void syncTree(Path directory) throws IOException {
+        FileSystemSync.sync(directory);
+    }
+
+    @Override
+    public long usableBytes(Path path) {
+        return path.toFile().getUsableSpace();
+    }
+}
