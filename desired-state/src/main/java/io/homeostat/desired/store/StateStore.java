@@ -29,14 +29,17 @@ public interface StateStore extends StateReader {
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);
 
-    /** Drops what counts against the current declarations of these workloads, so that they are tried at once; failed upgrades stay failed. */
+    /**
+     * Drops what counts against these workloads, so that they are tried at once: somebody who asks by hand has usually removed
+     * the cause. Failed upgrades stay failed.
+     */
     default void retryNow(ImmutableList<WorkloadId> ids) {
         for (WorkloadId id : ids) {
             WorkloadHistory history = history(id);
-            Trial fresh = Trial.of(history.trial().hash())
+            Trial trial = Trial.of(history.trial().hash())
                     .withRestartToConfigure(history.trial().restartToConfigure());
-            if (!fresh.equals(history.trial())) {
-                WorkloadHistory next = history.withTrial(fresh);
+            WorkloadHistory next = history.withTrial(trial).withRun(history.run().withCrashes(Attempts.NONE));
+            if (!next.equals(history)) {
                 commit(new Change(id, next, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
             }
         }

@@ -281,6 +281,8 @@ abstract class StateStoreContract {
         WorkloadHistory after = store.history(AGENT);
         assertEquals(Trial.of("h1").withRestartToConfigure(true), after.trial());
         assertEquals(Samples.eventful().failed(), after.failed());
+        assertEquals(Attempts.NONE, after.run().crashes());
+        assertEquals(Samples.eventful().run().restarts(), after.run().restarts());
         assertEquals(ImmutableSet.of(AGENT), store.histories().keySet());
     }
 
