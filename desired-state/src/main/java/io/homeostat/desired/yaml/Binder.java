@@ -61,7 +61,7 @@ final class Binder {
         if (!(node instanceof Mapping mapping)) {
             return mismatch(node, "a mapping", "such as {key: value}");
         }
-        int errors = report.errors().size();
+        int errors = report.count();
         @Nullable Object[] values = shape.defaults();
         boolean[] given = new boolean[values.length];
         for (Entry entry : mapping.entries()) {
@@ -92,7 +92,7 @@ final class Binder {
             Bound bound = new Bound(shape, mapping, at, path(), values, given, report);
             shape.constraints().forEach(constraint -> constraint.check(bound));
         }
-        return report.errors().size() == errors ? shape.construct(values) : null;
+        return report.count() == errors ? shape.construct(values) : null;
     }
 
     void missing(String key, Node at) {

@@ -3,11 +3,14 @@ package io.homeostat.desired.yaml;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Collects what is wrong with one file. */
+/** Collects what is wrong with one file; of a file that is nothing but errors the first thousand. */
 final class Report {
+    static final int MAX_ERRORS = 1000;
+
     private final String file;
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
+    private int count;
 
     Report(String file) {
         this.file = file;
@@ -22,7 +25,12 @@ final class Report {
     }
 
     void error(int line, int column, String message) {
-        errors.add(new Problem(file, line, column, message));
+        count++;
+        if (count <= MAX_ERRORS) {
+            errors.add(new Problem(file, line, column, message));
+        } else if (count == MAX_ERRORS + 1) {
+            errors.add(new Problem(file, line, column, "and more; the first " + MAX_ERRORS + " errors are shown"));
+        }
     }
 
     void error(String message) {
@@ -31,6 +39,11 @@ final class Report {
 
     void warning(Node at, String message) {
         warnings.add(new Problem(file, at.line(), at.column(), message));
+    }
+
+    /** How many errors there have been, those that {@link #errors} leaves out included. */
+    int count() {
+        return count;
     }
 
     List<Problem> errors() {

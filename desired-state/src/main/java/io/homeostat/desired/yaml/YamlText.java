@@ -31,8 +31,8 @@ final class YamlText {
     /** How deep lists and mappings may stand in one another. */
     static final int MAX_DEPTH = 64;
 
-    /** How many nodes the aliases of one text may stand for. */
-    static final int MAX_ALIASED_NODES = 100_000;
+    /** How many keys and values a document may have, each alias counted as what it stands for. */
+    static final int MAX_NODES = 100_000;
 
     /** The length is bounded before, see {@link TextFile}. */
     private static final LoadSettings SETTINGS =
@@ -46,10 +46,13 @@ final class YamlText {
     /** The document's anchors; an entry without a node is being read. */
     private final Map<Anchor, Anchored> anchors = new HashMap<>();
 
+    /** Of the document so far. */
     private long nodes;
-    private long aliasedNodes;
 
-    private record Anchored(@Nullable Node node, long nodes) {}
+    /** The depth of the deepest node since the outermost anchor that is being read. */
+    private int deepest;
+
+    private record Anchored(@Nullable Node node, long nodes, int height) {}
 
     /** Ends the text at an error after which nothing sensible follows. */
     private static final class Hopeless extends RuntimeException {
@@ -117,6 +120,8 @@ final class YamlText {
                 }
                 case DocumentStart -> {
                     anchors.clear();
+                    nodes = 0;
+                    deepest = 0;
                     Node root = node(parser.next(), 0);
                     if (!(root instanceof Scalar scalar && scalar.meaning() == Plain.NULL)) {
                         documents.accept(root);
@@ -129,27 +134,32 @@ final class YamlText {
 
     private Node node(Event event, int depth) {
         if (event instanceof AliasEvent alias) {
-            return aliased(alias);
+            return aliased(alias, depth);
         }
-        if (depth > MAX_DEPTH) {
-            throw new Hopeless(event, "nested deeper than " + MAX_DEPTH + " levels; flatten it");
-        }
+        take(event, depth, 1);
         Anchor anchor = ((NodeEvent) event).getAnchor().orElse(null);
-        if (anchor != null) {
-            anchors.put(anchor, new Anchored(null, 0));
+        return anchor == null ? content(event, depth) : anchored(anchor, event, depth);
+    }
+
+    private Node content(Event event, int depth) {
+        if (event instanceof ScalarEvent scalar) {
+            return scalar(scalar);
         }
-        long before = nodes++;
-        Node node = switch (event) {
-            case ScalarEvent scalar -> scalar(scalar);
-            default -> event.getEventId() == Event.ID.SequenceStart ? sequence(event, depth) : mapping(event, depth);
-        };
-        if (anchor != null) {
-            anchors.put(anchor, new Anchored(node, nodes - before));
-        }
+        return event.getEventId() == Event.ID.SequenceStart ? sequence(event, depth) : mapping(event, depth);
+    }
+
+    private Node anchored(Anchor anchor, Event event, int depth) {
+        anchors.put(anchor, new Anchored(null, 0, 0));
+        long before = nodes - 1;
+        int outside = deepest;
+        deepest = depth;
+        Node node = content(event, depth);
+        anchors.put(anchor, new Anchored(node, nodes - before, deepest - depth));
+        deepest = Math.max(outside, deepest);
         return node;
     }
 
-    private Node aliased(AliasEvent alias) {
+    private Node aliased(AliasEvent alias, int depth) {
         Anchored anchored = anchors.get(alias.getAlias());
         if (anchored == null) {
             throw new Hopeless(alias, "alias *" + alias.getAlias() + " has no anchor before it in this document");
@@ -157,14 +167,20 @@ final class YamlText {
         if (anchored.node() == null) {
             throw new Hopeless(alias, "alias *" + alias.getAlias() + " would contain itself");
         }
-        nodes += anchored.nodes();
-        aliasedNodes += anchored.nodes();
-        if (aliasedNodes > MAX_ALIASED_NODES) {
-            throw new Hopeless(
-                    alias,
-                    "the aliases up to here stand for more than " + MAX_ALIASED_NODES + " values; write fewer of them");
-        }
+        take(alias, depth + anchored.height(), anchored.nodes());
         return anchored.node();
+    }
+
+    private void take(Event event, int depth, long more) {
+        deepest = Math.max(deepest, depth);
+        if (depth > MAX_DEPTH) {
+            throw new Hopeless(event, "nested deeper than " + MAX_DEPTH + " levels; flatten it");
+        }
+        nodes += more;
+        if (nodes > MAX_NODES) {
+            throw new Hopeless(
+                    event, "more than " + MAX_NODES + " keys and values in one document, aliases counted; write fewer");
+        }
     }
 
     private Scalar scalar(ScalarEvent event) {

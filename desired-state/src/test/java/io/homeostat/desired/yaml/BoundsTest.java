@@ -1,0 +1,55 @@
+package io.homeostat.desired.yaml;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Files that are made to cost: each ends soon, with an error that says what was too much. */
+class BoundsTest {
+    private static final int MANY = 2_000_000;
+
+    @Test
+    void aFileOfNothingButErrorsShowsTheFirstThousand() {
+        List<Problem> errors = read("---\na: b\n".repeat(20_000));
+        assertEquals(Report.MAX_ERRORS + 1, errors.size());
+        assertEquals(
+                "and more; the first 1000 errors are shown", errors.getLast().message());
+    }
+
+    @Test
+    void aDocumentOfTooManyValuesIsRefused() {
+        assertEquals(
+                "text:100000:3: more than 100000 keys and values in one document, aliases counted; write fewer",
+                read("- a\n".repeat(MANY)).getFirst().toString());
+    }
+
+    @Test
+    void tooManyBracketsAreRefusedAtTheLimit() {
+        assertEquals(
+                "text:1:66: nested deeper than 64 levels; flatten it",
+                read("[".repeat(MANY)).getFirst().toString());
+    }
+
+    @Test
+    void theBoundsAreThoseOfOneDocument() {
+        String document = "- &a [" + "a, ".repeat(40_000) + "]\n- *a\n";
+        assertEquals(
+                List.of("text:1:1: a list where a document is wanted; write the keys apiVersion, kind, metadata, spec"),
+                read(document).stream().map(Problem::toString).toList());
+        assertEquals(3, read((document + "---\n").repeat(3)).size());
+    }
+
+    private static List<Problem> read(String text) {
+        var stream = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+        return assertTimeoutPreemptively(
+                Duration.ofSeconds(60),
+                () -> DocumentReader.readAll(List.of(new Input.Stream("text", stream, Path.of("/"))))
+                        .errors());
+    }
+}
