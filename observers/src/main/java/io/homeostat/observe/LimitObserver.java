@@ -1,0 +1,135 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What the kernel limits of a workload, read from its control groups. */
+public final class LimitObserver {
+    /** Limits are kept in whole pages, the largest of which are 64 KiB. */
+    private static final long PAGE = 64 << 10;
+
+    private final CgroupLayout layout;
+
+    public LimitObserver(CgroupLayout layout) {
+        this.layout = layout;
+    }
+
+    /**
+     * The limits of a workload's groups; of what has no group there is none. {@link Limits#required()} is nothing that can be
+     * seen, and always false.
+     */
+    public Observation<Limits> observe(WorkloadId id) {
+        try {
+            Size memory = null;
+            Cpu cpu = null;
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                Optional<Path> group = hierarchy.current(id);
+                if (group.isPresent() && hierarchy.controllers().contains(Controller.MEMORY)) {
+                    memory = LimitFiles.memory(hierarchy.version(), group.get());
+                }
+                if (group.isPresent() && hierarchy.controllers().contains(Controller.CPU)) {
+                    cpu = LimitFiles.cpu(hierarchy.version(), group.get());
+                }
+            }
+            return Observation.seen(new Limits(memory, cpu, false));
+        } catch (IOException e) {
+            return unseen(id, "limits", e);
+        }
+    }
+
+    /** Whether what is in force is what was declared, as exactly as the kernel can keep it. */
+    public static boolean agree(Limits declared, Limits inForce) {
+        return agree(declared.memory(), inForce.memory()) && Objects.equals(declared.cpu(), inForce.cpu());
+    }
+
+    private static boolean agree(@Nullable Size declared, @Nullable Size inForce) {
+        if (declared == null || inForce == null) {
+            return declared == null && inForce == null;
+        }
+        long less = declared.bytes() - inForce.bytes();
+        return less >= 0 && less < PAGE;
+    }
+
+    /**
+     * Whether a process is in all the groups that its workload has: limits hold for nobody else. True when there is no group, since
+     * then there is nothing to be in.
+     */
+    public Observation<Boolean> holds(WorkloadId id, long pid) {
+        try {
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                boolean inside = hierarchy.existing(id).isEmpty();
+                for (Path group : hierarchy.existing(id)) {
+                    inside |= members(group).contains(pid);
+                }
+                if (!inside) {
+                    return Observation.seen(false);
+                }
+            }
+            return Observation.seen(true);
+        } catch (IOException e) {
+            return unseen(id, "groups", e);
+        }
+    }
+
+    /** The processes in any of a workload's groups, groups that it made itself below them included. */
+    public Observation<ImmutableSortedSet<Long>> pids(WorkloadId id) {
+        try {
+            ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                for (Path group : hierarchy.existing(id)) {
+                    pids.addAll(members(group));
+                }
+            }
+            return Observation.seen(pids.build());
+        } catch (IOException e) {
+            return unseen(id, "processes", e);
+        }
+    }
+
+    /**
+     * How many processes of a workload the kernel has killed for want of memory since its groups were made; the number grows over
+     * launches, so it is compared with what it was at the launch. 0 without a group.
+     */
+    public Observation<Long> oomKills(WorkloadId id) {
+        try {
+            long kills = 0;
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                if (hierarchy.controllers().contains(Controller.MEMORY)) {
+                    for (Path group : hierarchy.existing(id)) {
+                        kills += LimitFiles.oomKills(hierarchy.version(), group);
+                    }
+                }
+            }
+            return Observation.seen(kills);
+        } catch (IOException e) {
+            return unseen(id, "out-of-memory kills", e);
+        }
+    }
+
+    private static ImmutableSortedSet<Long> members(Path group) throws IOException {
+        ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
+        try (Stream<Path> groups = Files.walk(group)) {
+            for (Path each : groups.filter(Files::isDirectory).toList()) {
+                pids.addAll(CgroupHierarchy.processes(each));
+            }
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+        return pids.build();
+    }
+
+    private static <T> Observation<T> unseen(WorkloadId id, String what, IOException e) {
+        return Observation.unseen("could not look at the " + what + " of " + id + ": " + e.getMessage());
+    }
+}
