@@ -5,6 +5,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -119,6 +120,11 @@ public record LaunchDirectory(Path path) {
             return Optional.of(Files.readString(file, StandardCharsets.UTF_8));
         } catch (NoSuchFileException e) {
             return Optional.empty();
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // An error of reading, unlike one of opening, does not say of what.
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
     }
 }

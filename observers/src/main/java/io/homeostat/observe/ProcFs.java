@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -170,6 +171,13 @@ public final class ProcFs {
     }
 
     private static String read(Path file) throws IOException {
-        return new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+        try {
+            return new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // An error of reading, unlike one of opening, does not say of what.
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
+        }
     }
 }

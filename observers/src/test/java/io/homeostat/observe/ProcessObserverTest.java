@@ -1,0 +1,272 @@
+package io.homeostat.observe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Main is process 100, started at tick 5000, its keeper 99. */
+class ProcessObserverTest {
+    private static final ProcessIdentity MAIN = new ProcessIdentity(100, 5000, FakeProc.BOOT);
+    private static final String KEEPER = LaunchMarks.KEEPER + "=l1";
+    private static final String MARK = LaunchMarks.LAUNCH + "=l1";
+    private static final Instant BOOTED = Instant.ofEpochSecond(1_700_000_000);
+
+    @TempDir
+    Path root;
+
+    private Layout layout;
+    private FakeProc proc;
+    private Launches launches;
+    private Instant now = Launches.LAUNCHED.plusSeconds(3600);
+
+    @BeforeEach
+    void setUp() throws Exception {
+        layout = new Layout(root.resolve("state"), root.resolve("run"), "i");
+        proc = new FakeProc(root.resolve("proc"));
+        launches = new Launches(layout);
+    }
+
+    private Observation<ImmutableList<ObservedProcess>> look(Handle... handles) {
+        return new ProcessObserver(layout, proc.procFs, () -> now).look(Launches.ID, ImmutableList.copyOf(handles));
+    }
+
+    private ImmutableList<ObservedProcess> seen(Handle... handles) {
+        return switch (look(handles)) {
+            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) -> found;
+            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+        };
+    }
+
+    private Liveness liveness(Handle handle) {
+        return Iterables.getOnlyElement(seen(handle)).liveness();
+    }
+
+    private Handle born() throws Exception {
+        Handle handle = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        launches.born(handle, 100, 5000, FakeProc.BOOT);
+        return handle;
+    }
+
+    private static Exit unknown(Instant at) {
+        return new Exit(null, null, Exit.Reason.UNKNOWN, at);
+    }
+
+    @Test
+    void aProcessThatRunsIsFoundByWhatIsRememberedAndByWhatItHasTold() throws Exception {
+        Handle handle = born();
+        proc.process(100, 99, 100, 5000);
+        Liveness running = new Liveness.Running(MAIN, Duration.ofSeconds(950), true, null);
+
+        assertEquals(running, liveness(handle));
+        assertEquals(running, liveness(handle.withIdentity(MAIN)));
+        Files.delete(launches.directory(handle).identityFile());
+        assertEquals(running, liveness(handle.withIdentity(MAIN)));
+    }
+
+    @Test
+    void anotherProcessWithTheSameNumberIsNotTaken() throws Exception {
+        Handle handle = born();
+        proc.process(100, 1, 100, 5001);
+
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(handle));
+    }
+
+    @Test
+    void anEndThatWasRecordedIsKnown() throws Exception {
+        Handle handle = born();
+        launches.exited(handle, 3, "60.00");
+
+        Exit exit = assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit();
+        assertEquals(3, exit.code());
+        assertEquals(Exit.Reason.EXITED, exit.reason());
+    }
+
+    @Test
+    void anEndThatNobodyRecordedIsUnknown() throws Exception {
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(born()));
+    }
+
+    @Test
+    void aZombieHasEnded() throws Exception {
+        Handle handle = born();
+        proc.process(100, "Z", 99, 100, 1, 5000);
+
+        assertInstanceOf(Liveness.Ended.class, liveness(handle));
+    }
+
+    @Test
+    void theRecordOfAKeeperThatIsStillThereIsAwaited() throws Exception {
+        Handle handle = born();
+        proc.process(99, 1, 99, 4999, KEEPER);
+        Path note = launches.directory(handle).path();
+        try (var looking = Executors.newVirtualThreadPerTaskExecutor()) {
+            // Whether it comes in time is up to the machine; then nothing is known, which is no lie either.
+            var liveness = looking.submit(() -> liveness(handle));
+            Files.writeString(note.resolve("exit.tmp"), "4 60.00 1.00\n");
+            Files.move(note.resolve("exit.tmp"), note.resolve("exit"));
+            Exit exit = assertInstanceOf(Liveness.Ended.class, liveness.get()).exit();
+            assertTrue(exit.reason() == Exit.Reason.UNKNOWN || Objects.equals(exit.code(), 4), exit.toString());
+        }
+        assertEquals(
+                4,
+                assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit().code());
+    }
+
+    @Test
+    void aKeeperThatDoesNotRecordIsNotAwaitedForEver() throws Exception {
+        Handle handle = born();
+        proc.process(99, 1, 99, 4999, KEEPER);
+
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(handle));
+    }
+
+    @Test
+    void whatTheProcessLeftBehindIsCounted() throws Exception {
+        Handle handle = born();
+        launches.exited(handle, 0, "60.00");
+        proc.process(110, 1, 100, 5500).process(111, 1, 111, 7000, MARK).process(112, 111, 111, 7001);
+
+        Liveness.Orphaned orphaned = assertInstanceOf(Liveness.Orphaned.class, liveness(handle));
+        assertEquals(3, orphaned.survivors());
+        assertEquals(0, orphaned.exit().code());
+    }
+
+    @Test
+    void everythingThatWasLaunchedBeforeTheBootHasEndedWithIt() throws Exception {
+        Handle told = launches.noted(Launches.handle("l1"), "boot-before");
+        launches.born(told, 100, 5000, "boot-before");
+        proc.process(100, 1, 100, 5000, MARK);
+        Handle untold = launches.noted(Launches.handle("l2"), "boot-before");
+        now = Launches.LAUNCHED.plusMillis(1);
+
+        assertEquals(
+                new Liveness.Ended(unknown(BOOTED)), seen(told, untold).get(0).liveness());
+        assertEquals(
+                new Liveness.Ended(unknown(BOOTED)), seen(told, untold).get(1).liveness());
+    }
+
+    @Test
+    void anEndThatWasRecordedBeforeTheBootIsStillKnown() throws Exception {
+        Handle handle = launches.noted(Launches.handle("l1"), "boot-before");
+        launches.born(handle, 100, 5000, "boot-before");
+        launches.exited(handle, 5, "60.00");
+
+        assertEquals(
+                5,
+                assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit().code());
+    }
+
+    @Test
+    void aYoungLaunchWithoutAProcessIsPending() throws Exception {
+        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        now = Launches.LAUNCHED.plusMillis(1900);
+
+        assertEquals(new Liveness.Pending(), liveness(noted));
+        now = Launches.LAUNCHED.plusMillis(2000);
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(noted));
+    }
+
+    @Test
+    void aLaunchWithAKeeperIsPendingHoweverOldItIs() throws Exception {
+        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        proc.process(99, 1, 99, 4999, KEEPER);
+
+        assertEquals(new Liveness.Pending(), liveness(noted));
+    }
+
+    @Test
+    void aLaunchOfWhichThereIsNoNoteIsPendingWhileItIsYoung() throws Exception {
+        now = Launches.LAUNCHED;
+        assertEquals(new Liveness.Pending(), liveness(Launches.handle("l1")));
+        now = Launches.LAUNCHED.plusSeconds(60);
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(Launches.handle("l1")));
+    }
+
+    @Test
+    void aLaunchTimeInTheFutureMakesNoLaunchPendingForEver() throws Exception {
+        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        now = Launches.LAUNCHED.minusSeconds(3600);
+
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(noted));
+    }
+
+    @Test
+    void aLaunchThatEndedBeforeItToldWhoItIsHasEnded() throws Exception {
+        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        launches.exited(noted, 125, "60.00");
+        now = Launches.LAUNCHED;
+
+        assertEquals(
+                125,
+                assertInstanceOf(Liveness.Ended.class, liveness(noted)).exit().code());
+    }
+
+    @Test
+    void aLaunchThatNobodyRemembersIsFoundWithEverythingThatIsKnownOfIt() throws Exception {
+        Handle handle = born();
+        proc.process(100, 99, 100, 5000);
+
+        ObservedProcess found = Iterables.getOnlyElement(seen());
+        assertEquals(handle, found.handle());
+        assertEquals(List.of(false), List.of(found.remembered()));
+        assertInstanceOf(Liveness.Running.class, found.liveness());
+        assertTrue(Iterables.getOnlyElement(seen(handle)).remembered());
+    }
+
+    @Test
+    void aDirectoryWithoutANoteIsNoLaunch() throws Exception {
+        Files.createDirectories(layout.launch(Launches.ID, "l9"));
+
+        assertEquals(List.of(), seen());
+    }
+
+    @Test
+    void whatCanNotBeSeenIsNotSaidToBeGone() throws Exception {
+        Handle handle = born();
+        proc.unreadable("100/stat");
+        assertUnseen("100/stat", handle);
+
+        proc.end(100).unreadable("sys/kernel/random/boot_id");
+        assertUnseen("boot_id", handle);
+    }
+
+    @Test
+    void aNoteThatCanNotBeReadIsNotSaidToBeNone() throws Exception {
+        Files.createDirectories(launches.directory(Launches.handle("l1")).noteFile());
+
+        assertUnseen("launch.json");
+    }
+
+    @Test
+    void survivorsThatCanNotBeSeenAreNotSaidToBeNone() throws Exception {
+        Handle handle = born();
+        launches.exited(handle, 0, "60.00");
+        proc.unreadable("200/stat");
+
+        assertUnseen("200/stat", handle);
+    }
+
+    private void assertUnseen(String words, Handle... handles) {
+        var unseen = assertInstanceOf(Observation.Unseen.class, look(handles));
+        assertTrue(unseen.why().startsWith("could not look at the processes of plugin/ops-agent: "), unseen.why());
+        assertTrue(unseen.why().contains(words), unseen.why());
+    }
+}
