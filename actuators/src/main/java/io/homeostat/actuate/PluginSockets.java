@@ -45,9 +45,15 @@ final class PluginSockets {
         return real;
     }
 
-    /** No error when there is none. */
+    /** No error when there is none, nor when there can't be one. */
     void remove(WorkloadId id, String revision) throws IOException {
-        Path socket = layout.socket(id, revision);
+        Path socket;
+        try {
+            socket = layout.socket(id, revision);
+        } catch (IllegalStateException e) {
+            // A run directory in which no socket can be: the launch said so, and what failed must be possible to undo.
+            return;
+        }
         if (Files.isSymbolicLink(socket)) {
             Files.deleteIfExists(Files.readSymbolicLink(socket));
         }

@@ -25,7 +25,11 @@ final class Sockets {
         try {
             BasicFileAttributes attributes =
                     Files.readAttributes(socket, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-            if (attributes.isOther()) {
+            if (attributes.isSymbolicLink()) {
+                // To where a plugin of another user listens, see PluginSockets.
+                disk.delete(Files.readSymbolicLink(socket));
+            }
+            if (attributes.isSymbolicLink() || attributes.isOther()) {
                 disk.delete(socket);
             }
         } catch (NoSuchFileException e) {

@@ -95,7 +95,7 @@ public final class Stopper {
                 sockets.remove(handle.workload(), handle.revision());
             }
             return new StopResult(how, recorded(handle, directory));
-        } catch (IOException e) {
+        } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure("could not stop " + handle.workload() + ": " + e.getMessage(), false, e);
         }
     }

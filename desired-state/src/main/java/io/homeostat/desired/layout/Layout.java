@@ -20,8 +20,11 @@ import org.jspecify.annotations.Nullable;
  * @param instanceId the machine this state belongs to
  */
 public record Layout(Path stateDir, Path runDir, String instanceId) {
-    /** The longest path of a unix socket, in bytes: sun_path is 108 with its final zero (unix(7)). */
-    public static final int MAX_SOCKET_PATH = 107;
+    /**
+     * The longest path of a unix socket, in bytes. The kernel takes 107 (sun_path is 108 with its final zero, unix(7)), but the JDK
+     * connects to none with more than 106: a plugin that listened on 107 could not be reached.
+     */
+    public static final int MAX_SOCKET_PATH = 106;
 
     private static final int HASH_DIGITS = 16;
 

@@ -1,0 +1,215 @@
+package io.homeostat.actuate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.MoreCollectors;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.ProcessObserver;
+import io.homeostat.observe.ProcessTree;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+
+/** A machine in a temporary directory, with real processes, none of which outlives it. */
+final class TestBed implements AutoCloseable {
+    static final WorkloadId PROCESS = WorkloadId.process("node-exporter");
+    static final WorkloadId PLUGIN = WorkloadId.plugin("ops-agent");
+
+    final Path root;
+    final Layout layout;
+    final ProcFs procFs = new ProcFs();
+    final PluginChannel plugins = new PluginChannel(InstantSource.system());
+    final LaunchDirectories directories;
+    final Launcher launcher;
+    final Stopper stopper;
+    final ProcessObserver observer;
+    private final List<Handle> launched = new ArrayList<>();
+    private int launches;
+
+    TestBed(Path root) {
+        this(root, root.resolve("run"));
+    }
+
+    TestBed(Path root, Path run) {
+        this.root = root;
+        this.layout = new Layout(root.resolve("state"), run, "i-1");
+        this.directories = new LaunchDirectories(layout, procFs);
+        this.launcher = new Launcher(layout, procFs);
+        this.stopper = new Stopper(layout, procFs, plugins);
+        this.observer = new ProcessObserver(layout, procFs, InstantSource.system());
+    }
+
+    /** An executable shell script. */
+    Path program(String name, String... lines) throws IOException {
+        Path file = Files.createDirectories(root).resolve(name);
+        Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+        return file;
+    }
+
+    Handle handle(WorkloadId id) {
+        return handle(id, Instant.now());
+    }
+
+    Handle handle(WorkloadId id, Instant launchedAt) {
+        launches++;
+        return handle(id, root.getFileName() + "-" + launches, launchedAt);
+    }
+
+    static Handle handle(WorkloadId id, String launchId, Instant launchedAt) {
+        return new Handle(
+                launchId,
+                id,
+                "t1",
+                "r1",
+                null,
+                ImmutableSortedMap.of("arguments", "a1"),
+                launchedAt,
+                null,
+                StartState.NOT_SENT,
+                "");
+    }
+
+    Handle launch(WorkloadId id, Path executable, String... arguments) throws Exception {
+        return launch(
+                new LaunchRequest(handle(id), executable, ImmutableList.copyOf(arguments), ImmutableMap.of(), null));
+    }
+
+    /** Will be stopped at the end, whoever launched it. */
+    void adopt(Handle handle) {
+        launched.add(handle);
+    }
+
+    Handle launch(LaunchRequest request) throws Exception {
+        launched.add(request.handle());
+        Handle handle = request.handle().withIdentity(launcher.launch(request));
+        launched.set(launched.size() - 1, handle);
+        return handle;
+    }
+
+    /** What is seen of a launch that is remembered, and not of others of the same workload. */
+    Liveness look(Handle handle) {
+        return seen(observer.look(handle.workload(), ImmutableList.of(handle))).stream()
+                .filter(ObservedProcess::remembered)
+                .collect(MoreCollectors.onlyElement())
+                .liveness();
+    }
+
+    /** What the machine knows of {@link #PROCESS} when nothing is remembered. */
+    ImmutableList<ObservedProcess> found() {
+        return seen(observer.look(PROCESS, ImmutableList.of()));
+    }
+
+    static ImmutableList<ObservedProcess> seen(Observation<ImmutableList<ObservedProcess>> observation) {
+        return switch (observation) {
+            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) -> found;
+            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+        };
+    }
+
+    Liveness.Ended ended(Handle handle) {
+        return (Liveness.Ended) soon().until(() -> look(handle), Liveness.Ended.class::isInstance);
+    }
+
+    String log(WorkloadId id) throws IOException {
+        Path log = layout.log(id);
+        return Files.exists(log) ? Files.readString(log) : "";
+    }
+
+    LaunchDirectory directory(Handle handle) {
+        return directories.of(handle);
+    }
+
+    static ProcessIdentity identity(Handle handle) {
+        return Objects.requireNonNull(handle.identity());
+    }
+
+    static long pid(Handle handle) {
+        return identity(handle).pid();
+    }
+
+    /** Sends a signal to a process that this test started. */
+    static void signal(String name, long pid) throws Exception {
+        assertEquals(
+                0,
+                new ProcessBuilder("kill", "-" + name, Long.toString(pid))
+                        .start()
+                        .waitFor());
+    }
+
+    /** Whether a process ignores a signal: 1 or 0. */
+    long ignores(String pid, int signal) throws IOException {
+        return statusMask(pid, "SigIgn") >> (signal - 1) & 1;
+    }
+
+    /** A set of signals, proc_pid_status(5). */
+    long statusMask(String pid, String name) throws IOException {
+        return Files.readAllLines(Path.of("/proc", pid, "status"), StandardCharsets.ISO_8859_1).stream()
+                .filter(line -> line.startsWith(name + ":"))
+                .mapToLong(line ->
+                        Long.parseUnsignedLong(line.substring(name.length() + 1).strip(), 16))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    static String message(Throwable failure) {
+        return String.valueOf(failure.getMessage());
+    }
+
+    /** Waits until the shell on the way has become this program. */
+    void awaitProgram(Handle handle, String name) {
+        soon().until(() -> procFs.stat(pid(handle)).orElseThrow().name().equals(name));
+    }
+
+    void awaitFile(Path file) {
+        soon().until(() -> Files.exists(file) && Files.size(file) > 0);
+    }
+
+    StopResult stop(Handle handle, Duration timeout) throws Exception {
+        return stopper.stop(new StopRequest(handle, false, timeout));
+    }
+
+    int members(Handle handle) throws IOException {
+        return new ProcessTree(procFs, directory(handle), handle.launchId(), handle.identity())
+                .members()
+                .size();
+    }
+
+    static ConditionFactory soon() {
+        return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(10));
+    }
+
+    @Override
+    public void close() throws Exception {
+        for (Handle handle : launched) {
+            stop(handle, Duration.ofMillis(1));
+        }
+        plugins.close();
+        for (Handle handle : launched) {
+            assertEquals(0, members(handle), "processes left of " + handle.launchId());
+        }
+    }
+}
