@@ -6,9 +6,11 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
+import java.util.Optional;
 import java.util.Set;
 
 /** Makes directories with exactly the rights they should have, whatever the umask. */
@@ -48,11 +50,28 @@ final class Directories {
         Path directory = file.getParent();
         while (directory != null && directory.startsWith(from)) {
             Set<PosixFilePermission> rights = EnumSet.copyOf(Files.getPosixFilePermissions(directory));
-            if (rights.add(PosixFilePermission.OTHERS_EXECUTE)) {
+            // For the group too: whoever is in it is not one of the others.
+            if (rights.addAll(EnumSet.of(PosixFilePermission.GROUP_EXECUTE, PosixFilePermission.OTHERS_EXECUTE))) {
                 Files.setPosixFilePermissions(directory, rights);
             }
             directory = directory.getParent();
         }
+    }
+
+    /** The directory on the way to a file that this user certainly can't pass; empty when there is none. */
+    static Optional<Path> closedTo(Account account, Path file) throws IOException {
+        for (Path directory = file.getParent(); directory != null; directory = directory.getParent()) {
+            PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class);
+            Set<PosixFilePermission> rights = attributes.permissions();
+            // Which groups a user is in is the system's affair, and an access list shows as rights of the group.
+            boolean passable = rights.contains(PosixFilePermission.OTHERS_EXECUTE)
+                    || rights.contains(PosixFilePermission.GROUP_EXECUTE)
+                    || (Integer) Files.getAttribute(directory, "unix:uid") == account.uid();
+            if (!passable) {
+                return Optional.of(directory);
+            }
+        }
+        return Optional.empty();
     }
 
     /** Makes durable which names are in a directory. */

@@ -16,7 +16,6 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -71,9 +70,13 @@ public final class Launcher {
             check(request);
             Account account = account(request.user());
             Path state = layout.workloadState(id);
-            prepareState(state, account);
-            if (account != null && request.executable().startsWith(layout.stateDir())) {
-                Directories.letThrough(layout.stateDir(), request.executable());
+            prepareState(id, account);
+            if (account != null) {
+                if (request.executable().startsWith(layout.stateDir())) {
+                    Directories.letThrough(layout.stateDir(), request.executable());
+                }
+                checkReachable(request, account, request.executable());
+                checkReachable(request, account, state);
             }
             ImmutableList.Builder<String> arguments =
                     ImmutableList.<String>builder().addAll(request.arguments());
@@ -160,12 +163,28 @@ public final class Launcher {
         return account;
     }
 
-    private void prepareState(Path state, @Nullable Account account) throws IOException {
+    private void prepareState(WorkloadId id, @Nullable Account account) throws IOException {
+        Path state = layout.workloadState(id);
         Directories.create(state, Directories.OURS);
+        if (Account.ourUid() == 0) {
+            StateOwner.of(account, state).own(state, layout.log(id));
+        }
         if (account != null) {
-            Files.setAttribute(state, "unix:uid", account.uid(), LinkOption.NOFOLLOW_LINKS);
-            Files.setAttribute(state, "unix:gid", account.gid(), LinkOption.NOFOLLOW_LINKS);
             Directories.letThrough(layout.stateDir(), state);
+        }
+    }
+
+    /** The directories above our own are not ours to open. */
+    private static void checkReachable(LaunchRequest request, Account account, Path file)
+            throws ActuationFailure, IOException {
+        Optional<Path> closed = Directories.closedTo(account, file);
+        if (closed.isPresent()) {
+            throw new ActuationFailure(
+                    request.handle().workload() + " can't be launched: the user " + account.name() + " can't reach "
+                            + file + ", because " + closed.get()
+                            + " is closed to others; open it (chmod o+x), or use another directory",
+                    false,
+                    null);
         }
     }
 

@@ -58,6 +58,7 @@ final class TarReader {
                 Interruption.check();
             }
         }
+        stream.endHeader();
         stream.requireEnd(buffer);
     }
 

@@ -29,9 +29,16 @@ final class StateDirectory {
 
     private StateDirectory() {}
 
-    /** Creates the directory when it isn't there; an existing one keeps the permissions its owner gave it. */
+    /**
+     * Creates the directory when it isn't there; an existing one keeps the permissions its owner gave it. Directories above it that are
+     * missing are made as the umask says: they hold no secret, and workloads of other users have to pass through them.
+     */
     static void create(Path directory) {
         try {
+            Path parent = directory.toAbsolutePath().getParent();
+            if (parent != null) {
+                Files.createDirectories(parent);
+            }
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
         } catch (IOException e) {
             throw failure("create the state directory", directory, e);

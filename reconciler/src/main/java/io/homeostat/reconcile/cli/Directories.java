@@ -76,9 +76,13 @@ final class Directories {
         return value.startsWith("/") ? Optional.of(Path.of(value)) : Optional.empty();
     }
 
-    /** Makes the directory of sockets, for nobody else to enter. */
+    /** Makes the directory of sockets, for nobody else to enter; what is missing above it is made as the umask says. */
     void createRunDirectory(Path directory) {
         try {
+            Path parent = directory.getParent();
+            if (parent != null) {
+                Files.createDirectories(parent);
+            }
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         } catch (FileAlreadyExistsException e) {
