@@ -1,0 +1,159 @@
+package io.homeostat.actuate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is seen of real processes; what real ones can't be made to do is in the observer's own tests. */
+class ObservedLaunchTest {
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+
+    @BeforeEach
+    void setUp() {
+        bed = new TestBed(root);
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+    }
+
+    @Test
+    void whatAProgramStartedInASessionOfItsOwnIsFoundWhenTheProgramIsGone() throws Exception {
+        Handle handle = bed.launch(
+                TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "echo $! > " + root + "/child", "exit 3"));
+
+        Liveness.Orphaned orphaned = orphaned(handle);
+        assertEquals(3, orphaned.exit().code());
+        assertEquals(1, orphaned.survivors());
+
+        TestBed.signal(
+                "KILL", Long.parseLong(Files.readString(root.resolve("child")).strip()));
+        assertEquals(3, bed.ended(handle).exit().code());
+    }
+
+    @Test
+    void aChildThatForkedTwiceIsFoundWhenTheProgramIsGone() throws Exception {
+        Handle handle =
+                bed.launch(TestBed.PROCESS, bed.program("p", "setsid sh -c 'sleep 1000 & sleep 1001 &' &", "wait"));
+
+        assertEquals(2, orphaned(handle).survivors());
+    }
+
+    @Test
+    void aChildThatThrewItsEnvironmentAwayIsFoundByItsSession() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "env -i sleep 1000 &", "exit 0"));
+
+        assertEquals(1, orphaned(handle).survivors());
+    }
+
+    @Test
+    void theTreeOfAProgramIsNotThatOfAnother() throws Exception {
+        Handle other = bed.launch(TestBed.PLUGIN, bed.program("other", "sleep 1000 &", "wait"));
+        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+
+        assertEquals(0, bed.ended(handle).exit().code());
+        TestBed.soon().until(() -> bed.members(other) == 2);
+    }
+
+    private Liveness.Orphaned orphaned(Handle handle) {
+        return (Liveness.Orphaned) TestBed.soon().until(() -> bed.look(handle), Liveness.Orphaned.class::isInstance);
+    }
+
+    @Test
+    void aProcessWhoseIdentityWasNotStoredIsFoundByItsLaunch() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Handle asStored = TestBed.handle(TestBed.PROCESS, handle.launchId(), handle.launchedAt());
+
+        Liveness.Running running = assertInstanceOf(Liveness.Running.class, bed.look(asStored));
+
+        assertEquals(handle.identity(), running.identity());
+    }
+
+    @Test
+    void aLaunchThatNobodyRemembersIsSeenAsTheMachineKnowsIt() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        bed.directories.write(handle.withStart(StartState.SUCCEEDED, "c0ffee"));
+
+        ObservedProcess found = bed.found().get(0);
+
+        assertFalse(found.remembered());
+        assertEquals(handle.withStart(StartState.SUCCEEDED, "c0ffee"), found.handle());
+        assertInstanceOf(Liveness.Running.class, found.liveness());
+    }
+
+    @Test
+    void launchesAreSeenOldestFirst() throws Exception {
+        Instant now = Instant.now();
+        Handle second = launchedAt(now);
+        Handle first = launchedAt(now.minusSeconds(60));
+
+        assertEquals(
+                ImmutableList.of(first.launchId(), second.launchId()),
+                bed.found().stream()
+                        .map(process -> process.handle().launchId())
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    private Handle launchedAt(Instant at) throws Exception {
+        return bed.launch(new LaunchRequest(
+                bed.handle(TestBed.PROCESS, at), Path.of("/bin/true"), ImmutableList.of(), ImmutableMap.of(), null));
+    }
+
+    @Test
+    void aProcessThatGotTheNumberOfOursIsNotTakenForIt() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        ProcessIdentity other = TestBed.identity(bed.launch(TestBed.PLUGIN, Path.of("/bin/sleep"), "1000"));
+
+        for (long startTicks : new long[] {other.startTicks() - 1, other.startTicks() + 1, 0}) {
+            Liveness seen = bed.look(handle.withIdentity(new ProcessIdentity(other.pid(), startTicks, other.bootId())));
+            assertFalse(seen instanceof Liveness.Running, seen.toString());
+        }
+        Liveness rebooted = bed.look(handle.withIdentity(
+                new ProcessIdentity(other.pid(), other.startTicks(), "00000000-0000-0000-0000-000000000000")));
+        assertInstanceOf(Liveness.Ended.class, rebooted);
+    }
+
+    @Test
+    void aLaunchOfWhichNothingIsSeenYetIsPendingAndLaterOver() throws Exception {
+        assertInstanceOf(Liveness.Pending.class, bed.look(bed.handle(TestBed.PROCESS)));
+        assertInstanceOf(
+                Liveness.Ended.class,
+                bed.look(bed.handle(TestBed.PROCESS, Instant.now().minus(Duration.ofMinutes(1)))));
+    }
+
+    @Test
+    void notesThatCanNotBeReadAreNotTakenForNone() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Path note = bed.directory(handle).noteFile();
+        String text = Files.readString(note);
+        Files.writeString(note, text.substring(0, text.length() / 2));
+
+        Observation.Unseen<?> unseen =
+                assertInstanceOf(Observation.Unseen.class, bed.observer.look(TestBed.PROCESS, ImmutableList.of()));
+
+        assertTrue(unseen.why().contains(note.toString()), unseen.why());
+        Files.writeString(note, text);
+    }
+}

@@ -1,0 +1,254 @@
+package io.homeostat.actuate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.actuate.StopResult.How;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ProcFs.Stat;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StopperTest {
+    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+
+    @BeforeEach
+    void setUp() {
+        bed = new TestBed(root);
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+    }
+
+    @Test
+    void aProcessThatObeysIsEndedBySigterm() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+
+        StopResult result = bed.stop(handle, LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        Exit exit = result.exit().orElseThrow();
+        assertEquals(new Exit(143, 15, Exit.Reason.SIGNALED, exit.at()), exit);
+        assertEquals(0, bed.members(handle));
+    }
+
+    @Test
+    void aProcessThatCleansUpAtSigtermTellsItsOwnStatus() throws Exception {
+        Path ready = root.resolve("ready");
+        Handle handle = bed.launch(
+                TestBed.PROCESS,
+                bed.program("p", "trap 'exit 4' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+
+        StopResult result = bed.stop(handle, LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        assertEquals(4, result.exit().orElseThrow().code());
+    }
+
+    @Test
+    void aTreeThatIgnoresSigtermIsKilledWhole() throws Exception {
+        Path ready = root.resolve("ready");
+        // One in its session, one in another, and one there whose parent has ended.
+        Handle handle = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p",
+                        "trap '' TERM",
+                        "sleep 1000 &",
+                        "setsid sleep 1000 &",
+                        "(setsid sleep 1000 &)",
+                        "echo > " + ready,
+                        "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+        TestBed.soon().until(() -> bed.members(handle) >= 4);
+
+        StopResult result = bed.stop(handle, SHORT);
+
+        assertEquals(How.KILLED, result.how());
+        assertEquals(9, result.exit().orElseThrow().signal());
+        assertEquals(0, bed.members(handle));
+    }
+
+    @Test
+    void whatAProcessLeavesBehindWhenItObeysIsEndedToo() throws Exception {
+        Path ready = root.resolve("ready");
+        Handle handle = bed.launch(
+                TestBed.PROCESS,
+                bed.program("p", "trap '' TERM", "setsid sleep 1000 &", "trap - TERM", "echo > " + ready, "wait"));
+        bed.awaitFile(ready);
+
+        StopResult result = bed.stop(handle, SHORT);
+
+        assertEquals(How.KILLED, result.how());
+        assertEquals(15, result.exit().orElseThrow().signal());
+        assertEquals(0, bed.members(handle));
+    }
+
+    @Test
+    void aTreeThatGoesOnForkingIsEndedAllTheSame() throws Exception {
+        Path ready = root.resolve("ready");
+        Handle handle = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p", "trap '' TERM", "echo > " + ready, "while :; do setsid sleep 1000 & sleep 0.01; done"));
+        bed.awaitFile(ready);
+
+        assertEquals(How.KILLED, bed.stop(handle, SHORT).how());
+        assertEquals(0, bed.members(handle));
+    }
+
+    @Test
+    void aProcessThatWasSuspendedLearnsThatItIsToEnd() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        bed.awaitProgram(handle, "sleep");
+        TestBed.signal("STOP", TestBed.pid(handle));
+
+        assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+    }
+
+    @Test
+    void stoppingWhatHasEndedTellsHowItEnded() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 6"));
+        bed.ended(handle);
+
+        for (int i = 0; i < 2; i++) {
+            StopResult result = bed.stop(handle, LONG);
+            assertEquals(How.ALREADY_GONE, result.how());
+            assertEquals(6, result.exit().orElseThrow().code());
+        }
+    }
+
+    @Test
+    void stoppingWhatSurvivedTheProgramEndsIt() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "exit 0"));
+        TestBed.soon().until(() -> bed.look(handle), Liveness.Orphaned.class::isInstance);
+
+        assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+        bed.ended(handle);
+    }
+
+    @Test
+    void aProcessWhoseIdentityWasNotStoredIsStopped() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+
+        StopResult result = bed.stop(TestBed.handle(TestBed.PROCESS, handle.launchId(), handle.launchedAt()), LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        assertEquals(0, bed.members(handle));
+    }
+
+    @Test
+    void aLaunchThatWasStoppedBeforeItHappenedNeverHappens() throws Exception {
+        Handle handle = bed.handle(TestBed.PROCESS);
+        bed.directories.write(handle);
+
+        assertEquals(How.ALREADY_GONE, bed.stop(handle, LONG).how());
+
+        Path program = bed.program("p", "echo ran");
+        assertThrows(
+                ActuationFailure.class,
+                () -> bed.launch(new LaunchRequest(handle, program, ImmutableList.of(), ImmutableMap.of(), null)));
+        assertEquals("", bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void stoppingALaunchOfWhichThereIsNoTraceDoesNothing() throws Exception {
+        StopResult result = bed.stop(bed.handle(TestBed.PROCESS), LONG);
+
+        assertEquals(How.ALREADY_GONE, result.how());
+        assertTrue(result.exit().isEmpty());
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    @Test
+    void aProcessThatGotTheNumberOfOursIsNeverSignalled() throws Exception {
+        // With the record of an end and without one; the victim leads a session whose number is that of ours.
+        Handle over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        bed.ended(over);
+        Handle unrecorded = bed.handle(TestBed.PROCESS);
+        Process victim = new ProcessBuilder("setsid", "sleep", "1000").start();
+        try {
+            TestBed.soon()
+                    .until(() -> bed.procFs.stat(victim.pid()).orElseThrow().session() == victim.pid());
+            Stat stat = bed.procFs.stat(victim.pid()).orElseThrow();
+            for (ProcessIdentity claimed : List.of(
+                    new ProcessIdentity(victim.pid(), stat.startTicks() - 1, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), stat.startTicks() + 1, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), 0, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), stat.startTicks(), "00000000-0000-0000-0000-000000000000"))) {
+                assertEquals(
+                        How.ALREADY_GONE,
+                        bed.stop(over.withIdentity(claimed), LONG).how());
+                assertEquals(
+                        How.ALREADY_GONE,
+                        bed.stop(unrecorded.withIdentity(claimed), LONG).how());
+                assertFalse(new Signals(bed.procFs).send(victim.pid(), stat.startTicks() + 1, Signals.KILL));
+                assertFalse(victim.waitFor(1, TimeUnit.MILLISECONDS), "the victim of " + claimed);
+            }
+        } finally {
+            victim.destroyForcibly().waitFor();
+        }
+        assertFalse(new Signals(bed.procFs).send(victim.pid(), 0, Signals.KILL));
+    }
+
+    @Test
+    void aStopThatWasInterruptedCanBeRepeated() throws Exception {
+        Path ready = root.resolve("ready");
+        Handle handle = bed.launch(
+                TestBed.PROCESS, bed.program("p", "trap '' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+        FutureTask<StopResult> stop = new FutureTask<>(() -> bed.stop(handle, LONG));
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        Thread thread = Thread.ofPlatform().start(() -> {
+            stop.run();
+            interrupted.complete(
+                    stop.state() == FutureTask.State.FAILED && stop.exceptionNow() instanceof InterruptedException);
+        });
+        TestBed.soon().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+
+        thread.interrupt();
+
+        assertTrue(interrupted.get(30, TimeUnit.SECONDS));
+        assertInstanceOf(Liveness.Running.class, bed.look(handle));
+        assertEquals(How.KILLED, bed.stop(handle, SHORT).how());
+        assertEquals(How.ALREADY_GONE, bed.stop(handle, SHORT).how());
+    }
+
+    @Test
+    void twoStopsOfOneLaunchDisturbEachOtherInNothing() throws Exception {
+        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        FutureTask<StopResult> other = new FutureTask<>(() -> bed.stop(handle, LONG));
+        Thread.ofPlatform().start(other);
+
+        StopResult result = bed.stop(handle, LONG);
+
+        assertEquals(143, result.exit().orElseThrow().code());
+        assertEquals(143, other.get(30, TimeUnit.SECONDS).exit().orElseThrow().code());
+    }
+}
