@@ -8,6 +8,8 @@ public final class Redaction {
     private static final Pattern QUERY_IN_TEXT =
             Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
 
+    private static final Pattern USER_INFO_IN_TEXT = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://)[^\\s/?#\"'<>@]*@");
+
     private Redaction() {}
 
     /** A URL without query, fragment and user information; what a reader needs to recognise it stays. */
@@ -24,8 +26,9 @@ public final class Redaction {
         return end == url.length() ? shown : shown + "?...";
     }
 
-    /** A text in which the query of every URL is masked; for messages of libraries that may quote one. */
+    /** A text in which every URL is without query and user information; for messages of libraries that may quote one. */
     public static String text(String text) {
-        return QUERY_IN_TEXT.matcher(text).replaceAll("$1?...");
+        String withoutQueries = QUERY_IN_TEXT.matcher(text).replaceAll("$1?...");
+        return USER_INFO_IN_TEXT.matcher(withoutQueries).replaceAll("$1");
     }
 }
