@@ -94,12 +94,8 @@ final class EntryName {
 
     private static void checkCharacters(String raw) throws Refusal {
         for (int i = 0; i < raw.length(); i++) {
-            char c = raw.charAt(i);
-            if (Character.isISOControl(c)) {
+            if (Character.isISOControl(raw.charAt(i))) {
                 throw Refusal.entry(raw, "has a control character in its name");
-            }
-            if (c == '\ufffd') {
-                throw Refusal.entry(raw, "has a name that is not UTF-8");
             }
         }
         try {

@@ -20,8 +20,8 @@ final class EntryPoint {
             String name = EntryName.normal(entryPoint);
             wrong = switch (new LinkWalk(nodes).resolve(name).orElse(null)) {
                 case null -> "is not in the archive";
+                case Node.Link(String target) -> "is a symlink to '" + EntryName.shown(target) + "'";
                 case Node.Directory() -> "is a directory";
-                case Node.Link(String target) -> "is a symlink to something that is not in the archive";
                 case Node.File(boolean executable) -> executable ? "" : "is not executable";
             };
         } catch (Refusal e) {

@@ -58,7 +58,6 @@ final class TarReader {
                 Interruption.check();
             }
         }
-        stream.endHeader();
         stream.requireEnd(buffer);
     }
 

@@ -15,33 +15,36 @@ final class TarStream extends FilterInputStream {
 
     private final long maxBytes;
     private long bytes;
-    private long headerStart = -1;
-    private long zerosAtEnd;
+    private boolean inHeader;
+    private boolean ending;
+    private long headerStart;
+    private boolean headerHasContent;
 
     TarStream(InputStream in, long maxBytes) {
         super(in);
         this.maxBytes = maxBytes;
     }
 
-    /** What is read next belongs to a header. */
+    /** What is read next is the filling of the last block, then a header or the end. */
     void beginHeader() {
-        headerStart = bytes;
+        inHeader = true;
+        headerStart = (bytes + BLOCK - 1) / BLOCK * BLOCK;
+        headerHasContent = false;
     }
 
     /** What is read next belongs to a file. */
     void endHeader() {
-        headerStart = -1;
+        inHeader = false;
     }
 
-    /** Reads what comes after the last entry: the rest of the zeros that a tar ends with, and nothing else. */
+    /** When there was no header any more: that there are zeros, which a tar ends with, and nothing else. */
     void requireEnd(byte[] buffer) throws IOException, Refusal {
-        for (int count; (count = in.read(buffer)) >= 0; ) {
-            account(buffer, 0, count);
-            if (trailingZeros(buffer, 0, count) != count) {
-                throw new Refusal("something other than zeros comes after its end");
-            }
+        ending = true;
+        while (!headerHasContent && read(buffer, 0, buffer.length) >= 0) {}
+        if (headerHasContent) {
+            throw new Refusal("something other than zeros comes after its end");
         }
-        if (zerosAtEnd < BLOCK) {
+        if (bytes - headerStart < BLOCK) {
             throw new EOFException("it ends without the mark of its end");
         }
     }
@@ -82,22 +85,19 @@ final class TarStream extends FilterInputStream {
     }
 
     private void account(byte[] data, int offset, int count) throws IOException {
+        long start = bytes;
         bytes += count;
-        int zeros = trailingZeros(data, offset, count);
-        zerosAtEnd = zeros == count ? zerosAtEnd + zeros : zeros;
         if (bytes > maxBytes) {
             throw new IOException("it is longer than " + maxBytes + " bytes when it is decompressed");
         }
-        if (headerStart >= 0 && bytes - headerStart > MAX_HEADER_BYTES) {
-            throw new IOException("the header of an entry is longer than " + MAX_HEADER_BYTES + " bytes");
+        if (inHeader) {
+            if (!ending && bytes - headerStart > MAX_HEADER_BYTES) {
+                throw new IOException("the header of an entry is longer than " + MAX_HEADER_BYTES + " bytes");
+            }
+            int filling = (int) Math.min(count, Math.max(headerStart - start, 0));
+            for (int i = filling; i < count && !headerHasContent; i++) {
+                headerHasContent = data[offset + i] != 0;
+            }
         }
-    }
-
-    private static int trailingZeros(byte[] data, int offset, int count) {
-        int at = offset + count;
-        while (at > offset && data[at - 1] == 0) {
-            at--;
-        }
-        return offset + count - at;
     }
 }

@@ -1,0 +1,386 @@
+package io.homeostat.actuate;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.primitives.Bytes;
+import io.homeostat.observe.InstallationMarker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Random;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarConstants;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each archive here is refused as a whole, the message names the entry, and nothing of it is left. */
+final class RefusedArchiveTest {
+    private static final long MIB = 1 << 20;
+
+    @TempDir
+    private Path temp;
+
+    private Machine machine;
+
+    @BeforeEach
+    void setUp() {
+        machine = Machine.in(temp);
+    }
+
+    private static TarBuilder tar() {
+        return new TarBuilder().program("run");
+    }
+
+    private static ZipBuilder zip() {
+        return new ZipBuilder().program("run");
+    }
+
+    @Test
+    void absoluteNames() throws Exception {
+        refused(tar().file("/etc/evil", "x").tarGz(), "entry '/etc/evil' has an absolute name");
+        refused(zip().file("/etc/evil", 0644, new byte[0]).zip(), "entry '/etc/evil' has an absolute name");
+    }
+
+    @Test
+    void namesThatLeadUp() throws Exception {
+        refused(tar().file("../evil", "x").tarGz(), "entry '../evil' has '..' in its name");
+        refused(tar().file("a/../../evil", "x").tarGz(), "entry 'a/../../evil' has '..' in its name");
+        refused(tar().directory("..", 0755).tarGz(), "has '..' in its name");
+        refused(tar().symlink("../evil", "x").tarGz(), "has '..' in its name");
+        refused(tar().hardLink("../evil", "run").tarGz(), "has '..' in its name");
+        refused(zip().file("a/../../evil", 0644, new byte[0]).zip(), "entry 'a/../../evil' has '..' in its name");
+        String tooLongForTheHeader = "x/".repeat(60) + "../".repeat(80) + "evil";
+        refused(tar().file(tooLongForTheHeader, "x").tarGz(), "has '..' in its name");
+    }
+
+    @Test
+    void namesThatLeadUpByBackslashes() throws Exception {
+        refused(tar().file("..\\..\\evil", "x").tarGz(), "leads out of its directory by backslashes");
+        refused(tar().file("\\evil", "x").tarGz(), "by backslashes");
+        refused(tar().file("C:\\evil", "x").tarGz(), "by backslashes");
+        refused(zip().file("a\\..\\..\\evil", 0644, new byte[0]).zip(), "entry 'a/../../evil' has '..' in its name");
+    }
+
+    @Test
+    void namesWithControlCharacters() throws Exception {
+        refused(tar().file("a\u001b[2Jb", "x").tarGz(), "entry 'a?[2Jb' has a control character in its name");
+        refused(tar().file("a\nb", "x").tarGz(), "has a control character");
+        refused(tar().symlink("a", "b\u0007").tarGz(), "has a control character");
+    }
+
+    @Test
+    void overlongNames() throws Exception {
+        refused(tar().file("x".repeat(256), "x").tarGz(), "has a name longer than 255 bytes");
+        refused(tar().file("x/".repeat(101) + "y", "x").tarGz(), "deeper than 100 directories");
+        refused(tar().file(("y".repeat(200) + "/").repeat(11) + "y", "x").tarGz(), "has a path longer than 2048 bytes");
+    }
+
+    @Test
+    void symlinksThatLeadOut() throws Exception {
+        refused(
+                tar().symlink("evil", "/etc/passwd").tarGz(),
+                "entry 'evil' is a symlink to the absolute path '/etc/passwd'");
+        refused(tar().symlink("evil", "..").tarGz(), "entry 'evil' is a symlink that leads out of the archive");
+        refused(tar().symlink("a/evil", "../../x").tarGz(), "entry 'a/evil' is a symlink that leads out");
+        refused(zip().symlink("evil", "../x").zip(), "entry 'evil' is a symlink that leads out");
+        refused(zip().symlink("evil", "/x").zip(), "is a symlink to the absolute path");
+    }
+
+    @Test
+    void symlinksThatOnlyTogetherLeadOut() throws Exception {
+        TarBuilder tar =
+                tar().directory("a/b/c", 0755).symlink("up", "a/b/c").symlink("evil", "up/../../../../etc/passwd");
+        refused(tar.tarGz(), "entry 'evil' is a symlink that leads out");
+
+        // Looked at alone, "in/.." stays inside; but "in" is the root itself.
+        refused(tar().symlink("d/in", "..").symlink("d/evil", "in/..").tarGz(), "is a symlink that leads out");
+    }
+
+    @Test
+    void symlinksInCircles() throws Exception {
+        refused(tar().symlink("a", "b").symlink("b", "a").tarGz(), "is a symlink that leads round in circles");
+    }
+
+    @Test
+    void writingThroughASymlink() throws Exception {
+        Path outside = Files.createDirectory(temp.resolve("outside"));
+        refused(
+                tar().symlink("link", outside.toString()).file("link/evil", "x").tarGz(),
+                "entry 'link' is a symlink to the absolute path");
+        refused(
+                tar().directory("d", 0755)
+                        .symlink("link", "d")
+                        .file("link/evil", "x")
+                        .tarGz(),
+                "entry 'link/evil' would be written through the symlink 'link'");
+        refused(zip().symlink("link", "d").file("link/evil", 0644, new byte[0]).zip(), "through the symlink 'link'");
+        refused(tar().symlink("link", "d").hardLink("link/evil", "run").tarGz(), "through the symlink 'link'");
+    }
+
+    @Test
+    void oneKindOfEntryOverAnother() throws Exception {
+        refused(
+                tar().symlink("a", "b").file("a", "x").tarGz(),
+                "entry 'a' is a file where an earlier entry is something else");
+        refused(
+                tar().symlink("a", "b").directory("a", 0755).tarGz(),
+                "entry 'a/' is a directory where an earlier entry is none");
+        refused(
+                tar().symlink("a", "b").symlink("a", "c").tarGz(),
+                "entry 'a' is a symlink where an earlier entry is something else");
+        refused(
+                tar().file("a", "x").symlink("a", "b").tarGz(),
+                "is a symlink where an earlier entry is something else");
+        refused(tar().directory("a", 0755).symlink("a", "b").tarGz(), "is a symlink where an earlier");
+        refused(tar().directory("a", 0755).file("a", "x").tarGz(), "is a file where an earlier");
+        refused(tar().directory("a", 0755).hardLink("a", "run").tarGz(), "is a file where an earlier");
+        refused(tar().file("a", "x").file("a/b", "x").tarGz(), "entry 'a/b' is below 'a', which is a file");
+        refused(tar().file("a/b", "x").symlink("a", "c").tarGz(), "entry 'a' is a symlink where");
+        refused(tar().file("./", "").file(".", "x").tarGz(), "in the place of the root directory");
+    }
+
+    @Test
+    void hardLinksToAnythingButAnEarlierFileOfTheArchive() throws Exception {
+        refused(
+                tar().hardLink("evil", "/etc/passwd").tarGz(),
+                "entry 'evil' is a hard link out of the archive, to '/etc/passwd'");
+        refused(tar().hardLink("evil", "../x").tarGz(), "is a hard link out of the archive");
+        refused(tar().hardLink("evil", "later").file("later", "x").tarGz(), "which is no earlier regular file");
+        refused(tar().directory("d", 0755).hardLink("evil", "d").tarGz(), "which is no earlier regular file");
+        refused(tar().symlink("s", "run").hardLink("evil", "s").tarGz(), "which is no earlier regular file");
+        refused(tar().hardLink("run", "run").tarGz(), "which is no earlier regular file");
+    }
+
+    @Test
+    void devicesAndFifos() throws Exception {
+        refused(tar().special("dev", TarConstants.LF_CHR).tarGz(), "entry 'dev' is a character device");
+        refused(tar().special("dev", TarConstants.LF_BLK).tarGz(), "entry 'dev' is a block device");
+        refused(tar().special("fifo", TarConstants.LF_FIFO).tarGz(), "entry 'fifo' is a FIFO");
+        refused(tar().special("odd", (byte) 'Q').tarGz(), "entry 'odd' is of the unknown type 81");
+        refused(
+                zip().put("dev", 0020644, new byte[0]).zip(),
+                "entry 'dev' is neither a file, a directory nor a symlink (mode 20644)");
+        refused(zip().put("socket", 0140644, new byte[0]).zip(), "entry 'socket' is neither");
+    }
+
+    @Test
+    void setuidAndSetgidBits() throws Exception {
+        refused(tar().file("evil", 04755, new byte[0]).tarGz(), "entry 'evil' has the setuid or setgid bit");
+        refused(tar().file("evil", 02755, new byte[0]).tarGz(), "entry 'evil' has the setuid or setgid bit");
+        refused(tar().directory("evil", 02755).tarGz(), "entry 'evil/' has the setuid or setgid bit");
+        refused(zip().file("evil", 04755, new byte[0]).zip(), "entry 'evil' has the setuid or setgid bit");
+    }
+
+    @Test
+    void ourOwnMarker() throws Exception {
+        refused(tar().file("./" + InstallationMarker.FILE, "{}").tarGz(), "has the name under which Homeostat marks");
+    }
+
+    @Test
+    void tooManyEntries() throws Exception {
+        UnpackLimits limits = new UnpackLimits(100 * MIB, 10, 0);
+        TarBuilder tar = tar();
+        ZipBuilder zip = zip();
+        for (int i = 0; i < 10; i++) {
+            tar.file("f" + i, "");
+            zip.file("f" + i, 0644, new byte[0]);
+        }
+
+        refused(tar.tarGz(), "more than the 10 entries that limits.entries allows", limits);
+        refused(zip.zip(), "more than the 10 entries", limits);
+    }
+
+    @Test
+    void tooManyBytes() throws Exception {
+        UnpackLimits limits = new UnpackLimits(MIB, 10, 0);
+        byte[] large = new byte[(int) MIB + 1];
+        new Random(1).nextBytes(large);
+
+        refused(
+                tar().file("large", 0644, large).tarGz(),
+                "entry 'large' makes it unpack to more than the 1048576 bytes",
+                limits);
+        refused(zip().file("large", 0644, large).zip(), "entry 'large' makes it unpack to more than", limits);
+    }
+
+    @Test
+    void bombs() throws Exception {
+        byte[] zeros = new byte[80 << 20];
+
+        refused(tar().file("bomb", 0644, zeros).tarGz(), "entry 'bomb' makes it a compression bomb");
+        refused(zip().file("bomb", 0644, zeros).zip(), "entry 'bomb' makes it a compression bomb");
+    }
+
+    @Test
+    void aHeaderThatWouldFillTheMemory() throws Exception {
+        TarArchiveEntry entry = new TarArchiveEntry("x", true);
+        entry.addPaxHeader("comment", "x".repeat(2 << 20));
+
+        refused(tar().put(entry, new byte[0]).tarGz(), "the header of an entry is longer than 1048576 bytes");
+    }
+
+    @Test
+    void truncatedArchives() throws Exception {
+        byte[] random = new byte[100_000];
+        new Random(2).nextBytes(random);
+        byte[] tar = tar().file("data", 0644, random).tar();
+        byte[] gz = TarBuilder.gzip(tar);
+        byte[] zip = zip().file("data", 0644, random).zip();
+
+        refused(Arrays.copyOf(tar, 50_000), "is damaged");
+        refused(Arrays.copyOf(tar, 1024), "it ends without the mark of its end");
+        refused(Arrays.copyOf(gz, 50_000), "is damaged");
+        refused(Arrays.copyOf(gz, gz.length - 4), "is damaged");
+        refused(Arrays.copyOf(zip, 50_000), "it is truncated");
+        refused(Arrays.copyOf(zip, zip.length - 1), "it is truncated");
+    }
+
+    @Test
+    void damagedArchives() throws Exception {
+        byte[] random = new byte[100_000];
+        new Random(3).nextBytes(random);
+        byte[] gz = tar().file("data", 0644, random).tarGz();
+        gz[50_000] ^= 1;
+        byte[] zip = zip().file("data", 0644, random).zip();
+        zip[50_000] ^= 1;
+
+        refused(gz, "is damaged");
+        refused(zip, "is damaged");
+    }
+
+    @Test
+    void somethingAfterTheEnd() throws Exception {
+        byte[] more = "and something else, longer than a header of gzip".getBytes(UTF_8);
+
+        refused(Bytes.concat(tar().tar(), more), "something other than zeros comes after its end");
+        refused(TarBuilder.gzip(Bytes.concat(tar().tar(), more)), "something other than zeros comes after its end");
+        refused(Bytes.concat(tar().tarGz(), more), "is damaged");
+        refused(Bytes.concat(zip().zip(), more), "something comes after its end");
+    }
+
+    @Test
+    void encryptedZips() throws Exception {
+        byte[] zip = zip().zip();
+        int directory = indexOf(zip, new byte[] {'P', 'K', 1, 2});
+        zip[directory + 8] |= 1;
+
+        refused(zip, "entry 'run' is encrypted");
+    }
+
+    @Test
+    void zipsThatSayDifferentThingsAtTheirTwoEnds() throws Exception {
+        byte[] name = zip().zip();
+        name[30] = 'X';
+        refused(name, "entry 'run' is described differently");
+
+        byte[] method = zip().zip();
+        method[8] = 0;
+        refused(method, "entry 'run' is described differently");
+    }
+
+    @Test
+    void zipsWhoseDirectoryWouldFillTheMemory() throws Exception {
+        byte[] zip = zip().zip();
+        ByteBuffer end = ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN);
+        end.putShort(zip.length - 22 + 10, (short) 50_000);
+
+        refused(zip, "more than the 100 entries", new UnpackLimits(MIB, 100, 0));
+    }
+
+    @Test
+    void whatIsNoArchiveIsSaidToBeWhatItLooksLike() throws Exception {
+        refused(
+                "\u007fELF".getBytes(UTF_8),
+                "it is no tar.gz, tar or zip: it is an ELF program; pack the program into a tar.gz");
+        refused("#!/bin/sh".getBytes(UTF_8), "it is a script");
+        refused("\n<!DOCTYPE HTML><p>".getBytes(UTF_8), "it is an HTML page");
+        refused("BZh91AY".getBytes(UTF_8), "it is compressed with bzip2");
+        refused(new byte[] {(byte) 0xfd, '7', 'z', 'X', 'Z', 0}, "it is compressed with xz");
+        refused(new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd}, "it is compressed with zstd");
+        refused(new byte[] {1, 2, 3}, "it begins with the bytes 010203");
+        refused(new byte[0], "it is empty");
+    }
+
+    @Test
+    void anArchiveThatChangedOnDiskIsFetchedAgain() throws Exception {
+        byte[] good = tar().tarGz();
+        String key = machine.cached(good);
+        Files.write(machine.layout().archive(key), Arrays.copyOf(good, good.length / 2));
+
+        ActuationFailure failure = failure(key, UnpackLimits.DEFAULT);
+
+        assertFalse(failure.fatal());
+        assertTrue(String.valueOf(failure.getMessage())
+                .endsWith("it has been removed from the cache and is fetched again"));
+        assertFalse(Files.exists(machine.layout().archive(key)));
+    }
+
+    @Test
+    void anUndeclaredArchiveThatIsRefusedIsFetchedAgain() throws Exception {
+        String key = "unverified-" + "a".repeat(64);
+        Files.createDirectories(machine.layout().archives());
+        Files.write(machine.layout().archive(key), tar().file("../evil", "x").tarGz());
+
+        assertFalse(failure(key, UnpackLimits.DEFAULT).fatal());
+        assertFalse(Files.exists(machine.layout().archive(key)));
+    }
+
+    @Test
+    void aFullDiskIsNotTheArchivesFault() throws Exception {
+        String key = machine.cached(tar().tarGz());
+        Disk full = new Disk() {
+            @Override
+            long usableBytes(Path path) {
+                return 1000;
+            }
+        };
+
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class,
+                () -> new Unpacker(machine.layout(), UnpackLimits.DEFAULT, full)
+                        .unpack(Machine.ID, key, "1", "greeter_1", "run"));
+
+        assertFalse(failure.fatal());
+        assertTrue(String.valueOf(failure.getMessage()).contains("only 1000 bytes are free"), failure.getMessage());
+        assertTrue(Files.exists(machine.layout().archive(key)));
+    }
+
+    private void refused(byte[] archive, String expected) throws IOException {
+        refused(archive, expected, UnpackLimits.DEFAULT);
+    }
+
+    private void refused(byte[] archive, String expected, UnpackLimits limits) throws IOException {
+        String key = machine.cached(archive);
+        Files.createDirectories(machine.layout().staging(Machine.ID).getParent());
+        var before = machine.everything();
+
+        ActuationFailure failure = failure(key, limits);
+
+        assertTrue(failure.fatal(), () -> "the checksum is declared, so it is final: " + failure.getMessage());
+        String message = String.valueOf(failure.getMessage());
+        assertTrue(message.contains(expected), message);
+        assertTrue(message.startsWith("unpacking revision 1 of plugin/greeter failed: the archive is "), message);
+        assertEquals(before, machine.everything());
+        assertEquals(ImmutableList.of(), machine.installations(Machine.ID));
+    }
+
+    private ActuationFailure failure(String key, UnpackLimits limits) {
+        Unpacker unpacker = new Unpacker(machine.layout(), limits, new QuickDisk());
+        return assertThrows(ActuationFailure.class, () -> unpacker.unpack(Machine.ID, key, "1", "greeter_1", "run"));
+    }
+
+    private static int indexOf(byte[] bytes, byte[] wanted) {
+        int at = Bytes.indexOf(bytes, wanted);
+        assertTrue(at >= 0, "the archive has what the test changes");
+        return at;
+    }
+}
