@@ -5,7 +5,8 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /** A disk at which everything ends before, or right after, the nth step: what a crash leaves is what the steps before it did. */
-final class FailingDisk extends Disk {
+final class FailingDisk implements Disk {
+    private final Disk disk = new LocalDisk();
     private final int failAt;
     private final boolean after;
     private int steps;
@@ -44,42 +45,52 @@ final class FailingDisk extends Disk {
     }
 
     @Override
-    void makeDirectories(Path directory) throws IOException {
-        step(() -> super.makeDirectories(directory));
+    public void makeDirectories(Path directory) throws IOException {
+        step(() -> disk.makeDirectories(directory));
     }
 
     @Override
-    void rename(Path from, Path to) throws IOException {
-        step(() -> super.rename(from, to));
+    public void rename(Path from, Path to) throws IOException {
+        step(() -> disk.rename(from, to));
     }
 
     @Override
-    void delete(Path path) throws IOException {
-        step(() -> super.delete(path));
+    public void delete(Path path) throws IOException {
+        step(() -> disk.delete(path));
     }
 
     @Override
-    void deleteTree(Path path) throws IOException {
-        step(() -> super.deleteTree(path));
+    public void deleteIfEmpty(Path directory) throws IOException {
+        step(() -> disk.deleteIfEmpty(directory));
     }
 
     @Override
-    void symlink(Path link, String target) throws IOException {
-        step(() -> super.symlink(link, target));
+    public long usableBytes(Path path) {
+        return disk.usableBytes(path);
     }
 
     @Override
-    void write(Path file, byte[] content) throws IOException {
-        step(() -> super.write(file, content));
+    public void deleteTree(Path path) throws IOException {
+        step(() -> disk.deleteTree(path));
     }
 
     @Override
-    void syncTree(Path directory) throws IOException {
-        step(() -> super.syncTree(directory));
+    public void symlink(Path link, String target) throws IOException {
+        step(() -> disk.symlink(link, target));
     }
 
     @Override
-    void syncDirectory(@Nullable Path directory) throws IOException {
-        step(() -> super.syncDirectory(directory));
+    public void write(Path file, byte[] content) throws IOException {
+        step(() -> disk.write(file, content));
+    }
+
+    @Override
+    public void syncTree(Path directory) throws IOException {
+        step(() -> disk.syncTree(directory));
+    }
+
+    @Override
+    public void syncDirectory(@Nullable Path directory) throws IOException {
+        step(() -> disk.syncDirectory(directory));
     }
 }

@@ -1,13 +1,57 @@
 package io.homeostat.actuate;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /** Promises nothing about power failures, for tests that do many things and pull no plug. */
-final class QuickDisk extends Disk {
-    @Override
-    void syncTree(Path directory) {}
+class QuickDisk implements Disk {
+    private final Disk disk = new LocalDisk();
 
     @Override
-    void syncDirectory(@Nullable Path directory) {}
+    public void makeDirectories(Path directory) throws IOException {
+        Files.createDirectories(directory);
+    }
+
+    @Override
+    public void rename(Path from, Path to) throws IOException {
+        disk.rename(from, to);
+    }
+
+    @Override
+    public void delete(Path path) throws IOException {
+        disk.delete(path);
+    }
+
+    @Override
+    public void deleteIfEmpty(Path directory) throws IOException {
+        disk.deleteIfEmpty(directory);
+    }
+
+    @Override
+    public void deleteTree(Path path) throws IOException {
+        disk.deleteTree(path);
+    }
+
+    @Override
+    public void symlink(Path link, String target) throws IOException {
+        disk.symlink(link, target);
+    }
+
+    @Override
+    public void write(Path file, byte[] content) throws IOException {
+        Files.write(file, content);
+    }
+
+    @Override
+    public void syncDirectory(@Nullable Path directory) {}
+
+    @Override
+    public void syncTree(Path directory) {}
+
+    @Override
+    public long usableBytes(Path path) {
+        return disk.usableBytes(path);
+    }
 }

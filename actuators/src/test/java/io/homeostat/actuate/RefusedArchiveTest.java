@@ -337,9 +337,9 @@ final class RefusedArchiveTest {
     @Test
     void aFullDiskIsNotTheArchivesFault() throws Exception {
         String key = machine.cached(tar().tarGz());
-        Disk full = new Disk() {
+        Disk full = new QuickDisk() {
             @Override
-            long usableBytes(Path path) {
+            public long usableBytes(Path path) {
                 return 1000;
             }
         };
