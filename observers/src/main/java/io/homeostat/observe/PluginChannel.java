@@ -5,6 +5,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Structs;
 import io.homeostat.observe.Health.Verdict;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.GetStatusRequest;
@@ -87,7 +88,7 @@ public final class PluginChannel implements AutoCloseable {
         if (config != null && config.string() != null) {
             request.setStringConfig(config.string());
         } else if (config != null && config.struct() != null) {
-            request.setStructConfig(Structs.of(config.struct()));
+            request.setStructConfig(Structs.toProto(config.struct()));
         }
         return reply("Start", socket, timeout, plugin -> plugin.start(request.build()));
     }
@@ -98,7 +99,7 @@ public final class PluginChannel implements AutoCloseable {
         if (config != null && config.string() != null) {
             request.setStringConfig(config.string());
         } else if (config != null && config.struct() != null) {
-            request.setStructConfig(Structs.of(config.struct()));
+            request.setStructConfig(Structs.toProto(config.struct()));
         }
         return reply("Apply", socket, timeout, plugin -> plugin.apply(request.build()));
     }
