@@ -6,7 +6,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Redaction;
 import java.time.Duration;
-import java.util.Locale;
 
 /** Puts a failed call into words and says whose failure it was. */
 final class GrpcFailure {
@@ -34,19 +33,6 @@ final class GrpcFailure {
         if (e.getStatus().getCode() == Status.Code.CANCELLED) {
             return true;
         }
-        return e.getStatus().getCode() == Status.Code.UNAVAILABLE && ours(Throwables.getRootCause(e));
-    }
-
-    /** Java has no types for these: EMFILE, ENFILE, ENOMEM, EACCES, EPERM. */
-    static boolean ours(Throwable cause) {
-        String message = cause.getMessage();
-        if (message == null) {
-            return false;
-        }
-        String lower = message.toLowerCase(Locale.ROOT);
-        return lower.contains("too many open files")
-                || lower.contains("cannot allocate memory")
-                || lower.contains("permission denied")
-                || lower.contains("operation not permitted");
+        return e.getStatus().getCode() == Status.Code.UNAVAILABLE && OurFault.is(Throwables.getRootCause(e));
     }
 }

@@ -15,7 +15,9 @@ import io.homeostat.proto.plugin.StartRequest;
 import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
@@ -46,15 +48,24 @@ public final class PluginChannel implements AutoCloseable {
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
             // Blocking, connect would wait for as long as the queue of a plugin that accepts nothing is full.
             channel.configureBlocking(false);
+            return connects(channel, socket);
+        } catch (IOException e) {
+            return Observation.unseen("could not ask whether " + socket + " takes connections: " + e.getMessage());
+        }
+    }
+
+    private static Observation<Boolean> connects(SocketChannel channel, Path socket) throws IOException {
+        try {
             channel.connect(UnixDomainSocketAddress.of(socket));
             return Observation.seen(true);
         } catch (ConnectException e) {
             return Observation.seen(false);
-        } catch (IOException e) {
-            if (Files.notExists(socket) || !GrpcFailure.ours(e)) {
-                return Observation.seen(false);
-            }
-            return Observation.unseen("could not connect to " + socket + ": " + e.getMessage());
+        } catch (BindException e) {
+            // What java.net makes of a right that we lack.
+            throw e;
+        } catch (SocketException e) {
+            // Either there is nothing or, with EAGAIN, somebody whose queue is full; Java has no types for the two.
+            return Observation.seen(Files.exists(socket));
         }
     }
 

@@ -132,7 +132,7 @@ public final class Probes implements AutoCloseable {
             // it passes.
             return failed(
                     Executables.find(command.get(0)).isPresent() ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
-                    what + " could not be started: " + e.getMessage());
+                    what + " could not be started: " + firstLine(e));
         }
         try {
             if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
@@ -171,8 +171,7 @@ public final class Probes implements AutoCloseable {
             String detail = cause instanceof UnknownHostException
                     ? "the host " + cause.getMessage() + " is not known"
                     : Redaction.text(String.valueOf(cause.getMessage()));
-            return failed(
-                    GrpcFailure.ours(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY, question + " failed: " + detail);
+            return failed(OurFault.is(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY, question + " failed: " + detail);
         } finally {
             // Closes the socket that it may still be reading.
             thread.interrupt();
@@ -191,6 +190,11 @@ public final class Probes implements AutoCloseable {
     private static int millis(Duration timeout) {
         // 0 would mean for ever.
         return Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
+    }
+
+    /** The rest is advice about the JDK that would mislead. */
+    private static String firstLine(IOException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
     private Health failed(Verdict verdict, String problem) {

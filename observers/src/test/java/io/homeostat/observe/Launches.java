@@ -22,9 +22,13 @@ final class Launches {
     }
 
     static Handle handle(String launchId) {
+        return handle(ID, launchId);
+    }
+
+    static Handle handle(WorkloadId id, String launchId) {
         return new Handle(
                 launchId,
-                ID,
+                id,
                 "target",
                 "r1",
                 null,

@@ -1,0 +1,162 @@
+package io.homeostat.observe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.observe.Health.Verdict;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.proto.plugin.GetStatusRequest;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The process that runs is 100; what it says comes from a real socket. */
+class MachineObserverTest {
+    private static final Instant NOW = Instant.parse("2026-11-20T13:00:00Z");
+
+    @TempDir
+    Path root;
+
+    private Layout layout;
+    private FakeProc proc;
+    private PluginChannel plugins;
+    private MachineObserver observer;
+
+    @BeforeEach
+    void setUp() throws Exception {
+        layout = new Layout(root.resolve("s"), root.resolve("r"), "i");
+        proc = new FakeProc(root.resolve("proc"));
+        proc.process(100, 99, 100, 5000);
+        plugins = new PluginChannel(() -> NOW);
+        observer = new MachineObserver(layout, proc.procFs, plugins, () -> NOW);
+    }
+
+    @AfterEach
+    void tearDown() {
+        observer.close();
+        plugins.close();
+    }
+
+    private Handle running(StartState start) throws Exception {
+        return running(Launches.ID).withStart(start, "");
+    }
+
+    private Handle running(WorkloadId id) throws Exception {
+        Launches launches = new Launches(layout);
+        Handle handle = launches.noted(Launches.handle(id, "l1"), FakeProc.BOOT);
+        launches.born(handle, 100, 5000, FakeProc.BOOT);
+        return handle;
+    }
+
+    private Observation<ImmutableList<ObservedProcess>> look(MachineObserver by, Handle handle, Checks checks) {
+        return by.look(handle.workload(), ImmutableList.of(handle), checks).processes();
+    }
+
+    private Running seen(Handle handle, Checks checks) {
+        Liveness liveness = switch (look(observer, handle, checks)) {
+            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) ->
+                Iterables.getOnlyElement(found).liveness();
+            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+        };
+        return assertInstanceOf(Running.class, liveness);
+    }
+
+    private Path socket() {
+        return layout.socket(Launches.ID, "r1");
+    }
+
+    @Test
+    void aPluginIsAskedForItsHealthOnceItHasStarted() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+
+            assertEquals(Health.healthy(NOW), running.health());
+            assertTrue(running.listening());
+            assertEquals(List.of(GetStatusRequest.getDefaultInstance()), plugin.requests);
+        }
+    }
+
+    @Test
+    void aPluginThatIsNotKnownToHaveStartedIsAskedNothing() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            for (StartState state : List.of(StartState.NOT_SENT, StartState.SENT)) {
+                Running running = seen(running(state), Specs.plugin());
+
+                assertEquals(null, running.health());
+                assertTrue(running.listening());
+            }
+            assertEquals(List.of(), plugin.requests);
+        }
+        assertEquals(false, seen(running(StartState.NOT_SENT), Specs.plugin()).listening());
+    }
+
+    @Test
+    void theHealthOfAPluginThatNobodyDeclaresIsNobodysConcern() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(null, seen(running(StartState.SUCCEEDED), Checks.NONE).health());
+            assertEquals(List.of(), plugin.requests);
+        }
+    }
+
+    @Test
+    void aPluginThatIsGoneFromItsSocketIsUnhealthyAndDoesNotListen() throws Exception {
+        Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+
+        assertEquals(false, running.listening());
+        Health health = running.health();
+        assertTrue(health != null && health.verdict() == Verdict.UNHEALTHY, String.valueOf(health));
+    }
+
+    @Test
+    void aPluginThatHangsListensAllTheSame() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
+            Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+
+            assertTrue(running.listening());
+            Health health = running.health();
+            assertTrue(health != null && health.verdict() == Verdict.HUNG, String.valueOf(health));
+            assertEquals(1, plugin.requests.size());
+        }
+    }
+
+    @Test
+    void aProcessIsHealthyWhenItRunsUnlessAProbeSaysOtherwise() throws Exception {
+        Handle handle = running(WorkloadId.process("node-exporter"));
+        Probe probe = new Probe(null, null, new Probe.Exec(ImmutableList.of("/bin/sh", "-c", "exit 3")), null);
+
+        assertEquals(Health.healthy(NOW), seen(handle, Specs.process(null)).health());
+        assertEquals(
+                Health.failed(Verdict.UNHEALTHY, "the probe's command /bin/sh exited with status 3", NOW),
+                seen(handle, Specs.process(probe)).health());
+        assertEquals(null, seen(handle, Checks.NONE).health());
+        assertTrue(seen(handle, Checks.NONE).listening());
+    }
+
+    @Test
+    void aRunDirectoryThatIsTooLongForSocketsIsSaidSo() throws Exception {
+        Handle handle = running(StartState.SUCCEEDED);
+        Layout deep = new Layout(layout.stateDir(), root.resolve("x".repeat(120)), "i");
+        try (MachineObserver lost = new MachineObserver(deep, proc.procFs, plugins, () -> NOW)) {
+            var unseen = assertInstanceOf(Observation.Unseen.class, look(lost, handle, Specs.plugin()));
+            assertTrue(unseen.why().contains("choose a shorter --run-dir"), unseen.why());
+        }
+    }
+
+    @Test
+    void aWorkloadOfWhichThereIsNoTraceIsSeenToBeAbsent() {
+        assertEquals(ObservedWorkload.absent(Launches.ID), observer.look(Launches.ID, ImmutableList.of(), Checks.NONE));
+    }
+}

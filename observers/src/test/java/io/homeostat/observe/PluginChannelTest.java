@@ -1,0 +1,327 @@
+package io.homeostat.observe;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import com.google.protobuf.Struct;
+import io.grpc.Status.Code;
+import io.homeostat.desired.model.Config;
+import io.homeostat.observe.Health.Verdict;
+import io.homeostat.proto.plugin.ApplyRequest;
+import io.homeostat.proto.plugin.GetStatusRequest;
+import io.homeostat.proto.plugin.StartRequest;
+import io.homeostat.proto.plugin.Status;
+import io.homeostat.proto.plugin.StopRequest;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.SocketException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PluginChannelTest {
+    private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    @TempDir
+    Path root;
+
+    private final PluginChannel channel = new PluginChannel(() -> NOW);
+
+    @AfterEach
+    void tearDown() {
+        channel.close();
+    }
+
+    private Path socket() {
+        return root.resolve("p.sock");
+    }
+
+    @Test
+    void anAnswerIsHealthWhateverItsCode() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(Health.healthy(NOW), channel.status(socket(), LONG));
+
+            plugin.status = Status.newBuilder()
+                    .setCode(1)
+                    .addResults("do not restart me")
+                    .build();
+            assertEquals(
+                    new Health(Verdict.HEALTHY, 1, ImmutableList.of("do not restart me"), "", NOW),
+                    channel.status(socket(), LONG));
+            assertEquals(List.of(GetStatusRequest.getDefaultInstance()), plugin.requests.subList(0, 1));
+        }
+    }
+
+    @Test
+    void anErrorIsIllHealthThatSaysWhichAndShowsNoSecret() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            plugin.failing(Code.INTERNAL, "cannot fetch https://bucket/x?X-Goog-Signature=abc");
+
+            Health health = channel.status(socket(), LONG);
+            assertEquals(Verdict.UNHEALTHY, health.verdict());
+            assertEquals("GetStatus failed with INTERNAL: cannot fetch https://bucket/x?...", health.problem());
+        }
+    }
+
+    @Test
+    void anErrorWithoutEndIsShownInPart() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            plugin.failing(Code.INTERNAL, "x".repeat(5000));
+
+            assertEquals(
+                    500, channel.status(socket(), LONG).problem().length() - "GetStatus failed with INTERNAL".length());
+        }
+    }
+
+    @Test
+    void aPluginThatDoesNotAnswerInTimeHangs() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
+            Health health = channel.status(socket(), SHORT);
+
+            assertEquals(Health.failed(Verdict.HUNG, "GetStatus was not answered within 200 ms", NOW), health);
+            assertEquals(1, plugin.requests.size());
+        }
+    }
+
+    @Test
+    void aProcessThatTakesConnectionsAndSaysNothingHangs() throws Exception {
+        try (ServerSocketChannel mute = listen(socket())) {
+            assertEquals(Verdict.HUNG, channel.status(socket(), SHORT).verdict());
+            assertTrue(mute.isOpen());
+        }
+    }
+
+    @Test
+    void aProcessThatSpeaksSomethingElseIsUnhealthy() throws Exception {
+        try (ServerSocketChannel other = listen(socket())) {
+            Thread talker = Thread.ofVirtual().start(() -> {
+                try (SocketChannel peer = other.accept()) {
+                    peer.write(ByteBuffer.wrap("HTTP/1.0 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII)));
+                    while (peer.read(ByteBuffer.allocate(1000)) >= 0) {}
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
+            talker.join();
+        }
+    }
+
+    @Test
+    void nobodyThereIsUnhealthyAndSaysSo() throws Exception {
+        assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
+
+        listen(socket()).close();
+        Health health = channel.status(socket(), LONG);
+        assertEquals(Verdict.UNHEALTHY, health.verdict());
+        assertTrue(
+                health.problem().contains("UNAVAILABLE") && health.problem().contains("Connection refused"),
+                health.problem());
+    }
+
+    @Test
+    void aPluginThatHasJustComeBackIsReachedAtOnce() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
+            try (PluginServer plugin = PluginServer.on(socket())) {
+                assertEquals(Verdict.HEALTHY, channel.status(socket(), LONG).verdict());
+                assertEquals(1, plugin.requests.size());
+            }
+        }
+    }
+
+    @Test
+    void startTellsTheStateDirectoryAndTheConfiguration() throws Exception {
+        ObjectNode struct = (ObjectNode) new ObjectMapper()
+                .readTree("{\"s\":\"x\",\"n\":1.5,\"i\":3,\"b\":true,\"z\":null,\"l\":[1,{\"m\":\"y\"}],\"o\":{}}");
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(new PluginReply.Done(), channel.start(socket(), root, null, LONG));
+            assertEquals(new PluginReply.Done(), channel.start(socket(), root, new Config("text", null), LONG));
+            assertEquals(new PluginReply.Done(), channel.start(socket(), root, new Config(null, struct), LONG));
+
+            StartRequest bare = StartRequest.newBuilder()
+                    .setConfig(StartRequest.Config.newBuilder().setStateDirectoryPath(root.toString()))
+                    .build();
+            assertEquals(bare, plugin.requests.get(0));
+            assertEquals(bare.toBuilder().setStringConfig("text").build(), plugin.requests.get(1));
+            StartRequest structured = (StartRequest) plugin.requests.get(2);
+            assertTrue(structured.hasStructConfig());
+            Struct fields = structured.getStructConfig();
+            assertEquals("x", fields.getFieldsOrThrow("s").getStringValue());
+            assertEquals(1.5, fields.getFieldsOrThrow("n").getNumberValue());
+            assertEquals(3.0, fields.getFieldsOrThrow("i").getNumberValue());
+            assertTrue(fields.getFieldsOrThrow("b").getBoolValue());
+            assertTrue(fields.getFieldsOrThrow("z").hasNullValue());
+            assertEquals(
+                    1.0,
+                    fields.getFieldsOrThrow("l").getListValue().getValues(0).getNumberValue());
+            assertEquals(
+                    "y",
+                    fields.getFieldsOrThrow("l")
+                            .getListValue()
+                            .getValues(1)
+                            .getStructValue()
+                            .getFieldsOrThrow("m")
+                            .getStringValue());
+            assertTrue(fields.getFieldsOrThrow("o").hasStructValue());
+            assertEquals(7, fields.getFieldsCount());
+        }
+    }
+
+    @Test
+    void anApplyThatAPluginDoesNotKnowIsToldFromOneThatItRefuses() throws Exception {
+        Config config = new Config("new", null);
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(new PluginReply.Done(), channel.apply(socket(), config, LONG));
+            assertEquals(ApplyRequest.newBuilder().setStringConfig("new").build(), Iterables.getLast(plugin.requests));
+
+            plugin.failing(Code.UNIMPLEMENTED, "no");
+            assertEquals(new PluginReply.Unimplemented(), channel.apply(socket(), config, LONG));
+
+            plugin.failing(Code.INVALID_ARGUMENT, "no such key");
+            assertEquals(
+                    new PluginReply.Refused("Apply failed with INVALID_ARGUMENT: no such key"),
+                    channel.apply(socket(), config, LONG));
+
+            plugin.silent();
+            assertEquals(
+                    new PluginReply.TimedOut("Apply was not answered within 200 ms"),
+                    channel.apply(socket(), config, SHORT));
+        }
+        assertInstanceOf(PluginReply.Unreachable.class, channel.apply(socket(), config, LONG));
+    }
+
+    @Test
+    void aPluginThatDiesInTheMiddleOfACallIsUnreachable() throws Exception {
+        PluginServer plugin = PluginServer.on(socket()).silent();
+        FutureTask<PluginReply> call = new FutureTask<>(() -> channel.start(socket(), root, null, LONG));
+        Thread.ofVirtual().start(call);
+        await().atMost(LONG).until(() -> plugin.requests.size() == 1);
+        plugin.close();
+
+        assertInstanceOf(PluginReply.Unreachable.class, call.get());
+    }
+
+    @Test
+    void stopTellsTheDeadlineToTheNanosecond() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(new PluginReply.Done(), channel.stop(socket(), true, Duration.ofMillis(30_250)));
+            assertEquals(new PluginReply.Done(), channel.stop(socket(), false, Duration.ofMillis(1500)));
+
+            StopRequest removal = (StopRequest) plugin.requests.get(0);
+            assertTrue(removal.getCleanup());
+            assertEquals(30, removal.getDeadline().getSeconds());
+            assertEquals(250_000_000, removal.getDeadline().getNanos());
+            assertFalse(((StopRequest) plugin.requests.get(1)).getCleanup());
+        }
+    }
+
+    @Test
+    void anInterruptedCallIsGivenUp() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
+            FutureTask<PluginReply> call = new FutureTask<>(() -> channel.start(socket(), root, null, LONG));
+            Thread caller = Thread.ofVirtual().start(call);
+            await().atMost(LONG).until(() -> plugin.requests.size() == 1);
+            caller.interrupt();
+
+            var e = assertThrows(ExecutionException.class, call::get);
+            assertInstanceOf(InterruptedException.class, e.getCause());
+        }
+    }
+
+    @Test
+    void anInterruptedHealthCheckSaysNothingAboutThePlugin() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
+            FutureTask<Health> call = new FutureTask<>(() -> channel.status(socket(), LONG));
+            Thread caller = Thread.ofVirtual().start(call);
+            await().atMost(LONG).until(() -> plugin.requests.size() == 1);
+            caller.interrupt();
+
+            assertEquals(Verdict.UNKNOWN, call.get().verdict());
+        }
+    }
+
+    @Test
+    void whetherSomebodyListensIsSeenWithoutSayingAnything() throws Exception {
+        assertEquals(Observation.seen(false), channel.listening(socket()));
+        Files.writeString(socket(), "no socket");
+        assertEquals(Observation.seen(false), channel.listening(socket()));
+        Files.delete(socket());
+        try (ServerSocketChannel server = listen(socket())) {
+            assertEquals(Observation.seen(true), channel.listening(socket()));
+            try (SocketChannel peer = server.accept()) {
+                assertEquals(-1, peer.read(ByteBuffer.allocate(10)));
+            }
+        }
+        assertEquals(Observation.seen(false), channel.listening(socket()));
+    }
+
+    @Test
+    void aPluginThatAcceptsNothingListensHoweverManyWait() throws Exception {
+        List<SocketChannel> waiting = new ArrayList<>();
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(socket()), 1);
+            assertThrows(SocketException.class, () -> {
+                while (true) {
+                    SocketChannel peer = SocketChannel.open(StandardProtocolFamily.UNIX);
+                    waiting.add(peer);
+                    peer.configureBlocking(false);
+                    peer.connect(UnixDomainSocketAddress.of(socket()));
+                }
+            });
+
+            assertEquals(Observation.seen(true), channel.listening(socket()));
+        } finally {
+            for (SocketChannel peer : waiting) {
+                peer.close();
+            }
+        }
+    }
+
+    @Test
+    void aClosedChannelLeavesNoThread() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(Verdict.HEALTHY, channel.status(socket(), LONG).verdict());
+            assertEquals(1, plugin.requests.size());
+            assertEquals(1, loops());
+            channel.close();
+            await().atMost(LONG).until(() -> loops() == 0);
+        }
+    }
+
+    private static long loops() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread ->
+                        thread.getName().startsWith("grpc-") && thread.getName().matches("grpc-\\d+-\\d+"))
+                .count();
+    }
+
+    private static ServerSocketChannel listen(Path socket) throws Exception {
+        Files.deleteIfExists(socket);
+        return ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(UnixDomainSocketAddress.of(socket));
+    }
+}

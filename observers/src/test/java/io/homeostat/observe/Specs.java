@@ -1,0 +1,54 @@
+package io.homeostat.observe;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Metrics;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Start;
+import io.homeostat.desired.model.Stop;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Declarations, as far as a look depends on them: the kind, the probe, and half a second for an answer. */
+final class Specs {
+    private static final Program PROGRAM = new Program(
+            "r1",
+            null,
+            "/bin/program",
+            ImmutableList.of(),
+            ImmutableSortedMap.of(),
+            null,
+            Program.Install.LOCAL,
+            Limits.NONE,
+            new Start(Duration.ofSeconds(30), 3, 2),
+            new Stop(Duration.ofSeconds(30)),
+            new HealthCheck(Duration.ofSeconds(10), Duration.ofMillis(500), 3),
+            new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
+            new Metrics(Duration.ofSeconds(10), 60),
+            new Execution(
+                    Execution.Type.DAEMON,
+                    false,
+                    Execution.State.ENABLED,
+                    Execution.State.ENABLED,
+                    Execution.Match.ALL,
+                    ImmutableList.of(),
+                    null,
+                    null));
+
+    private Specs() {}
+
+    static Checks plugin() {
+        return handle -> new PluginSpec(PROGRAM, null);
+    }
+
+    static Checks process(@Nullable Probe probe) {
+        return handle -> new ProcessSpec(PROGRAM, probe);
+    }
+}
