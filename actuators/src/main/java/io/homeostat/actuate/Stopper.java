@@ -1,6 +1,5 @@
 package io.homeostat.actuate;
 
-import com.google.common.base.Suppliers;
 import com.google.common.base.Ticker;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.layout.Layout;
@@ -26,7 +25,6 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -54,7 +52,7 @@ public final class Stopper {
     private final Ticker ticker;
     private final LaunchDirectories launches;
     private final PluginSockets sockets;
-    private final Supplier<Signals> signals;
+    private final Signals signals;
 
     /** @param plugins used, not closed */
     public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins) {
@@ -68,7 +66,7 @@ public final class Stopper {
         this.ticker = ticker;
         this.launches = new LaunchDirectories(layout, procFs);
         this.sockets = new PluginSockets(layout);
-        this.signals = Suppliers.memoize(() -> new Signals(procFs));
+        this.signals = new Signals(procFs);
     }
 
     /**
@@ -225,7 +223,7 @@ public final class Stopper {
     }
 
     private void send(long pid, long startTicks, int signal) throws IOException {
-        signals.get().send(pid, startTicks, signal);
+        signals.send(pid, startTicks, signal);
     }
 
     private static String named(List<Stat> processes) {

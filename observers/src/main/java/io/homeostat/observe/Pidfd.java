@@ -70,11 +70,24 @@ public final class Pidfd implements AutoCloseable {
      * @throws IOException when the kernel refuses
      */
     public boolean send(int signal) throws IOException {
-        int sent = Libc.pidfdSendSignal(descriptor, signal);
-        if (sent < 0 && sent != -Libc.ESRCH) {
-            throw refused("pidfd_send_signal", pid, -sent);
+        return sent("pidfd_send_signal", pid, Libc.pidfdSendSignal(descriptor, signal));
+    }
+
+    /**
+     * Sends a signal to whatever has this number, kill(2): where {@link Opened.Unsupported} leaves nothing better.
+     *
+     * @return false when nothing has it
+     * @throws IOException when the kernel refuses
+     */
+    public static boolean sendToNumber(long pid, int signal) throws IOException {
+        return sent("kill", pid, Libc.kill(pid, signal));
+    }
+
+    private static boolean sent(String call, long pid, int result) throws IOException {
+        if (result < 0 && result != -Libc.ESRCH) {
+            throw refused(call, pid, -result);
         }
-        return sent >= 0;
+        return result >= 0;
     }
 
     /** Readable as soon as the process, with all its threads, has ended. */
