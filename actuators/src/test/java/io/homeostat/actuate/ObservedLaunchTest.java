@@ -70,7 +70,7 @@ class ObservedLaunchTest {
 
     @Test
     void theTreeOfAProgramIsNotThatOfAnother() throws Exception {
-        Handle other = bed.launch(TestBed.PLUGIN, bed.program("other", "sleep 1000 &", "wait"));
+        Handle other = bed.launch(TestBed.PROCESS, bed.program("other", "sleep 1000 &", "wait"));
         Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
 
         assertEquals(0, bed.ended(handle).exit().code());
@@ -124,7 +124,7 @@ class ObservedLaunchTest {
     @Test
     void aProcessThatGotTheNumberOfOursIsNotTakenForIt() throws Exception {
         Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        ProcessIdentity other = TestBed.identity(bed.launch(TestBed.PLUGIN, Path.of("/bin/sleep"), "1000"));
+        ProcessIdentity other = TestBed.identity(bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000"));
 
         for (long startTicks : new long[] {other.startTicks() - 1, other.startTicks() + 1, 0}) {
             Liveness seen = bed.look(handle.withIdentity(new ProcessIdentity(other.pid(), startTicks, other.bootId())));
