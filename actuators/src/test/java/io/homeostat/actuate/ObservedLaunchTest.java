@@ -63,7 +63,24 @@ class ObservedLaunchTest {
 
     @Test
     void aChildThatThrewItsEnvironmentAwayIsFoundByItsSession() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "env -i sleep 1000 &", "exit 0"));
+        Path child = root.resolve("child");
+        Path go = root.resolve("go");
+        Handle handle = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p",
+                        "env -i sleep 1000 &",
+                        "echo $! > " + child,
+                        "while [ ! -e " + go + " ]; do sleep 0.02; done"));
+        bed.awaitFile(child);
+        long pid = Long.parseLong(Files.readString(child).strip());
+        // It is certain only of one that is older than the end, by the kernel's ticks of 10 ms.
+        TestBed.soon()
+                .until(() -> bed.procFs
+                                .age(bed.procFs.stat(pid).orElseThrow().startTicks())
+                                .toMillis()
+                        > 20);
+        Files.createFile(go);
 
         assertEquals(1, orphaned(handle).survivors());
     }
