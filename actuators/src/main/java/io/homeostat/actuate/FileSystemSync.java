@@ -16,7 +16,8 @@ import java.nio.file.Path;
 
 /** Makes all of a file system durable with one call, syncfs(2): for a tree of many files far quicker than each by itself. */
 final class FileSystemSync {
-    private static final int O_RDONLY_DIRECTORY_CLOEXEC = 0200000 | 02000000;
+    /** Not O_DIRECTORY, whose number differs between architectures. */
+    private static final int O_RDONLY_CLOEXEC = 02000000;
 
     private FileSystemSync() {}
 
@@ -36,7 +37,7 @@ final class FileSystemSync {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
             int fd =
-                    (int) open.invokeExact(state, arena.allocateFrom(directory.toString()), O_RDONLY_DIRECTORY_CLOEXEC);
+                    (int) open.invokeExact(state, arena.allocateFrom(directory.toString()), O_RDONLY_CLOEXEC);
             if (fd < 0) {
                 throw new IOException("opening " + directory + " failed with errno " + errno(state));
             }
