@@ -1,8 +1,11 @@
 package io.homeostat.actuate;
 
+import com.google.common.io.MoreFiles;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 
 /** Promises nothing about power failures, for tests that do many things and pull no plug. */
@@ -16,12 +19,12 @@ class QuickDisk implements Disk {
 
     @Override
     public void rename(Path from, Path to) throws IOException {
-        disk.rename(from, to);
+        Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
     }
 
     @Override
     public void delete(Path path) throws IOException {
-        disk.delete(path);
+        Files.deleteIfExists(path);
     }
 
     @Override
@@ -31,7 +34,9 @@ class QuickDisk implements Disk {
 
     @Override
     public void deleteTree(Path path) throws IOException {
-        disk.deleteTree(path);
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            MoreFiles.deleteRecursively(path);
+        }
     }
 
     @Override
