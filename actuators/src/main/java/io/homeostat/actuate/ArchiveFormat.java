@@ -90,7 +90,12 @@ enum ArchiveFormat {
 
     /** Before POSIX a header had no magic, but a checksum. */
     private static boolean isOldTar(byte[] head) {
-        return head[0] != 0 && TarUtils.verifyCheckSum(head);
+        try {
+            return head[0] != 0 && TarUtils.verifyCheckSum(head);
+        } catch (IllegalArgumentException e) {
+            // Where the checksum would be is no number.
+            return false;
+        }
     }
 
     /** A tar without entries. */

@@ -66,7 +66,7 @@ final class DownloadAttempt {
                 ? "file"
                 : url.substring(0, Math.max(colon, 0)).toLowerCase(Locale.ROOT);
         return switch (scheme) {
-            case "http", "https" -> http.open(uri(url), partial.length(), partial.validator(), deadline);
+            case "http", "https" -> http.open(uri(url), partial.resumableBytes(), partial.validator(), deadline);
             case "file" -> FileFetch.open(FileFetch.path(url));
             default -> throw FailedAttempt.fatal("archives come from https, http or file URLs; correct source.url");
         };

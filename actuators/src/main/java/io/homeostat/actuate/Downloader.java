@@ -85,7 +85,7 @@ public final class Downloader implements AutoCloseable {
             throws ActuationFailure, IOException, InterruptedException {
         boolean mayBlameLeftovers = true;
         for (int number = 1; ; number++) {
-            boolean hadLeftovers = partial.length() > 0;
+            boolean hadLeftovers = partial.resumableBytes() > 0;
             try {
                 return attempt.run();
             } catch (FailedAttempt failed) {

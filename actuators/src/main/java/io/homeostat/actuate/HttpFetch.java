@@ -12,7 +12,6 @@ import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.channels.UnresolvedAddressException;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Base64;
 import java.util.Locale;
@@ -41,8 +40,7 @@ final class HttpFetch implements AutoCloseable {
             throws FailedAttempt, InterruptedException {
         URI uri = declared;
         for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-            HttpResponse<HttpBody> response =
-                    send(request(uri, redirects == 0, offset, validator, deadline), uri, deadline);
+            HttpResponse<HttpBody> response = send(request(uri, redirects == 0, offset, validator), uri, deadline);
             boolean accepted = false;
             try {
                 if (!isRedirect(response.statusCode())) {
@@ -60,11 +58,9 @@ final class HttpFetch implements AutoCloseable {
         throw FailedAttempt.giveUp("the server redirects more than " + MAX_REDIRECTS + " times");
     }
 
-    private static HttpRequest request(URI uri, boolean declared, long offset, String validator, Deadline deadline)
-            throws FailedAttempt {
+    private static HttpRequest request(URI uri, boolean declared, long offset, String validator) throws FailedAttempt {
         try {
             HttpRequest.Builder request = HttpRequest.newBuilder(withoutUserInfo(uri))
-                    .timeout(Duration.ofNanos(deadline.remaining()))
                     .header("User-Agent", "homeostat")
                     .header("Accept-Encoding", "identity");
             if (declared && uri.getUserInfo() != null) {
@@ -131,7 +127,7 @@ final class HttpFetch implements AutoCloseable {
         return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
     }
 
-    private static URI redirected(URI from, HttpHeaders headers) throws FailedAttempt {
+    static URI redirected(URI from, HttpHeaders headers) throws FailedAttempt {
         String location = headers.firstValue("Location").orElse("");
         URI to;
         try {

@@ -100,6 +100,11 @@ final class PartialDownload implements AutoCloseable {
         return total;
     }
 
+    /** How much of it need not be asked for; nothing when its version has no name, for the rest could be of another. */
+    long resumableBytes() {
+        return validator.isEmpty() ? 0 : length;
+    }
+
     String validator() {
         return validator;
     }

@@ -119,7 +119,9 @@ final class InterruptedVerbsTest {
 
     private void requireWhole(Machine machine) throws IOException {
         for (Installation each : machine.installations(ID)) {
-            assertEquals("#!/bin/sh\n", Files.readString(machine.install(each.directory()).resolve("run")));
+            assertEquals(
+                    "#!/bin/sh\n",
+                    Files.readString(machine.install(each.directory()).resolve("run")));
         }
     }
 
@@ -204,11 +206,15 @@ final class InterruptedVerbsTest {
     /** Everything that is not this workload's. */
     private static SortedMap<String, String> others(Machine machine) throws IOException {
         SortedMap<String, String> all = machine.everything();
-        String plugins = machine.root().relativize(machine.layout().installs(ID)).toString();
-        all.keySet().removeIf(name -> name.matches(plugins + "(/greeter(_[0-9])?(/.*)?|/\\.staging.*)")
-                || name.matches(".*/(plugins|plugin-connections)/greeter(_1\\.sock)?(/.*)?"));
+        String plugins =
+                machine.root().relativize(machine.layout().installs(ID)).toString();
+        all.keySet()
+                .removeIf(name -> name.matches(plugins + "(/greeter(_[0-9])?(/.*)?|/\\.staging.*)")
+                        || name.matches(".*/(plugins|plugin-connections)/greeter(_1\\.sock)?(/.*)?"));
         assertTrue(all.containsKey("precious/file"), "what is compared is there");
-        assertTrue(all.keySet().stream().anyMatch(name -> name.contains("plugin-connections/greeter_2_1~")), all.toString());
+        assertTrue(
+                all.keySet().stream().anyMatch(name -> name.contains("plugin-connections/greeter_2_1~")),
+                all.toString());
         return all;
     }
 }

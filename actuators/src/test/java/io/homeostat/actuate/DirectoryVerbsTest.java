@@ -1,0 +1,154 @@
+package io.homeostat.actuate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.InstallationMarker;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+final class DirectoryVerbsTest {
+    private static final WorkloadId ID = Machine.ID;
+    private static final String KEY = "a".repeat(64);
+
+    @TempDir
+    private Path temp;
+
+    private Machine machine;
+    private Activator activator;
+    private Remover remover;
+    private GarbageCollector collector;
+
+    @BeforeEach
+    void setUp() throws IOException {
+        machine = Machine.in(temp);
+        activator = new Activator(machine.layout());
+        remover = new Remover(machine.layout());
+        collector = new GarbageCollector(machine.layout());
+        install("1");
+        install("2");
+    }
+
+    @Test
+    void theSymlinkIsRelativeSoThatTheStateCanBeMoved() throws Exception {
+        activator.activate(ID, "greeter_1");
+
+        assertEquals(
+                Path.of("greeter_1"), Files.readSymbolicLink(machine.layout().active(ID)));
+        assertFalse(Files.exists(machine.layout().staging(ID)));
+    }
+
+    @Test
+    void activatingAnotherRevisionReplacesTheSymlink() throws Exception {
+        activator.activate(ID, "greeter_1");
+        activator.activate(ID, "greeter_2");
+
+        assertEquals(Optional.of("greeter_2"), machine.active(ID));
+    }
+
+    @Test
+    void whatIsNotInstalledIsNotActivated() throws Exception {
+        Files.createDirectories(machine.install("greeter_3"));
+
+        assertFails(() -> activator.activate(ID, "greeter_3"), "is not an installation of it");
+        assertFails(() -> activator.activate(WorkloadId.plugin("other"), "greeter_1"), "is not an installation of it");
+        assertEquals(Optional.empty(), machine.active(ID));
+    }
+
+    @Test
+    void aForeignDirectoryInTheSymlinksPlaceIsLeftAlone() throws Exception {
+        Path foreign = Files.createDirectories(machine.layout().active(ID).resolve("precious"));
+
+        assertFails(
+                () -> activator.activate(ID, "greeter_1"),
+                "is there and is not a symlink that Homeostat made; move it away");
+        remover.remove(ID);
+        assertTrue(Files.exists(foreign));
+    }
+
+    @Test
+    void aForeignSymlinkInTheSymlinksPlaceIsLeftAlone() throws Exception {
+        Files.createSymbolicLink(machine.layout().active(ID), Path.of("/opt/greeter"));
+
+        assertFails(() -> activator.activate(ID, "greeter_1"), "is not a symlink that Homeostat made");
+        remover.remove(ID);
+        assertTrue(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
+    }
+
+    @Test
+    void removingWhatIsNotThereIsFine() throws Exception {
+        remover.remove(WorkloadId.process("never-there"));
+
+        assertEquals(2, machine.installations(ID).size());
+    }
+
+    @Test
+    void whatIsNoSocketIsNotRemovedFromTheSocketsPlace() throws Exception {
+        Path file = machine.layout().socket(ID, "1");
+        Files.createDirectories(file.toAbsolutePath().getParent());
+        Files.writeString(file, "precious");
+
+        remover.remove(ID);
+
+        assertTrue(Files.exists(file));
+        assertEquals(ImmutableList.of(), machine.installations(ID));
+    }
+
+    @Test
+    void aWorkloadWhoseFilesCanNotBeSeenIsNotHalfRemoved() throws Exception {
+        WorkloadId process = WorkloadId.process("p");
+        Files.writeString(machine.layout().installs(process), "a file where the directory should be");
+        Files.createDirectories(machine.layout().workloadState(process));
+
+        assertFails(() -> remover.remove(process), "removing process/p failed: ");
+        assertTrue(Files.exists(machine.layout().workloadState(process)));
+    }
+
+    @Test
+    void theActiveRevisionIsNotCollected() throws Exception {
+        activator.activate(ID, "greeter_1");
+
+        assertFails(
+                () -> collector.collect(ID, ImmutableList.of("greeter_2", "greeter_1")), "greeter_1 is the active one");
+        assertEquals(2, machine.installations(ID).size());
+    }
+
+    @Test
+    void aDirectoryThatLeadsElsewhereIsNotCollected() throws Exception {
+        Path outside = Files.createDirectories(temp.resolve("state/instance/greeter_9"));
+        Files.write(
+                outside.resolve(InstallationMarker.FILE),
+                new InstallationMarker(ID, new Installation("greeter_9", "9", KEY, KEY)).toJson());
+
+        collector.collect(ID, ImmutableList.of("../greeter_9", "/etc", "greeter_2/../../greeter_9"));
+
+        assertTrue(Files.exists(outside));
+        assertEquals(2, machine.installations(ID).size());
+    }
+
+    private void install(String revision) throws IOException {
+        String directory = "greeter_" + revision;
+        Path place = Files.createDirectories(machine.install(directory));
+        Files.write(
+                place.resolve(InstallationMarker.FILE),
+                new InstallationMarker(ID, new Installation(directory, revision, KEY, KEY)).toJson());
+    }
+
+    private static void assertFails(Executable verb, String expected) {
+        ActuationFailure failure = assertThrows(ActuationFailure.class, verb);
+        assertFalse(failure.fatal());
+        assertTrue(String.valueOf(failure.getMessage()).contains(expected), failure.getMessage());
+    }
+}
