@@ -28,11 +28,19 @@ final class GrpcFailure {
         return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");
     }
 
-    /** Whether the fault was on our side of the connection, so that nothing is known about the other. */
+    /**
+     * Whether the fault was on our side of the connection, so that nothing is known about the other. Only what happens here has a
+     * cause: an answer is a code and words, and a plugin that lacks a right or a descriptor says so in the same words as we do.
+     */
     static boolean ours(StatusRuntimeException e) {
-        if (e.getStatus().getCode() == Status.Code.CANCELLED) {
-            return true;
+        Throwable cause = e.getCause();
+        if (cause == null) {
+            return false;
         }
-        return e.getStatus().getCode() == Status.Code.UNAVAILABLE && OurFault.is(Throwables.getRootCause(e));
+        return switch (e.getStatus().getCode()) {
+            case CANCELLED -> cause instanceof InterruptedException;
+            case UNAVAILABLE -> OurFault.is(Throwables.getRootCause(cause));
+            default -> false;
+        };
     }
 }

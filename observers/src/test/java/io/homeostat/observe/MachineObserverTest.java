@@ -156,6 +156,14 @@ class MachineObserverTest {
     }
 
     @Test
+    void processesThatCanNotBeSeenAreUnseenAndNotGone() throws Exception {
+        Handle handle = running(StartState.SUCCEEDED);
+        proc.unreadable("100/stat");
+
+        assertInstanceOf(Observation.Unseen.class, look(observer, handle, Checks.NONE));
+    }
+
+    @Test
     void aWorkloadOfWhichThereIsNoTraceIsSeenToBeAbsent() {
         assertEquals(ObservedWorkload.absent(Launches.ID), observer.look(Launches.ID, ImmutableList.of(), Checks.NONE));
     }

@@ -82,6 +82,13 @@ class ProcessObserverTest {
     }
 
     @Test
+    void aLookAtWhatRunsReadsOfNoOtherProcess() throws Exception {
+        proc.process(100, 99, 100, 5000).unreadable("424242/stat");
+
+        assertInstanceOf(Liveness.Running.class, liveness(born()));
+    }
+
+    @Test
     void anotherProcessWithTheSameNumberIsNotTaken() throws Exception {
         Handle handle = born();
         proc.process(100, 1, 100, 5001);
