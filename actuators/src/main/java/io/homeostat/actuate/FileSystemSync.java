@@ -36,8 +36,7 @@ final class FileSystemSync {
                 linker.downcallHandle(libc.findOrThrow("close"), FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
-            int fd =
-                    (int) open.invokeExact(state, arena.allocateFrom(directory.toString()), O_RDONLY_CLOEXEC);
+            int fd = (int) open.invokeExact(state, arena.allocateFrom(directory.toString()), O_RDONLY_CLOEXEC);
             if (fd < 0) {
                 throw new IOException("opening " + directory + " failed with errno " + errno(state));
             }

@@ -19,7 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /** Answers each connection with the next of its answers, byte by byte as the test wants it, and remembers what was asked. */
 final class RawServer implements AutoCloseable {
     private final ServerSocket server;
-    private final Queue<Answer> answers;
+    private final Queue<Dialogue> answers;
     private final List<String> requests = new CopyOnWriteArrayList<>();
 
     /** Writes a whole answer; the connection is closed, or reset when it throws, after it. */
@@ -27,8 +27,24 @@ final class RawServer implements AutoCloseable {
         void write(OutputStream out) throws IOException, InterruptedException;
     }
 
+    /** Writes an answer that depends on the head of the request. */
+    interface Dialogue {
+        void write(OutputStream out, String request) throws IOException, InterruptedException;
+    }
+
     RawServer(Answer... answers) throws IOException {
-        this.answers = new ArrayDeque<>(Arrays.asList(answers));
+        this(Arrays.stream(answers)
+                .map(answer -> (Dialogue) (out, _) -> answer.write(out))
+                .toList());
+    }
+
+    /** A server that gives the same kind of answer always. */
+    RawServer(Dialogue dialogue) throws IOException {
+        this(List.of(dialogue));
+    }
+
+    private RawServer(List<Dialogue> answers) throws IOException {
+        this.answers = new ArrayDeque<>(answers);
         server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::serve);
     }
@@ -51,9 +67,9 @@ final class RawServer implements AutoCloseable {
                     head.append(line).append('\n');
                 }
                 requests.add(head.toString());
-                Answer answer = answers.size() > 1 ? answers.remove() : answers.element();
+                Dialogue answer = answers.size() > 1 ? answers.remove() : answers.element();
                 try {
-                    answer.write(socket.getOutputStream());
+                    answer.write(socket.getOutputStream(), head.toString());
                 } catch (Reset e) {
                     // Zero seconds of patience make it a RST instead of a FIN.
                     socket.setSoLinger(true, 0);

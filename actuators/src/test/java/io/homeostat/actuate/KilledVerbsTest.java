@@ -1,0 +1,147 @@
+package io.homeostat.actuate;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.homeostat.desired.model.Source;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A program that downloads, unpacks and activates is killed (SIGKILL) at one moment after another; this one takes over. */
+final class KilledVerbsTest {
+    private static final int KILLS = 6;
+    private static final int FILES = 300;
+
+    @TempDir
+    private Path temp;
+
+    private byte[] archive = new byte[0];
+    private String key = "";
+
+    @BeforeEach
+    void setUp() {
+        Random random = new Random(5);
+        TarBuilder tar = new TarBuilder().program("run");
+        for (int i = 0; i < FILES; i++) {
+            byte[] content = new byte[10_000 + random.nextInt(10_000)];
+            random.nextBytes(content);
+            tar.file("data/" + i, 0644, content);
+        }
+        archive = tar.symlink("link", "data").tarGz();
+        key = Machine.sha256(archive);
+    }
+
+    @Test
+    void whoeverTakesOverFinishesWhatWasBegun() throws Exception {
+        try (RawServer server = new RawServer(this::answer)) {
+            Machine untouched = Machine.in(Files.createDirectory(temp.resolve("untouched")));
+            converge(untouched, server.url());
+            SortedMap<String, String> expected = untouched.everything();
+
+            long start = System.nanoTime();
+            assertEquals(
+                    0, run(Machine.in(Files.createDirectory(temp.resolve("whole"))), server.url(), Long.MAX_VALUE));
+            long whole = System.nanoTime() - start;
+
+            for (int kill = 0; kill < KILLS; kill++) {
+                Machine machine = Machine.in(Files.createDirectory(temp.resolve("kill" + kill)));
+                int _ = run(machine, server.url(), whole * kill / KILLS);
+                if (Files.exists(machine.layout().archive(key))) {
+                    assertEquals(
+                            key,
+                            Machine.sha256(Files.readAllBytes(machine.layout().archive(key))));
+                }
+                if (!machine.installations(Machine.ID).isEmpty()) {
+                    assertEquals(FILES, list(machine.install("greeter_1").resolve("data")));
+                }
+
+                converge(machine, server.url());
+
+                assertEquals(expected, machine.everything(), "killed at moment " + kill);
+            }
+        }
+    }
+
+    private static long list(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.count();
+        }
+    }
+
+    /** Takes its time, so that there are moments to be killed at; knows ranges, so that the other can go on. */
+    private void answer(OutputStream out, String request) throws IOException, InterruptedException {
+        int from = 0;
+        for (String line : request.split("\n", -1)) {
+            if (line.startsWith("Range: bytes=")) {
+                from = Integer.parseInt(line.substring("Range: bytes=".length(), line.length() - 1));
+            }
+        }
+        String head = from == 0
+                ? "HTTP/1.1 200 OK\r\n"
+                : "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes " + from + "-" + (archive.length - 1) + "/"
+                        + archive.length + "\r\n";
+        out.write((head + "ETag: \"v1\"\r\nContent-Length: " + (archive.length - from) + "\r\n\r\n").getBytes(UTF_8));
+        for (int at = from; at < archive.length; at += 400_000) {
+            out.write(archive, at, Math.min(400_000, archive.length - at));
+            out.flush();
+            Thread.sleep(10);
+        }
+    }
+
+    /** Runs the verbs in another JVM and kills it after some time since it is ready. */
+    private int run(Machine machine, String url, long nanos) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                KilledVerbsTest.class.getName(),
+                machine.root().toString(),
+                url,
+                key));
+        Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
+        try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), UTF_8))) {
+            assertEquals("ready", out.readLine());
+            boolean _ =
+                    child.waitFor(nanos == Long.MAX_VALUE ? TimeUnit.MINUTES.toNanos(2) : nanos, TimeUnit.NANOSECONDS);
+        } finally {
+            child.destroyForcibly();
+        }
+        return child.waitFor();
+    }
+
+    /** What the other JVM runs. */
+    public static void main(String[] arguments) throws Exception {
+        System.out.println("ready");
+        converge(Machine.in(Path.of(arguments[0])), arguments[1], arguments[2]);
+    }
+
+    private void converge(Machine machine, String url) throws Exception {
+        converge(machine, url, key);
+    }
+
+    private static void converge(Machine machine, String url, String key) throws Exception {
+        Source source = new Source(url, key, Duration.ofSeconds(60), 3);
+        try (Downloader downloader = new Downloader(machine.layout(), DownloadLimits.DEFAULT)) {
+            downloader.download(key, source, Progress.NONE);
+        }
+        new Unpacker(machine.layout(), UnpackLimits.DEFAULT).unpack(Machine.ID, key, "1", "greeter_1", "run");
+        new Activator(machine.layout()).activate(Machine.ID, "greeter_1");
+    }
+}
