@@ -31,6 +31,9 @@ final class GrpcTransport implements AutoCloseable {
     ManagedChannel unix(Path socket) {
         return configured(NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(socket))
                         .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
+                        // Set by gRPC for every channel; one that does not know it warns at each connection. Null
+                        // removes it.
+                        .withOption(ChannelOption.SO_KEEPALIVE, null)
                         // What a socket's path would become is no authority that servers accept.
                         .overrideAuthority("localhost"))
                 .build();

@@ -35,8 +35,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -300,6 +304,33 @@ class PluginChannelTest {
                 peer.close();
             }
         }
+    }
+
+    @Test
+    void aCallLeavesNothingInTheLog() throws Exception {
+        List<String> warnings = new CopyOnWriteArrayList<>();
+        Handler listener = new Handler() {
+            @Override
+            public void publish(LogRecord line) {
+                warnings.add(line.getLevel() + " " + line.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        // Without another provider, which this module has none of, netty and gRPC log here.
+        Logger everything = Logger.getLogger("");
+        everything.addHandler(listener);
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            assertEquals(Verdict.HEALTHY, channel.status(socket(), LONG).verdict());
+            assertEquals(1, plugin.requests.size());
+        } finally {
+            everything.removeHandler(listener);
+        }
+        assertEquals(List.of(), warnings);
     }
 
     @Test

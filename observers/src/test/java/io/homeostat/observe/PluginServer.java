@@ -14,6 +14,7 @@ import io.homeostat.proto.plugin.StartResponse;
 import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
 import io.homeostat.proto.plugin.StopResponse;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -41,6 +42,7 @@ final class PluginServer extends GuestAgentPluginImplBase implements AutoCloseab
         Files.deleteIfExists(socket);
         server = NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
                 .channelType(NioServerDomainSocketChannel.class)
+                .withChildOption(ChannelOption.SO_KEEPALIVE, null)
                 .bossEventLoopGroup(loop)
                 .workerEventLoopGroup(loop)
                 .directExecutor()
