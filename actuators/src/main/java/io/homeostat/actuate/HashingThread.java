@@ -1,19 +1,19 @@
 package io.homeostat.actuate;
 
-import com.google.common.io.BaseEncoding;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** SHA-256 on a thread of its own, so that hashing and waiting for the network or the disk overlap. */
 final class HashingThread implements AutoCloseable {
     private static final int CHUNKS = 8;
 
-    private final MessageDigest digest = sha256();
     private final BlockingQueue<Chunk> free = new ArrayBlockingQueue<>(CHUNKS);
     private final BlockingQueue<Chunk> filled = new ArrayBlockingQueue<>(CHUNKS + 1);
     private final Thread thread;
+    private volatile @Nullable String result;
+    private boolean used;
 
     HashingThread() {
         for (int i = 0; i < CHUNKS; i++) {
@@ -25,21 +25,38 @@ final class HashingThread implements AutoCloseable {
 
     /** An empty chunk to fill; waits until the hashing has caught up. */
     Chunk take() throws InterruptedException {
-        Chunk chunk = free.take();
+        Chunk chunk = free.poll();
+        while (chunk == null) {
+            chunk = free.poll(1, TimeUnit.SECONDS);
+            if (chunk == null && !thread.isAlive()) {
+                throw new IllegalStateException("the thread that computes the SHA-256 has ended");
+            }
+        }
         chunk.length = 0;
         return chunk;
     }
 
     /** Hands a chunk over, after all those handed over before. */
     void hash(Chunk chunk) throws InterruptedException {
+        used |= chunk.length > 0;
         filled.put(chunk);
+    }
+
+    /** Whether anything has been handed over. */
+    boolean isUsed() {
+        return used;
     }
 
     /** The hash of everything handed over, in lower-case hexadecimal. Nothing can be added after it. */
     String finish() throws InterruptedException {
+        used = true;
         filled.put(Chunk.END);
         thread.join();
-        return BaseEncoding.base16().lowerCase().encode(digest.digest());
+        String hash = result;
+        if (hash == null) {
+            throw new IllegalStateException("the thread that computes the SHA-256 has ended without one");
+        }
+        return hash;
     }
 
     @Override
@@ -48,22 +65,15 @@ final class HashingThread implements AutoCloseable {
     }
 
     private void run() {
-        try {
+        try (Sha256 sha256 = Sha256.start()) {
             for (Chunk chunk = filled.take(); chunk != Chunk.END; chunk = filled.take()) {
-                digest.update(chunk.bytes, 0, chunk.length);
+                sha256.update(chunk.bytes, chunk.length);
                 free.put(chunk);
             }
+            result = sha256.finish();
         } catch (InterruptedException e) {
             // Closed before the end: nobody will ask for the hash.
             return;
-        }
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256, this one does not", e);
         }
     }
 }

@@ -132,8 +132,10 @@ final class PartialDownload implements AutoCloseable {
         channel.truncate(0);
         length = 0;
         hashed = true;
-        hashing.close();
-        hashing = new HashingThread();
+        if (hashing.isUsed()) {
+            hashing.close();
+            hashing = new HashingThread();
+        }
         validator = newValidator;
         total = newTotal;
     }
