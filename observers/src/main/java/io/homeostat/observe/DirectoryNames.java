@@ -1,11 +1,11 @@
 package io.homeostat.observe;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -33,22 +33,25 @@ final class DirectoryNames {
         this.clock = clock;
     }
 
-    private record Listing(Object inode, Instant changed, ImmutableSortedSet<String> names) {}
+    private record Listing(ImmutableList<Object> inode, Instant changed, ImmutableSortedSet<String> names) {}
 
     /** The names, sorted; none when there is no such directory. */
     ImmutableSortedSet<String> in(Path directory) throws IOException {
         Map<String, Object> attributes;
         try {
-            attributes = Files.readAttributes(directory, "unix:ino,ctime", LinkOption.NOFOLLOW_LINKS);
+            // Through a symlink, if somebody moved the directory to a larger disk: its own times do not change.
+            attributes = Files.readAttributes(directory, "unix:dev,ino,ctime");
         } catch (NoSuchFileException e) {
             settled.remove(directory);
             return ImmutableSortedSet.of();
         }
-        Object inode = attributes.get("ino");
+        Object device = attributes.get("dev");
+        Object number = attributes.get("ino");
         FileTime changed = (FileTime) attributes.get("ctime");
-        if (inode == null || changed == null) {
+        if (device == null || number == null || changed == null) {
             return read(directory);
         }
+        ImmutableList<Object> inode = ImmutableList.of(device, number);
         @Nullable Listing known = settled.get(directory);
         if (known != null && known.inode.equals(inode) && known.changed.equals(changed.toInstant())) {
             return known.names;

@@ -280,6 +280,28 @@ final class InstallationObserverTest {
     }
 
     @Test
+    void aDirectoryThatWasMovedAndIsReachedByASymlinkIsReadAgainAfterAChange() throws IOException {
+        InstallationObserver keeping = new InstallationObserver(
+                layout, InstantSource.fixed(Instant.now().plus(Duration.ofHours(1))));
+        Path elsewhere = Files.createDirectories(layout.stateDir().resolve("larger-disk"));
+        Files.createDirectories(layout.installs(ID).getParent());
+        Files.createSymbolicLink(layout.installs(ID), elsewhere);
+        install(ID, "1", "ops-agent_1");
+        assertEquals(1, seen(keeping.installations(ID)).size());
+        Object before = Files.getAttribute(elsewhere, "unix:ctime");
+
+        Path foreign = elsewhere.resolve("foreign");
+        await().until(() -> {
+            Files.createDirectory(foreign);
+            Files.delete(foreign);
+            return !Files.getAttribute(elsewhere, "unix:ctime").equals(before);
+        });
+        install(ID, "2", "ops-agent_2");
+
+        assertEquals(2, seen(keeping.installations(ID)).size());
+    }
+
+    @Test
     void aThousandWorkloadsAreLookedAtQuickly() throws IOException {
         ImmutableList.Builder<WorkloadId> all = ImmutableList.builder();
         for (int i = 0; i < 1000; i++) {
