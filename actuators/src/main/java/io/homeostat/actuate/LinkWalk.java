@@ -2,7 +2,6 @@ package io.homeostat.actuate;
 
 import io.homeostat.actuate.StagedTree.Node;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +12,11 @@ final class LinkWalk {
     /** As many as Linux follows (path_resolution(7)). */
     private static final int MAX_LINKS = 40;
 
+    /** Characters of paths that are looked up for all links together; a second or two. */
+    private static final long MAX_WORK = 1L << 28;
+
     private final Map<String, Node> nodes;
+    private long work;
 
     LinkWalk(Map<String, Node> nodes) {
         this.nodes = nodes;
@@ -31,7 +34,7 @@ final class LinkWalk {
 
     private String follow(String path) throws Refusal {
         Deque<String> ahead = new ArrayDeque<>(List.of(path.split("/", -1)));
-        List<String> at = new ArrayList<>();
+        StringBuilder at = new StringBuilder();
         int links = 0;
         while (!ahead.isEmpty()) {
             String component = ahead.pop();
@@ -42,22 +45,28 @@ final class LinkWalk {
                 if (at.isEmpty()) {
                     throw Refusal.entry(path, "is a symlink that leads out of the archive");
                 }
-                at.removeLast();
+                at.setLength(Math.max(at.lastIndexOf("/"), 0));
                 continue;
             }
-            at.add(component);
-            if (nodes.get(String.join("/", at)) instanceof Node.Link(String target)) {
+            int parent = at.length();
+            at.append(parent == 0 ? "" : "/").append(component);
+            String reached = at.toString();
+            work += reached.length();
+            if (work > MAX_WORK) {
+                throw Refusal.entry(path, "is one of more symlinks than can be followed; they are long and tangled");
+            }
+            if (nodes.get(reached) instanceof Node.Link(String target)) {
                 links++;
                 if (links > MAX_LINKS) {
                     throw Refusal.entry(path, "is a symlink that leads round in circles");
                 }
-                at.removeLast();
+                at.setLength(parent);
                 List<String> more = EntryName.target(path, target);
                 for (int i = more.size() - 1; i >= 0; i--) {
                     ahead.push(more.get(i));
                 }
             }
         }
-        return String.join("/", at);
+        return at.toString();
     }
 }

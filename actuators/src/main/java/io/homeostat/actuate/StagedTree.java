@@ -156,8 +156,8 @@ final class StagedTree {
         if ((mode & SETUID_OR_SETGID) != 0) {
             throw Refusal.entry(raw, "has the setuid or setgid bit");
         }
-        if (name.equals(InstallationMarker.FILE)) {
-            throw Refusal.entry(raw, "has the name under which Homeostat marks its installations");
+        if (name.startsWith(InstallationMarker.FILE)) {
+            throw Refusal.entry(raw, "has a name under which Homeostat marks its installations");
         }
         return name;
     }
@@ -178,6 +178,8 @@ final class StagedTree {
         String parent = EntryName.parent(name);
         switch (nodes.get(parent)) {
             case null -> {
+                // An entry that nobody wrote down, but one all the same: names can be deep.
+                budget.entry();
                 parents(raw, parent);
                 make(parent);
             }

@@ -22,6 +22,9 @@ import org.apache.commons.compress.archivers.zip.ZipFile;
 final class ZipReader {
     private static final int LOCAL_HEADER = 30;
     private static final int LOCAL_MAGIC = 0x04034b50;
+    private static final int ENCRYPTED = 1;
+    private static final int SIZES_FOLLOW = 8;
+    private static final int IN_ZIP64_FIELD = -1;
     private static final int TYPE = 0170000;
     private static final int REGULAR = 0100000;
     private static final int DIRECTORY = 0040000;
@@ -105,12 +108,23 @@ final class ZipReader {
                 read(entry.getLocalHeaderOffset() + LOCAL_HEADER, nameLength).array();
         boolean same = magic == LOCAL_MAGIC
                 && method == entry.getMethod()
-                && (flags & 1) == 0
+                && (flags & ENCRYPTED) == 0
+                && ((flags & SIZES_FOLLOW) != 0 || hasSameSizes(header, entry))
                 && Arrays.equals(localName, entry.getRawName());
         if (!same) {
             throw Refusal.entry(
                     entry.getName(), "is described differently in the zip's directory and before its content");
         }
+    }
+
+    private static boolean hasSameSizes(ByteBuffer local, ZipArchiveEntry entry) {
+        return local.getInt(14) == (int) entry.getCrc()
+                && isSameSize(local.getInt(18), entry.getCompressedSize())
+                && isSameSize(local.getInt(22), entry.getSize());
+    }
+
+    private static boolean isSameSize(int local, long size) {
+        return local == IN_ZIP64_FIELD || Integer.toUnsignedLong(local) == size;
     }
 
     private ByteBuffer read(long at, int count) throws IOException {

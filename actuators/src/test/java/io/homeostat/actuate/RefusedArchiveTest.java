@@ -182,7 +182,9 @@ final class RefusedArchiveTest {
 
     @Test
     void ourOwnMarker() throws Exception {
-        refused(tar().file("./" + InstallationMarker.FILE, "{}").tarGz(), "has the name under which Homeostat marks");
+        refused(tar().file("./" + InstallationMarker.FILE, "{}").tarGz(), "has a name under which Homeostat marks");
+        // Under it the marker is written before it is renamed.
+        refused(tar().file(InstallationMarker.FILE + ".new/x", "").tarGz(), "has a name under which Homeostat marks");
     }
 
     @Test
@@ -285,6 +287,10 @@ final class RefusedArchiveTest {
         byte[] method = zip().zip();
         method[8] = 0;
         refused(method, "entry 'run' is described differently");
+
+        byte[] size = zip().stored("data", new byte[20]).zip();
+        size[indexOf(size, "data".getBytes(UTF_8)) - 30 + 22] = 19;
+        refused(size, "entry 'data' is described differently");
     }
 
     @Test

@@ -2,9 +2,11 @@ package io.homeostat.actuate;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.common.hash.Hashing;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.zip.ZipEntry;
 import org.apache.commons.compress.archivers.zip.ZipArchiveEntry;
 import org.apache.commons.compress.archivers.zip.ZipArchiveOutputStream;
 
@@ -45,6 +47,22 @@ final class ZipBuilder {
     ZipBuilder plain(String name, byte[] content) {
         try {
             zip.putArchiveEntry(new ZipArchiveEntry(name));
+            zip.write(content);
+            zip.closeArchiveEntry();
+            return this;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** An entry whose sizes stand before its content and not after it. */
+    ZipBuilder stored(String name, byte[] content) {
+        try {
+            ZipArchiveEntry entry = new ZipArchiveEntry(name);
+            entry.setMethod(ZipEntry.STORED);
+            entry.setSize(content.length);
+            entry.setCrc(Hashing.crc32().hashBytes(content).padToLong());
+            zip.putArchiveEntry(entry);
             zip.write(content);
             zip.closeArchiveEntry();
             return this;
