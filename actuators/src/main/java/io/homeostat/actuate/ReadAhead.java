@@ -92,7 +92,7 @@ final class ReadAhead extends InputStream {
             case null -> {
                 return;
             }
-            case EOFException e -> throw new EOFException(String.valueOf(e.getMessage()));
+            case EOFException e -> throw new EOFException("it is truncated");
             case IOException e -> throw e;
             default -> throw new IOException("reading ahead failed: " + cause, cause);
         }
