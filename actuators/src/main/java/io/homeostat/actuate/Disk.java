@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * these steps, so a test can fail each of them.
  */
 interface Disk {
-    /** Makes a directory and those above it; a symlink in the last place is not taken for one. */
+    /** Makes a directory and those above it; a symlink to one will do, somebody may have moved it to a larger disk. */
     void makeDirectories(Path directory) throws IOException;
 
     /** Renames within a file system, replacing a file or symlink at the destination. */
