@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Source;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -19,6 +20,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,8 +56,8 @@ final class ResumedDownloadTest {
 
     @Test
     void aBrokenConnectionIsResumedWhereItStopped() throws Exception {
-        try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, archive, HALF, false), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+        try (RawServer server =
+                new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             List<Long> progress = new ArrayList<>();
             download(server, key, 2, (done, total) -> progress.add(done));
 
@@ -79,7 +81,7 @@ final class ResumedDownloadTest {
 
     @Test
     void anotherProgramResumesWhatTheFirstHasLeft() throws Exception {
-        try (RawServer server = new RawServer(RawServer.broken(ETAG, archive, HALF, false))) {
+        try (RawServer server = new RawServer(broken(ETAG, archive))) {
             assertBroken(server);
         }
         try (RawServer server = new RawServer(RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
@@ -89,8 +91,8 @@ final class ResumedDownloadTest {
                     server.requests().getFirst().contains("Range"),
                     server.requests().getFirst());
         }
-        try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, archive, HALF, false), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+        try (RawServer server =
+                new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             assertBroken(server);
             Source renewed = source(server.url().replace("sesame", "renewed"), key, 1);
             try (Downloader other = downloader(DownloadLimits.DEFAULT)) {
@@ -104,8 +106,8 @@ final class ResumedDownloadTest {
     @Test
     void aDateOfLastChangeServesWhenThereIsNoTag() throws Exception {
         String dates = "Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT\r\nDate: Fri, 20 Nov 2026 13:00:00 GMT\r\n";
-        try (RawServer server = new RawServer(
-                RawServer.broken(dates, archive, HALF, false), RawServer.rest(dates, archive, HALF, range(HALF)))) {
+        try (RawServer server =
+                new RawServer(broken(dates, archive), RawServer.rest(dates, archive, HALF, range(HALF)))) {
             download(server, key, 2, Progress.NONE);
 
             assertComplete();
@@ -121,8 +123,7 @@ final class ResumedDownloadTest {
                 "Last-Modified: Fri, 20 Nov 2026 12:00:00 GMT\r\nDate: Fri, 20 Nov 2026 12:00:00 GMT\r\n",
                 "Last-Modified: yesterday\r\nDate: today\r\n");
         for (String each : headers) {
-            try (RawServer server =
-                    new RawServer(RawServer.broken(each, archive, HALF, false), RawServer.whole(each, archive))) {
+            try (RawServer server = new RawServer(broken(each, archive), RawServer.whole(each, archive))) {
                 download(server, key, 2, Progress.NONE);
 
                 assertComplete();
@@ -137,8 +138,7 @@ final class ResumedDownloadTest {
     @Test
     void aServerThatHasAnotherVersionByNowSendsItWhole() throws Exception {
         byte[] old = random(archive.length, 2);
-        try (RawServer server =
-                new RawServer(RawServer.broken(ETAG, old, HALF, false), RawServer.whole("ETag: \"v2\"\r\n", archive))) {
+        try (RawServer server = new RawServer(broken(ETAG, old), RawServer.whole("ETag: \"v2\"\r\n", archive))) {
             download(server, key, 2, Progress.NONE);
 
             assertComplete();
@@ -154,7 +154,7 @@ final class ResumedDownloadTest {
                 "nonsense",
                 "bytes 300000-999999/999")) {
             try (RawServer server = new RawServer(
-                    RawServer.broken(ETAG, archive, HALF, false),
+                    broken(ETAG, archive),
                     RawServer.rest(ETAG, archive, HALF, wrong),
                     RawServer.whole(ETAG, archive))) {
                 // The leftovers are to blame and not the attempt: two attempts are enough for three requests.
@@ -170,9 +170,7 @@ final class ResumedDownloadTest {
     @Test
     void aServerThatHasNothingMoreIsAskedForAll() throws Exception {
         try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, archive, HALF, false),
-                RawServer.status("416 Range Not Satisfiable"),
-                RawServer.whole(ETAG, archive))) {
+                broken(ETAG, archive), RawServer.status("416 Range Not Satisfiable"), RawServer.whole(ETAG, archive))) {
             download(server, key, 2, Progress.NONE);
 
             assertComplete();
@@ -183,7 +181,7 @@ final class ResumedDownloadTest {
     void halvesThatDoNotFitAreFoundOutAndFetchedAgainOnce() throws Exception {
         byte[] other = random(archive.length, 3);
         try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, other, HALF, false),
+                broken(ETAG, other),
                 RawServer.rest(ETAG, archive, HALF, range(HALF)),
                 RawServer.whole(ETAG, archive))) {
             download(server, key, 2, Progress.NONE);
@@ -197,9 +195,7 @@ final class ResumedDownloadTest {
     void aServerThatNeverFitsIsNotAskedForEver() throws Exception {
         byte[] other = random(archive.length, 3);
         try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, other, HALF, false),
-                RawServer.rest(ETAG, archive, HALF, range(HALF)),
-                RawServer.whole(ETAG, other))) {
+                broken(ETAG, other), RawServer.rest(ETAG, archive, HALF, range(HALF)), RawServer.whole(ETAG, other))) {
             ActuationFailure failure =
                     assertThrows(ActuationFailure.class, () -> download(server, key, 3, Progress.NONE));
 
@@ -211,7 +207,7 @@ final class ResumedDownloadTest {
     @Test
     void aPartThatChangedOnDiskIsFoundOut() throws Exception {
         try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, archive, HALF, false),
+                broken(ETAG, archive),
                 RawServer.rest(ETAG, archive, HALF, range(HALF)),
                 RawServer.whole(ETAG, archive))) {
             assertBroken(server);
@@ -226,8 +222,7 @@ final class ResumedDownloadTest {
     @Test
     void aPartWithoutItsNoteIsNotUsed() throws Exception {
         for (String note : new String[] {"", "total=x", "total=1000000\nkey=other\nurl=u\nvalidator=\"v1\""}) {
-            try (RawServer server =
-                    new RawServer(RawServer.broken(ETAG, archive, HALF, false), RawServer.whole(ETAG, archive))) {
+            try (RawServer server = new RawServer(broken(ETAG, archive), RawServer.whole(ETAG, archive))) {
                 assertBroken(server);
                 Files.writeString(partial().resolveSibling(key + ".origin"), note);
 
@@ -244,12 +239,12 @@ final class ResumedDownloadTest {
     void withoutAChecksumAPartFromBeforeTheLastBootIsNotTrusted() throws Exception {
         String unverified = "unverified-" + "b".repeat(64);
         try (RawServer server = new RawServer(
-                RawServer.broken(ETAG, archive, HALF, false),
-                RawServer.broken(ETAG, archive, HALF, false),
-                RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+                broken(ETAG, archive), broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             assertThrows(ActuationFailure.class, () -> download(server, unverified, 1, Progress.NONE));
             Path note = machine.layout().downloads().resolve(unverified + ".origin");
             Files.writeString(note, Files.readString(note).replaceAll("boot=.*", "boot=another"));
+            // Another length, so that the server can see when the second half has replaced it.
+            Files.write(machine.layout().downloads().resolve(unverified), new byte[1], StandardOpenOption.APPEND);
             assertThrows(ActuationFailure.class, () -> download(server, unverified, 1, Progress.NONE));
             download(server, unverified, 1, Progress.NONE);
 
@@ -262,7 +257,7 @@ final class ResumedDownloadTest {
     @Test
     void aDownloadThatWasKilledAfterItsLastByteNeedsNoServer() throws Exception {
         String url;
-        try (RawServer server = new RawServer(RawServer.broken(ETAG, archive, HALF, false))) {
+        try (RawServer server = new RawServer(broken(ETAG, archive))) {
             assertBroken(server);
             url = server.url();
         }
@@ -276,7 +271,7 @@ final class ResumedDownloadTest {
 
     @Test
     void aNoteHasNoSecretInIt() throws Exception {
-        try (RawServer server = new RawServer(RawServer.broken(ETAG, archive, HALF, false))) {
+        try (RawServer server = new RawServer(broken(ETAG, archive))) {
             assertBroken(server);
         }
 
@@ -335,6 +330,22 @@ final class ResumedDownloadTest {
 
             assertEquals(HALF, Files.size(partial()));
             assertEquals(1, server.requests().size());
+        }
+    }
+
+    /** Ends when the client has the half: one that ends at once can take with it what the client has not yet read. */
+    private RawServer.Answer broken(String headers, byte[] body) {
+        return out -> {
+            RawServer.broken(headers, body, HALF, false).write(out);
+            await().atMost(Duration.ofMinutes(1)).until(this::isHalfThere);
+        };
+    }
+
+    private boolean isHalfThere() throws IOException {
+        try (Stream<Path> files = Files.list(machine.layout().downloads())) {
+            return files.anyMatch(file -> file.toFile().length() == HALF);
+        } catch (NoSuchFileException e) {
+            return false;
         }
     }
 
