@@ -107,14 +107,18 @@ class KeeperTest {
         Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
         long keeper = bed.directory(handle).born().orElseThrow().keeper();
         TestBed.signal("STOP", keeper);
-        TestBed.soon().until(() -> bed.procFs.stat(keeper).orElseThrow().state() == 'T');
-        TestBed.signal("KILL", TestBed.pid(handle));
-        TestBed.soon()
-                .until(() -> bed.procFs.stat(TestBed.pid(handle)).orElseThrow().state() == 'Z');
+        try {
+            TestBed.soon().until(() -> bed.procFs.stat(keeper).orElseThrow().state() == 'T');
+            TestBed.signal("KILL", TestBed.pid(handle));
+            TestBed.soon()
+                    .until(() ->
+                            bed.procFs.stat(TestBed.pid(handle)).orElseThrow().state() == 'Z');
 
-        Liveness.Ended early = assertInstanceOf(Liveness.Ended.class, bed.look(handle));
-        assertEquals(Exit.Reason.UNKNOWN, early.exit().reason());
-        TestBed.signal("CONT", keeper);
+            Liveness.Ended early = assertInstanceOf(Liveness.Ended.class, bed.look(handle));
+            assertEquals(Exit.Reason.UNKNOWN, early.exit().reason());
+        } finally {
+            TestBed.signal("CONT", keeper);
+        }
 
         TestBed.soon().until(() -> bed.ended(handle).exit().signal() != null);
         assertEquals(9, bed.ended(handle).exit().signal());

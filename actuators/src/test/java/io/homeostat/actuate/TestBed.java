@@ -12,11 +12,13 @@ import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.ProcFs.Stat;
 import io.homeostat.observe.ProcessObserver;
 import io.homeostat.observe.ProcessTree;
 import java.io.IOException;
@@ -210,6 +212,13 @@ final class TestBed implements AutoCloseable {
         plugins.close();
         for (Handle handle : launched) {
             assertEquals(0, members(handle), "processes left of " + handle.launchId());
+            soon().untilAsserted(() -> assertEquals(List.of(), keepers(handle), "keepers of " + handle.launchId()));
         }
+    }
+
+    private List<Stat> keepers(Handle handle) throws IOException {
+        return procFs.processes().stream()
+                .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, handle.launchId()))
+                .toList();
     }
 }
