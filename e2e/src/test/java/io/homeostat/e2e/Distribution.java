@@ -1,0 +1,76 @@
+package io.homeostat.e2e;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.concurrent.TimeUnit;
+
+/** The program as the build leaves it. */
+final class Distribution {
+    private static final int TRAINING_SECONDS = 120;
+
+    private Distribution() {}
+
+    /** The program's start script. */
+    static Path program() {
+        return home().resolve("bin").resolve("homeostat");
+    }
+
+    /** Where the distribution is. */
+    static Path home() {
+        return Path.of(property("homeostat.dist")).toAbsolutePath().normalize();
+    }
+
+    /** The root of the sources it was built from. */
+    static Path checkout() {
+        return home().resolve("../../..").normalize();
+    }
+
+    /** The sample plugin's archive. */
+    static Path greeter() {
+        return Path.of(property("homeostat.greeter")).toAbsolutePath().normalize();
+    }
+
+    private static String property(String name) {
+        String value = System.getProperty(name);
+        if (value == null) {
+            throw new IllegalStateException("run the tests with Maven; -D" + name + " is not set");
+        }
+        return value;
+    }
+
+    /** Makes the cache of loaded classes that the first use from a checkout makes: it halves the time of each start. */
+    static void train() {
+        Path cache = home().resolve("homeostat.aot");
+        try {
+            if (!Files.exists(cache)) {
+                train(cache);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot prepare " + home() + "; was it built with mvn package?", e);
+        }
+    }
+
+    private static void train(Path cache) throws IOException {
+        Path partial = cache.resolveSibling("homeostat.aot.new");
+        ProcessBuilder training = new ProcessBuilder(program().toString(), "self-train")
+                .redirectInput(Path.of("/dev/null").toFile())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD);
+        training.environment().put("HOMEOSTAT_TRAIN_CACHE", partial.toString());
+        Process process = training.start();
+        try {
+            if (!process.waitFor(TRAINING_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+        if (Files.exists(partial)) {
+            Files.move(partial, cache, StandardCopyOption.ATOMIC_MOVE);
+        }
+    }
+}

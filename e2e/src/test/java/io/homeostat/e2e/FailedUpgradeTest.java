@@ -1,0 +1,157 @@
+package io.homeostat.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.homeostat.e2e.Bucket.Stored;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A revision is not given up before its successor has proved itself. */
+final class FailedUpgradeTest {
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @RegisterExtension
+    final Bucket bucket = new Bucket();
+
+    @ParameterizedTest
+    @CsvSource({
+        "never-listen, 2 s, does not listen",
+        "exit-at-once, 30s, status 3",
+        "start-error, 30s, told to refuse Start",
+    })
+    void aRevisionThatDoesNotStartIsUndone(String fault, String timeout, String why) {
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+        Document old = greeter("1", archive).config("as before");
+        homeostat.apply(old).exits(0);
+        long before = homeostat.pid("plugin/greeter");
+        Document bad = greeter("2", archive)
+                .config("as before")
+                .arguments("--fault=" + fault)
+                .with("start.timeout", timeout.replace(" ", ""))
+                .with("start.attempts", 2);
+
+        homeostat.apply(bad).exits(1).says("plugin/greeter").says(why);
+
+        JsonNode status = homeostat.status("plugin/greeter");
+        assertEquals("RUNNING", status.get("state").asText());
+        assertEquals("1", status.get("currentRevision").asText());
+        assertEquals("2", status.get("desiredRevision").asText());
+        assertEquals("2", status.get("pendingRevision").asText());
+        assertTrue(status.get("pendingError").asText().contains(why), status::toString);
+        assertEquals("True", Homeostat.condition(status, "RolledBack"));
+        assertEquals("True", Homeostat.condition(status, "Healthy"));
+        assertEquals("greeting: as before", status.at("/health/results/0").asText());
+        assertEquals(1, homeostat.processes("plugin/greeter").size());
+        assertFalse(Processes.isAlive(before));
+        homeostat.run("status").exits(1);
+    }
+
+    @Test
+    void whatWasUndoneIsNotTriedAgainUntilItsDeclarationChanges() {
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+        homeostat.apply(greeter("1", archive)).exits(0);
+        Document bad = greeter("2", archive).arguments("--fault=exit-at-once").with("start.attempts", 1);
+        homeostat.apply(bad).exits(1);
+        long held = homeostat.pid("plugin/greeter");
+        List<String> events = homeostat.events("plugin/greeter");
+        assertTrue(events.contains("AGENT_ROLLED_BACK 2"), events::toString);
+
+        homeostat.apply(bad).exits(1).says("failed and was undone, 1 runs instead");
+
+        assertEquals(held, homeostat.pid("plugin/greeter"));
+        assertEquals(events, homeostat.events("plugin/greeter"));
+        homeostat.run("plan").exits(0).says("plugin/greeter").says("1 waiting");
+
+        homeostat.apply(bad.arguments()).exits(0).says("upgraded 1 -> 2");
+
+        JsonNode status = homeostat.status("plugin/greeter");
+        assertEquals("2", status.get("currentRevision").asText());
+        assertTrue(status.get("pendingRevision").isNull());
+        assertEquals("False", Homeostat.condition(status, "RolledBack"));
+    }
+
+    @Test
+    void theLogOfTheFailedRevisionIsKept() {
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+        homeostat.apply(greeter("1", archive)).exits(0);
+
+        homeostat
+                .apply(greeter("2", archive).arguments("--fault=exit-at-once").with("start.attempts", 1))
+                .exits(1);
+
+        homeostat.run("logs", "plugin/greeter").exits(0).says("told to exit");
+        assertTrue(
+                homeostat.events().stream()
+                        .anyMatch(event -> event.get("type").asText().equals("PLUGIN_START_FAILED")
+                                && event.get("message").asText().contains("told to exit")),
+                "the event carries the last lines of the log");
+    }
+
+    @Test
+    void anUpgradeWhoseArchiveCanNotBeFetchedLeavesTheOldRevisionAlone() {
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+        Stored expired = bucket.put("next.tar.gz", TarGz.repacked(Bucket.greeter(), 7));
+        homeostat.keepsSecret(expired.signature());
+        homeostat.apply(greeter("1", archive)).exits(0);
+        long before = homeostat.pid("plugin/greeter");
+        bucket.expire(expired);
+
+        homeostat.apply(greeter("2", expired)).exits(1).says("expired");
+
+        JsonNode status = homeostat.status("plugin/greeter");
+        assertEquals(before, status.get("pid").asLong());
+        assertEquals("1", status.get("currentRevision").asText());
+        assertEquals("2", status.get("pendingRevision").asText());
+        assertEquals(1, bucket.requests(expired), "an expired URL is not asked for again");
+        assertEquals(
+                List.of("CONFIG_INSTALL 2", "INSTALL_FAILED 2"),
+                homeostat.events("plugin/greeter").subList(3, 5));
+    }
+
+    @Test
+    void aFirstRevisionThatDoesNotStartIsReportedAndLeavesNoProcess() {
+        Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
+
+        homeostat
+                .apply(greeter("1", archive).arguments("--fault=start-error").with("start.attempts", 1))
+                .exits(1)
+                .says("told to refuse Start");
+
+        assertEquals(
+                "INSTALL_FAILED",
+                homeostat.status("plugin/greeter").get("state").asText());
+        assertEquals(List.of(), homeostat.processes("plugin/greeter"));
+        assertEquals(
+                List.of("CONFIG_INSTALL 1", "START_FAILED 1", "INSTALL_FAILED 1"), homeostat.events("plugin/greeter"));
+    }
+
+    @Test
+    void aProcessThatIsNeverHealthyIsUndoneToo() {
+        Document good = Document.script("web", "exec sleep 1000");
+        homeostat.apply(good).exits(0);
+
+        homeostat
+                .apply(good.arguments("-c", "exec sleep 1001")
+                        .with("revision", "2")
+                        .with("probe.exec.command", new String[] {"/bin/false"})
+                        .with("start.timeout", "1s")
+                        .with("start.attempts", 1))
+                .exits(1);
+
+        JsonNode status = homeostat.status("process/web");
+        assertEquals("RUNNING", status.get("state").asText());
+        assertEquals("True", Homeostat.condition(status, "RolledBack"));
+        assertEquals("sleep 1000", Processes.command(status.get("pid").asLong()).strip());
+    }
+
+    private Document greeter(String revision, Stored archive) {
+        return Document.greeter("greeter", revision, bucket.signedUrl(archive)).with("source.sha256", archive.sha256());
+    }
+}

@@ -1,0 +1,101 @@
+package io.homeostat.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A small file system of its own, which only root can mount. */
+final class FullDiskTest {
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @Test
+    void aDiskThatIsTooSmallIsSaidAndTheOldRevisionGoesOn() throws IOException {
+        Files.createDirectory(homeostat.stateDir());
+        assumeTrue(
+                execute(
+                                "mount",
+                                "-t",
+                                "tmpfs",
+                                "-o",
+                                "size=80m",
+                                "tmpfs",
+                                homeostat.stateDir().toString())
+                        == 0,
+                "a tmpfs can be mounted");
+        try {
+            Document small = declared("1", 1);
+            homeostat.apply(small).exits(0);
+            long pid = homeostat.pid("process/run");
+
+            homeostat.apply(declared("2", 60)).exits(1).says("free");
+
+            assertEquals(pid, homeostat.pid("process/run"));
+            fill();
+            homeostat.run("status").exits(1).says("process/run");
+            homeostat.run("apply", "-f", homeostat.file("c.yaml", small).toString());
+            assertEquals(pid, homeostat.processes("process/run").getFirst().pid());
+            Files.delete(homeostat.stateDir().resolve("filler"));
+
+            homeostat.apply(small).exits(0);
+
+            assertEquals(pid, homeostat.pid("process/run"));
+            homeostat.run("delete", "process/run").exits(0);
+        } finally {
+            execute("umount", "-l", homeostat.stateDir().toString());
+        }
+    }
+
+    /** To the last byte. */
+    private void fill() {
+        try {
+            Files.write(homeostat.stateDir().resolve("filler"), new byte[100 << 20]);
+        } catch (IOException e) {
+            assertTrue(String.valueOf(e.getMessage()).contains("No space"), e::toString);
+        }
+    }
+
+    private Document declared(String revision, int megabytes) {
+        byte[] noise = new byte[megabytes << 20];
+        new Random(1).nextBytes(noise);
+        Path archive = homeostat.directory().resolve(revision + ".tar.gz");
+        try {
+            Files.write(
+                    archive,
+                    new TarGz()
+                            .file("bin/run", 0755, "#!/bin/sh\nexec sleep 1000\n")
+                            .file("noise", 0644, noise)
+                            .bytes());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return Document.process("run")
+                .with("revision", revision)
+                .with("source.url", archive.toString())
+                .with("entryPoint", "bin/run");
+    }
+
+    private static int execute(String... command) {
+        try {
+            Process process = new ProcessBuilder(command)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            return process.waitFor(10, TimeUnit.SECONDS) ? process.exitValue() : -1;
+        } catch (IOException e) {
+            return -1;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return -1;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package io.homeostat.e2e;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What runs, from /proc. */
+final class Processes {
+    private static final Path PROC = Path.of("/proc");
+
+    private Processes() {}
+
+    /** One process. */
+    record Seen(long pid, String command, String environment) {
+        /** What it was started for: {@code plugin/greeter}; empty for what is not a workload's process. */
+        String workload() {
+            return environment
+                    .lines()
+                    .filter(line -> line.startsWith("HOMEOSTAT_WORKLOAD="))
+                    .map(line -> line.substring(line.indexOf('=') + 1))
+                    .findFirst()
+                    .orElse("");
+        }
+
+        /** Whether it is the shell that waits for a workload's first process. */
+        boolean isKeeper() {
+            return environment.contains("HOMEOSTAT_KEEPER=");
+        }
+
+        @Override
+        public String toString() {
+            return pid + " [" + workload() + "] " + command;
+        }
+    }
+
+    /** All living processes that have this in their environment. */
+    static List<Seen> with(String name, String value) {
+        List<Seen> found = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(PROC, "[0-9]*")) {
+            for (Path entry : entries) {
+                String environment = text(entry.resolve("environ"));
+                if (environment.lines().anyMatch(line -> line.equals(name + "=" + value))) {
+                    long pid = Long.parseLong(entry.getFileName().toString());
+                    found.add(new Seen(pid, text(entry.resolve("cmdline")).replace('\n', ' '), environment));
+                }
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException("cannot look at /proc", e);
+        }
+        return found;
+    }
+
+    /** Empty when the process is gone, a zombie, or somebody else's. */
+    private static String text(Path file) {
+        try {
+            return new String(Files.readAllBytes(file), StandardCharsets.UTF_8).replace('\0', '\n');
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    static boolean isAlive(long pid) {
+        return !text(PROC.resolve(Long.toString(pid)).resolve("cmdline")).isEmpty();
+    }
+
+    static String command(long pid) {
+        return text(PROC.resolve(Long.toString(pid)).resolve("cmdline")).replace('\n', ' ');
+    }
+
+    /** kill -9 for one process. */
+    static void kill(long pid) {
+        ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+    }
+}
