@@ -4,8 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
-import java.nio.file.InvalidPathException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -97,14 +95,6 @@ final class EntryName {
             if (Character.isISOControl(raw.charAt(i))) {
                 throw Refusal.entry(raw, "has a control character in its name");
             }
-        }
-        try {
-            Path _ = Path.of(raw);
-        } catch (InvalidPathException e) {
-            throw Refusal.entry(
-                    raw,
-                    "has a name that this JVM can't write (" + e.getReason()
-                            + "); run Homeostat in a UTF-8 locale, for example LC_ALL=C.UTF-8");
         }
     }
 }

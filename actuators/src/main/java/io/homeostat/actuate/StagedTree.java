@@ -7,6 +7,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
@@ -145,7 +146,7 @@ final class StagedTree {
         }
         for (Map.Entry<String, Node> each : nodes.entrySet()) {
             if (each.getValue() instanceof Node.Link(String target)) {
-                Files.createSymbolicLink(path(each.getKey()), Path.of(target));
+                Files.createSymbolicLink(path(each.getKey()), text(target));
             }
         }
     }
@@ -197,8 +198,20 @@ final class StagedTree {
         nodes.put(name, new Node.Directory());
     }
 
-    private Path path(String name) {
-        return root.resolve(name);
+    private Path path(String name) throws FileSystemException {
+        return root.resolve(text(name));
+    }
+
+    /** The JVM writes names as the locale it was started in does, and in the C locale only ASCII: not the archive's fault. */
+    private static Path text(String name) throws FileSystemException {
+        try {
+            return Path.of(name);
+        } catch (InvalidPathException e) {
+            throw new FileSystemException(
+                    EntryName.shown(name),
+                    null,
+                    "the name can't be written in this locale; run Homeostat in one with UTF-8, for example LC_ALL=C.UTF-8");
+        }
     }
 
     /**
