@@ -81,7 +81,7 @@ final class PassRecord implements PassListener {
     }
 
     @Override
-    public void broken(WorkloadId id, RuntimeException problem) {
+    public void broken(WorkloadId id, Throwable problem) {
         display.under(id, "internal error, tried again soon: " + problem.getMessage());
     }
 

@@ -61,7 +61,7 @@ public final class Convergence implements PassListener {
     }
 
     @Override
-    public void broken(WorkloadId id, RuntimeException problem) {
+    public void broken(WorkloadId id, Throwable problem) {
         put(id, new Standing.UnderWay("internal error: " + problem.getMessage()));
         delegate.broken(id, problem);
     }

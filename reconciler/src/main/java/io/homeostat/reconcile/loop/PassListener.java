@@ -12,5 +12,5 @@ public interface PassListener {
     void finished(WorkloadId id, Next next);
 
     /** A pass broke off with something that should not happen; the workload is looked at again later. */
-    void broken(WorkloadId id, RuntimeException problem);
+    void broken(WorkloadId id, Throwable problem);
 }

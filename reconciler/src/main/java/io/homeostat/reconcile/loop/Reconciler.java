@@ -7,6 +7,7 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import org.slf4j.Logger;
@@ -84,6 +85,8 @@ public final class Reconciler implements AutoCloseable {
                 WorkloadId due = id.get();
                 workers.execute(() -> reconcile(due));
             }
+        } catch (RejectedExecutionException e) {
+            LOG.debug("closed while a pass was to begin", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -93,7 +96,8 @@ public final class Reconciler implements AutoCloseable {
         try {
             Next next = pass.run(id);
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, delay));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // Errors, too: a workload that nobody looks at again would be lost without a word.
             LOG.error("[{}] pass broke off; it is repeated in {} s", id, PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), e);
             queue.add(id, PAUSE_AFTER_A_BROKEN_PASS);
             listener.broken(id, e);

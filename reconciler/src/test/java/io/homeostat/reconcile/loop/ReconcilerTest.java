@@ -134,6 +134,19 @@ class ReconcilerTest {
     }
 
     @Test
+    void anErrorLosesNoWorkload() {
+        onLook = () -> {
+            throw new AssertionError("worse than a bug");
+        };
+        reconciler.start();
+        reconciler.hint(SLOW);
+        await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("broken worse than a bug"));
+        onLook = () -> {};
+
+        await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
+    }
+
+    @Test
     void hintsDuringAPassAreOneMorePass() throws InterruptedException {
         CountDownLatch looking = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
@@ -195,7 +208,7 @@ class ReconcilerTest {
         }
 
         @Override
-        public void broken(WorkloadId id, RuntimeException problem) {
+        public void broken(WorkloadId id, Throwable problem) {
             events.add("broken " + problem.getMessage());
         }
     }

@@ -214,8 +214,8 @@ class EventSequencesTest {
         }
 
         @Override
-        public void broken(WorkloadId id, RuntimeException problem) {
-            throw problem;
+        public void broken(WorkloadId id, Throwable problem) {
+            throw new AssertionError(problem);
         }
     }
 }

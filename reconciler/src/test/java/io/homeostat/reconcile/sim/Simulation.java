@@ -310,7 +310,7 @@ final class Simulation {
         }
 
         @Override
-        public void broken(WorkloadId id, RuntimeException problem) {
+        public void broken(WorkloadId id, Throwable problem) {
             tell("  " + id + " broke off: " + problem);
         }
     }
