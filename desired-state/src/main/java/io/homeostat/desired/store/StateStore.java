@@ -38,7 +38,8 @@ public interface StateStore extends StateReader {
             WorkloadHistory history = history(id);
             Trial trial = Trial.of(history.trial().hash())
                     .withRestartToConfigure(history.trial().restartToConfigure());
-            WorkloadHistory next = history.withTrial(trial).withRun(history.run().withCrashes(Attempts.NONE));
+            WorkloadHistory next =
+                    history.withTrial(trial).withRun(history.run().withCrashes(Attempts.NONE));
             if (!next.equals(history)) {
                 commit(new Change(id, next, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
             }

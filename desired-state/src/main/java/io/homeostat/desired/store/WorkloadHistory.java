@@ -23,6 +23,14 @@ public record WorkloadHistory(
     public static final WorkloadHistory NONE =
             new WorkloadHistory(0, Trial.NONE, null, null, RunRecord.NONE, ImmutableList.of());
 
+    /** What is left to be known of a workload that somebody deletes although nothing is remembered of it. */
+    public static final WorkloadHistory DELETED = NONE.withTrial(1, Trial.NONE);
+
+    /** Whether it was wanted once: only then may what is left of it be removed. */
+    public boolean isOfSomethingDeclared() {
+        return observedGeneration > 0;
+    }
+
     public WorkloadHistory withTrial(long generation, Trial next) {
         return new WorkloadHistory(generation, next, proven, failed, run, conditions);
     }

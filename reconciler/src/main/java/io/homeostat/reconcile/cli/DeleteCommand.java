@@ -1,9 +1,12 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.WorkloadHistory;
 import java.time.Duration;
 
 /** Takes workloads out of what was applied and removes them from the machine. */
@@ -27,11 +30,23 @@ final class DeleteCommand implements Command {
         ImmutableSortedSet<WorkloadId> applied = store.applied().stream()
                 .map(document -> document.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+        ImmutableSet<WorkloadId> found = workspace.traces();
         for (WorkloadId id : ids) {
-            if (!applied.contains(id)) {
+            if (!applied.contains(id) && !found.contains(id)) {
                 throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
             }
         }
         store.delete(ids);
+        for (WorkloadId id : ids) {
+            if (!store.history(id).isOfSomethingDeclared()) {
+                store.commit(new Change(
+                        id,
+                        WorkloadHistory.DELETED,
+                        false,
+                        ImmutableList.of(),
+                        ImmutableList.of(),
+                        ImmutableList.of()));
+            }
+        }
     }
 }

@@ -11,7 +11,6 @@ import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.MachineObserver;
-import io.homeostat.observe.Observation;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.loop.Convergence;
@@ -79,7 +78,7 @@ final class Enforcement {
                 MachineObserver observer = new MachineObserver(layout, procFs, plugins, clock)) {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.handles().stream().map(Handle::workload).forEach(all::add);
-            all.addAll(traces(observer));
+            all.addAll(workspace.traces());
             try (Display display = display(all)) {
                 PassRecord record = new PassRecord(all, declared, display);
                 Convergence convergence = new Convergence(all, record);
@@ -110,14 +109,6 @@ final class Enforcement {
                 throw e;
             }
         }
-    }
-
-    private static ImmutableSet<WorkloadId> traces(MachineObserver observer) {
-        return switch (observer.traces()) {
-            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
-            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
-                throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
-        };
     }
 
     private Display display(Set<WorkloadId> all) throws InterruptedException {

@@ -1,12 +1,16 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.status.Survey;
@@ -25,6 +29,19 @@ record Workspace(Environment environment, Console console, Layout layout) {
      * @param findings what is wanted, and what is left of what isn't
      */
     record Sight(DesiredState desired, boolean everDeclared, ImmutableList<Finding> findings) {}
+
+    /**
+     * Every workload of which there is a trace on the machine, whoever declared it.
+     *
+     * @throws CommandFailure when the machine can't be seen
+     */
+    ImmutableSet<WorkloadId> traces() {
+        return switch (new InstallationObserver(layout).traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
+        };
+    }
 
     /**
      * Looks at the whole machine and touches nothing.

@@ -60,7 +60,8 @@ final class Draft {
     }
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
-        String whole = why == Reason.CANNOT_OBSERVE ? words : words + whatEndsIt(until, kind);
+        boolean saidAlready = why == Reason.CANNOT_OBSERVE || why == Reason.UNCLAIMED;
+        String whole = saidAlready ? words : words + whatEndsIt(until, kind);
         because(Action.WAIT, why, whole);
         add(new Step.Wait(situation.id(), until, kind, whole));
         held |= kind != Step.Wait.Kind.PROGRESS;

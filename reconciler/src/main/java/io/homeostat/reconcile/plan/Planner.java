@@ -78,20 +78,34 @@ public final class Planner {
         return new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
     }
 
+    /**
+     * Removes only what is known to have been wanted once. What is merely found on the machine may be somebody's whom a lost
+     * database has forgotten: it goes on running until it is declared again or deleted by name.
+     */
     private static WorkloadPlan withdrawn(Situation situation, List<ObservedProcess> processes) {
         Draft draft = new Draft(situation);
+        boolean leftovers = !seen(situation.seen().installations()).isEmpty()
+                || seen(situation.seen().active()).isPresent()
+                || seen(situation.seen().residue());
+        if (!leftovers && processes.isEmpty()) {
+            return draft.build();
+        }
+        if (!situation.history().isOfSomethingDeclared()) {
+            draft.waitFor(
+                    Reason.UNCLAIMED,
+                    "it is here, but nothing is remembered of it; apply its document again, or delete "
+                            + situation.id(),
+                    Instant.MAX,
+                    Step.Wait.Kind.DECLARATION);
+            return draft.build();
+        }
         draft.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
         for (ObservedProcess process : processes) {
             if (!waitIfPending(draft, situation, process)) {
                 draft.stop(process.handle(), Step.Stop.Cause.REMOVED);
             }
         }
-        boolean leftovers = !seen(situation.seen().installations()).isEmpty()
-                || seen(situation.seen().active()).isPresent()
-                || seen(situation.seen().residue());
-        if (leftovers || !processes.isEmpty()) {
-            draft.add(new Step.Remove(situation.id()));
-        }
+        draft.add(new Step.Remove(situation.id()));
         return draft.build();
     }
 

@@ -15,6 +15,7 @@ public enum Reason {
     USER_CHANGED(false),
     CONFIG_CHANGED(false),
     NO_LONGER_DECLARED(false),
+    UNCLAIMED(false),
     DISABLED(false),
     SUPERSEDED_REVISION(false),
     START_NOT_FINISHED(false),

@@ -35,7 +35,8 @@ public enum WorkloadState {
             return STATE_VALUE_UNSPECIFIED;
         }
         List<ObservedProcess> processes = Sight.processes(situation);
-        boolean wanted = situation.declared() != null && plan.reason() != Reason.DISABLED;
+        boolean wanted =
+                plan.reason() == Reason.UNCLAIMED || (situation.declared() != null && plan.reason() != Reason.DISABLED);
         return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
     }
 

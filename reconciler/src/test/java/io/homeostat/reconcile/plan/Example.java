@@ -119,6 +119,12 @@ public final class Example {
         return is(revision, new Liveness.Ended(exit));
     }
 
+    /** It was declared here before. */
+    public Example wasWanted() {
+        history = history.withTrial(1, Trial.NONE);
+        return this;
+    }
+
     /** The revision was once seen well. */
     public Example proven(String revision) {
         Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");

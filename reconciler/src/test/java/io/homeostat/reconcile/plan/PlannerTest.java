@@ -326,8 +326,19 @@ class PlannerTest {
                 row(
                         "what nobody declares is stopped and removed",
                         "remove NO_LONGER_DECLARED: stop remove",
-                        () -> plugin().proven("A").installed("A").active("A").runs("A")),
-                row("files alone are removed", "remove NO_LONGER_DECLARED: remove", () -> plugin().installed("A")),
+                        () -> plugin().wasWanted()
+                                .proven("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")),
+                row(
+                        "files alone are removed",
+                        "remove NO_LONGER_DECLARED: remove",
+                        () -> plugin().wasWanted().installed("A")),
+                row(
+                        "what a lost database has forgotten goes on running",
+                        "wait UNCLAIMED: wait",
+                        () -> plugin().installed("A").active("A").runs("A")),
                 row("nothing is nothing", "none AT_DESIRED_STATE", () -> plugin()));
     }
 
@@ -347,8 +358,13 @@ class PlannerTest {
 
     @Test
     void onlyARemovedPluginIsToldToCleanUp() {
-        Step.Stop removed = (Step.Stop)
-                plugin().proven("A").installed("A").runs("A").plan().steps().get(0);
+        Step.Stop removed = (Step.Stop) plugin().wasWanted()
+                .proven("A")
+                .installed("A")
+                .runs("A")
+                .plan()
+                .steps()
+                .get(0);
         Step.Stop replaced = (Step.Stop) plugin().proven("A")
                 .installed("A")
                 .installed("B")

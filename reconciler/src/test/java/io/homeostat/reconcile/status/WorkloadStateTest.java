@@ -51,7 +51,19 @@ class WorkloadStateTest {
     void whatRunsAlthoughNobodyWantsItIsStopping() {
         expect(
                 WorkloadState.STOPPING,
-                Example.plugin().installed("A").active("A").runs("A").proven("A"));
+                Example.plugin()
+                        .wasWanted()
+                        .installed("A")
+                        .active("A")
+                        .runs("A")
+                        .proven("A"));
+    }
+
+    @Test
+    void whatNobodyRemembersIsNotBeingStopped() {
+        expect(
+                WorkloadState.RUNNING,
+                Example.plugin().installed("A").active("A").runs("A"));
     }
 
     @Test
