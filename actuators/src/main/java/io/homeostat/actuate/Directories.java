@@ -3,9 +3,11 @@ package io.homeostat.actuate;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -21,27 +23,37 @@ final class Directories {
     /** Others may go through it to what they know the name of. */
     static final Set<PosixFilePermission> PASSAGE = PosixFilePermissions.fromString("rwx--x--x");
 
+    /** For programs that others may run. */
+    static final Set<PosixFilePermission> PUBLIC = PosixFilePermissions.fromString("rwxr-xr-x");
+
+    /** A file for whoever owns it. */
+    static final FileAttribute<Set<PosixFilePermission>> OUR_FILE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+
     private Directories() {}
 
-    /** Makes a directory with these rights; its missing parents can be passed through. One that exists is left as it is. */
+    /** Makes a directory with these rights, durably; its missing parents can be passed through. One that exists is left as it is. */
     static void create(Path directory, Set<PosixFilePermission> rights) throws IOException {
         if (Files.isDirectory(directory)) {
             return;
         }
-        Path parent = directory.getParent();
+        Path parent = directory.toAbsolutePath().getParent();
         if (parent != null) {
             create(parent, PASSAGE);
         }
         try {
+            // Closed first: what others find open for a moment they can hold open.
             Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(OURS));
         } catch (FileAlreadyExistsException e) {
             if (Files.isDirectory(directory)) {
                 return;
             }
-            throw e;
+            throw new FileSystemException(directory.toString(), null, "is not a directory");
         }
-        if (!rights.equals(OURS)) {
-            Files.setPosixFilePermissions(directory, rights);
+        // Also for our own: a umask may have taken even the owner's.
+        Files.setPosixFilePermissions(directory, rights);
+        if (parent != null) {
+            sync(parent);
         }
     }
 

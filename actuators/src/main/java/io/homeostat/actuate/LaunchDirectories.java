@@ -17,6 +17,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
 
 /** Writes and removes our notes on launches. What they are for is told in {@link LaunchNote}; {@link LaunchDirectory} reads them. */
 public final class LaunchDirectories {
@@ -46,9 +47,8 @@ public final class LaunchDirectories {
             Path partial = complete.resolveSibling(complete.getFileName() + ".tmp");
             try (FileChannel file = FileChannel.open(
                     partial,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.WRITE,
-                    StandardOpenOption.TRUNCATE_EXISTING)) {
+                    Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING),
+                    Directories.OUR_FILE)) {
                 ByteBuffer text = StandardCharsets.UTF_8.encode(note.toJson());
                 while (text.hasRemaining()) {
                     file.write(text);

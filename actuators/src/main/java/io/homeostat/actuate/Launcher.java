@@ -221,6 +221,9 @@ public final class Launcher {
                 .redirectOutput(
                         ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()));
         environment(builder.environment(), request, account);
+        if (!Files.exists(directory.outputFile())) {
+            Files.createFile(directory.outputFile(), Directories.OUR_FILE);
+        }
         return builder.start();
     }
 

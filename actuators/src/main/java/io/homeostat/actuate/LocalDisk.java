@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.DirectoryNotEmptyException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -13,35 +12,14 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The file systems of this machine. */
 final class LocalDisk implements Disk {
-    private static final Set<PosixFilePermission> PRIVATE_FILE = PosixFilePermissions.fromString("rw-------");
-
     @Override
     public void makeDirectories(Path directory) throws IOException {
-        Deque<Path> missing = new ArrayDeque<>();
-        for (Path at = directory; at != null && !Files.exists(at, LinkOption.NOFOLLOW_LINKS); at = at.getParent()) {
-            missing.push(at);
-        }
-        for (Path next : missing) {
-            try {
-                Files.createDirectory(next);
-            } catch (FileAlreadyExistsException e) {
-                // Somebody else made it at the same moment; whether it is a directory is seen below.
-                continue;
-            }
-            syncDirectory(next.toAbsolutePath().getParent());
-        }
-        if (!Files.isDirectory(directory)) {
-            throw new FileSystemException(directory.toString(), null, "is not a directory");
-        }
+        Directories.create(directory, Directories.OURS);
     }
 
     @Override
@@ -101,9 +79,7 @@ final class LocalDisk implements Disk {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         Files.deleteIfExists(fresh);
         try (FileChannel out = FileChannel.open(
-                fresh,
-                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                PosixFilePermissions.asFileAttribute(PRIVATE_FILE))) {
+                fresh, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), Directories.OUR_FILE)) {
             Chunk.writeFully(out, content, content.length);
             out.force(true);
         }

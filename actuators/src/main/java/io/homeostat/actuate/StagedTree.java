@@ -13,6 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
@@ -77,7 +78,8 @@ final class StagedTree {
         String name = admitted(raw, mode);
         vacate(raw, name);
         Path file = path(name);
-        try (FileChannel out = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+        try (FileChannel out = FileChannel.open(
+                file, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), Directories.OUR_FILE)) {
             for (int count; (count = content.read(buffer)) >= 0; ) {
                 budget.bytes(root, raw, count);
                 write(file, out, count);
@@ -136,7 +138,7 @@ final class StagedTree {
         }
     }
 
-    /** Makes the symlinks, none of which leads out. */
+    /** Makes the symlinks, none of which leads out, and opens the whole to others. */
     void finish() throws Refusal, IOException {
         LinkWalk walk = new LinkWalk(nodes);
         for (Map.Entry<String, Node> each : nodes.entrySet()) {
@@ -149,6 +151,8 @@ final class StagedTree {
                 Files.createSymbolicLink(path(each.getKey()), text(target));
             }
         }
+        // Whatever the umask was: others may run what is in it, and nobody else may replace it.
+        Files.setPosixFilePermissions(root, Directories.PUBLIC);
     }
 
     private String admitted(String raw, int mode) throws Refusal {
@@ -193,8 +197,8 @@ final class StagedTree {
     }
 
     private void make(String name) throws IOException {
-        Files.createDirectory(path(name));
-        Files.setPosixFilePermissions(path(name), permissions(0755));
+        Files.createDirectory(path(name), PosixFilePermissions.asFileAttribute(Directories.OURS));
+        Files.setPosixFilePermissions(path(name), Directories.PUBLIC);
         nodes.put(name, new Node.Directory());
     }
 

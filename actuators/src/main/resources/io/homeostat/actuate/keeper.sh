@@ -2,6 +2,10 @@
 # $1 the launch's directory, $2 the command mv; the rest is what to execute.
 # Nothing in this text comes from outside: whatever varies is a positional parameter.
 
+# What is written here is for nobody else; the program gets the umask that was.
+homeostat_mask=$(umask)
+umask 077
+
 # Whoever creates the claim may run the launch; a second keeper of the same launch ends here.
 set -C
 true > "$1/claim" || exit 75
@@ -19,7 +23,8 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM
     printf '%s\n%s\n' "$homeostat_stat" "$homeostat_boot" > "$1/identity.tmp" &&
     "$2" -f "$1/identity.tmp" "$1/identity"
   } || exit 125
-  unset homeostat_stat homeostat_boot HOMEOSTAT_KEEPER
+  umask "$homeostat_mask"
+  unset homeostat_mask homeostat_stat homeostat_boot HOMEOSTAT_KEEPER
   shift 2
   exec "$@"
 )

@@ -27,17 +27,21 @@ final class StateDirectory {
     static final FileAttribute<Set<PosixFilePermission>> PRIVATE_DIRECTORY =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
 
+    /** 0755. */
+    private static final FileAttribute<Set<PosixFilePermission>> OPEN_DIRECTORY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x"));
+
     private StateDirectory() {}
 
     /**
      * Creates the directory when it isn't there; an existing one keeps the permissions its owner gave it. Directories above it that are
-     * missing are made as the umask says: they hold no secret, and workloads of other users have to pass through them.
+     * missing are made as the umask says, never for others to write: they hold no secret, and workloads of other users have to pass through them.
      */
     static void create(Path directory) {
         try {
             Path parent = directory.toAbsolutePath().getParent();
             if (parent != null) {
-                Files.createDirectories(parent);
+                Files.createDirectories(parent, OPEN_DIRECTORY);
             }
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
         } catch (IOException e) {

@@ -76,12 +76,13 @@ final class Directories {
         return value.startsWith("/") ? Optional.of(Path.of(value)) : Optional.empty();
     }
 
-    /** Makes the directory of sockets, for nobody else to enter; what is missing above it is made as the umask says. */
+    /** Makes the directory of sockets, for nobody else to enter; what is missing above it is made as the umask says, never for others to write. */
     void createRunDirectory(Path directory) {
         try {
             Path parent = directory.getParent();
             if (parent != null) {
-                Files.createDirectories(parent);
+                Files.createDirectories(
+                        parent, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
             }
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
