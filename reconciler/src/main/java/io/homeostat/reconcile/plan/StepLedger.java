@@ -166,7 +166,13 @@ public final class StepLedger {
         }
         notes.ended(handle);
         switch (step.cause()) {
-            case REMOVED, DISABLED, UNDONE, SURPLUS -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+            case REMOVED, DISABLED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+            case UNDONE, SURPLUS -> {
+                // Of one that has not started, START_FAILED has told already.
+                if (handle.start() == Handle.StartState.SUCCEEDED) {
+                    notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+                }
+            }
             case REPLACED -> {
                 boolean upgrade = !handle.revision().equals(wantedRevision(situation));
                 if (upgrade) {
