@@ -16,4 +16,9 @@ public record Limits(
         boolean required) {
 
     public static final Limits NONE = new Limits(null, null, false);
+
+    /** Whether anything is limited. */
+    public boolean areAny() {
+        return memory != null || cpu != null;
+    }
 }

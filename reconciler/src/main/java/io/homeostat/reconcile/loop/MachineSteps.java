@@ -18,7 +18,6 @@ import io.homeostat.actuate.UnpackLimits;
 import io.homeostat.actuate.Unpacker;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.ConfigHash;
-import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
@@ -145,12 +144,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
         Program program = step.declared().program();
-        if (isLimited(program.limits())) {
-            if (program.limits().required()) {
-                return new Outcome.Failed(
-                        "limits.required is true, and this version can't enforce limits; remove it to run without them",
-                        true);
-            }
+        if (program.limits().areAny()) {
             LOG.warn("[{}] runs without its limits: this version does not enforce them", id);
         }
         forgetEnded(id, seen);
@@ -277,10 +271,6 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome collect(Step.CollectGarbage step) throws ActuationFailure {
         garbage.collect(step.workload(), step.directories());
         return Outcome.done();
-    }
-
-    private static boolean isLimited(Limits limits) {
-        return limits.memory() != null || limits.cpu() != null;
     }
 
     private static Handle onlyHandle(ObservedWorkload seen) {

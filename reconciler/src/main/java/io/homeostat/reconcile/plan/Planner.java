@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
@@ -64,13 +65,13 @@ public final class Planner {
         }
         Execution execution = declared.workload().program().execution();
         if (execution.type() == Execution.Type.ONE_SHOT) {
-            Draft draft = new Draft(situation);
-            draft.waitFor(
-                    Reason.UNSUPPORTED,
-                    "execution.type oneShot is not run by this version; declare a daemon",
-                    Instant.MAX,
-                    Step.Wait.Kind.DECLARATION);
-            return draft.build();
+            return unsupported(situation, "execution.type oneShot is not run by this version; declare a daemon");
+        }
+        Limits limits = declared.workload().program().limits();
+        if (limits.required() && limits.areAny()) {
+            return unsupported(
+                    situation,
+                    "limits.required is true, and this version can't enforce limits; remove it to run without them");
         }
         if (execution.rules().isEmpty() && execution.defaultState() == Execution.State.DISABLED) {
             return disabled(situation, processes);
@@ -106,6 +107,12 @@ public final class Planner {
             }
         }
         draft.add(new Step.Remove(situation.id()));
+        return draft.build();
+    }
+
+    private static WorkloadPlan unsupported(Situation situation, String words) {
+        Draft draft = new Draft(situation);
+        draft.waitFor(Reason.UNSUPPORTED, words, Instant.MAX, Step.Wait.Kind.DECLARATION);
         return draft.build();
     }
 

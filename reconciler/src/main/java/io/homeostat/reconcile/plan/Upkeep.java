@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Handle;
@@ -61,7 +62,8 @@ final class Upkeep {
         String missing = Readiness.missing(target.workload().spec(), running);
         if (Readiness.isOverdue(target.workload().spec(), running)) {
             Duration timeout = target.program().start().timeout();
-            draft.because(Action.RESTART, Reason.START_FAILED, missing + " within " + timeout.toMillis() + " ms");
+            draft.because(
+                    Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
             course.restart(handle, Cause.START_FAILED);
             return;
         }

@@ -125,18 +125,6 @@ class MachineStepsTest {
     }
 
     @Test
-    void limitsThatMustHoldAndCanNotStopALaunchForGood() {
-        Outcome outcome = steps.execute(
-                new Step.Launch(
-                        workload("entryPoint: /bin/sleep\n  limits: {memory: 64Mi, required: true}"), "hash", null),
-                look(PROCESS));
-        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
-        assertTrue(failed.fatal());
-        assertTrue(failed.error().contains("limits.required"), failed.error());
-        assertTrue(store.handles().isEmpty());
-    }
-
-    @Test
     void limitsThatNeedNotHoldDoNotStopALaunch() {
         assertNotNull(launch("entryPoint: /bin/sleep\n  arguments: ['600']\n  limits: {memory: 64Mi}")
                 .identity());
