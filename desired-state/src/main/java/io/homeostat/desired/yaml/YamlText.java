@@ -34,9 +34,11 @@ final class YamlText {
     /** How many keys and values a document may have, each alias counted as what it stands for. */
     static final int MAX_NODES = 100_000;
 
-    /** The length is bounded before, see {@link TextFile}. */
-    private static final LoadSettings SETTINGS =
-            LoadSettings.builder().setCodePointLimit(Integer.MAX_VALUE).build();
+    /** How long one key or value may be, in characters. */
+    static final int MAX_SCALAR = 1 << 20;
+
+    /** The parser copies what it has of a scalar each time it reads on: short reads would make a long scalar cost hours. */
+    private static final int MAX_READ = 1 << 18;
 
     /** Where something is whose place nobody knows; the parser always does. */
     private static final Mark START = new Mark("", 0, 0, 0, new int[0], 0);
@@ -70,7 +72,12 @@ final class YamlText {
 
     private YamlText(String text, Report report) {
         this.report = report;
-        this.parser = new ParserImpl(SETTINGS, new StreamReader(SETTINGS, text));
+        // The length of the whole is bounded before, see TextFile.
+        LoadSettings settings = LoadSettings.builder()
+                .setCodePointLimit(Integer.MAX_VALUE)
+                .setBufferSize(Math.clamp(text.length(), 1, MAX_READ))
+                .build();
+        this.parser = new ParserImpl(settings, new StreamReader(settings, text));
     }
 
     /** Hands each document that isn't empty to {@code documents}, in order, up to the first syntax error. */
@@ -186,6 +193,9 @@ final class YamlText {
     private Scalar scalar(ScalarEvent event) {
         String tag = event.getTag().orElse(null);
         refuseTag(tag, event);
+        if (event.getValue().length() > MAX_SCALAR) {
+            throw new Hopeless(event, "a text longer than " + MAX_SCALAR + " characters; keep it in a file of its own");
+        }
         Mark at = start(event);
         boolean plain = event.isPlain() && !"!".equals(tag);
         return new Scalar(at.getLine() + 1, at.getColumn() + 1, event.getValue(), plain);

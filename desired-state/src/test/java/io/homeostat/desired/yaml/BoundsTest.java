@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
@@ -43,6 +44,23 @@ class BoundsTest {
                 List.of("text:1:1: a list where a document is wanted; write the keys apiVersion, kind, metadata, spec"),
                 read(document).stream().map(Problem::toString).toList());
         assertEquals(3, read((document + "---\n").repeat(3)).size());
+    }
+
+    @Test
+    void aTextOfManyMegabytesIsRefusedAtOnceHoweverItIsWritten() {
+        String line = "x".repeat(79);
+        String longText = "x".repeat(15 << 20);
+        for (String value : List.of(
+                longText,
+                "\"" + longText + "\"",
+                "'" + longText + "'",
+                "|\n" + (" " + line + "\n").repeat(15 << 20 >> 7))) {
+            long before = System.nanoTime();
+            assertEquals(
+                    "text:2:4: a text longer than 1048576 characters; keep it in a file of its own",
+                    read("a: 1\nb: " + value + "\n").getFirst().toString());
+            assertTrue(Duration.ofNanos(System.nanoTime() - before).toSeconds() < 20);
+        }
     }
 
     private static List<Problem> read(String text) {
