@@ -154,11 +154,7 @@ public final class Stopper {
         long hopeless = ticker.read() + KILL_TIME.toNanos();
         while (!members.isEmpty()) {
             if (ticker.read() >= hopeless) {
-                throw new ActuationFailure(
-                        id + " could not be stopped: SIGKILL did not end " + named(members)
-                                + "; a process in state D waits for a device or a file system, see dmesg",
-                        false,
-                        null);
+                throw survivors(id, members);
             }
             send(members, Signals.KILL);
             Thread.sleep(POLL);
@@ -174,7 +170,7 @@ public final class Stopper {
      * @return null when there is and will be no process
      */
     private @Nullable ProcessIdentity settled(Handle handle, LaunchDirectory directory)
-            throws IOException, InterruptedException {
+            throws ActuationFailure, IOException, InterruptedException {
         Optional<Born> born = directory.born();
         if (born.isPresent()) {
             return born.get().identity();
@@ -192,8 +188,9 @@ public final class Stopper {
     }
 
     private @Nullable ProcessIdentity awaitBirth(Handle handle, LaunchDirectory directory)
-            throws IOException, InterruptedException {
+            throws ActuationFailure, IOException, InterruptedException {
         long until = ticker.read() + BIRTH_TIME.toNanos();
+        long hopeless = until + KILL_TIME.toNanos();
         while (true) {
             List<Stat> launching = procFs.processes().stream()
                     .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, handle.launchId()))
@@ -204,6 +201,9 @@ public final class Stopper {
             }
             if (launching.isEmpty()) {
                 return null;
+            }
+            if (ticker.read() >= hopeless) {
+                throw survivors(handle.workload(), launching);
             }
             if (ticker.read() >= until) {
                 send(launching, Signals.KILL);
@@ -224,6 +224,14 @@ public final class Stopper {
 
     private void send(long pid, long startTicks, int signal) throws IOException {
         signals.send(pid, startTicks, signal);
+    }
+
+    private static ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
+        return new ActuationFailure(
+                id + " could not be stopped: SIGKILL did not end " + named(processes)
+                        + "; a process in state D waits for a device or a file system, see dmesg",
+                false,
+                null);
     }
 
     private static String named(List<Stat> processes) {

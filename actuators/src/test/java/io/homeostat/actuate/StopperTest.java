@@ -4,15 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.base.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +25,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -250,5 +255,38 @@ class StopperTest {
 
         assertEquals(143, result.exit().orElseThrow().code());
         assertEquals(143, other.get(30, TimeUnit.SECONDS).exit().orElseThrow().code());
+    }
+
+    @Test
+    void aLaunchThatNeitherTellsWhoItIsNorCanBeKilledIsGivenUp() throws Exception {
+        Handle handle = bed.handle(TestBed.PROCESS);
+        bed.directories.write(handle);
+        Files.createFile(bed.directory(handle).claimFile());
+        // Above any pid_max: seen for ever, and no signal reaches it.
+        Path proc = root.resolve("proc");
+        Path shell = Files.createDirectories(proc.resolve("4194400"));
+        Files.writeString(proc.resolve("stat"), "btime 1700000000\n");
+        Files.writeString(
+                shell.resolve("stat"),
+                "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 77 2654208 169 18446744073709551615\n");
+        Files.writeString(shell.resolve("environ"), LaunchMarks.KEEPER + "=" + handle.launchId() + "\0");
+        AtomicLong seconds = new AtomicLong();
+        Ticker ticker = new Ticker() {
+            @Override
+            public long read() {
+                return TimeUnit.SECONDS.toNanos(seconds.incrementAndGet());
+            }
+        };
+        Stopper stopper = new Stopper(bed.layout, new ProcFs(proc), bed.plugins, ticker);
+
+        ActuationFailure failure = assertTimeoutPreemptively(
+                LONG,
+                () -> assertThrows(
+                        ActuationFailure.class, () -> stopper.stop(new StopRequest(handle, false, Duration.ZERO))));
+
+        assertTrue(
+                TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),
+                TestBed.message(failure));
+        assertFalse(failure.fatal());
     }
 }
