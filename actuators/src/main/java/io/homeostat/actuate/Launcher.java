@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.CallerLocale;
 import io.homeostat.observe.Executables;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchDirectory.Born;
@@ -22,7 +23,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +35,6 @@ public final class Launcher {
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final long BIRTH_POLL_MILLIS = 2;
     private static final String SHELL = "/bin/sh";
-    private static final Pattern ENV_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final int OUTPUT_SHOWN = 1000;
 
     private final Layout layout;
@@ -115,31 +114,7 @@ public final class Launcher {
                     fatal,
                     null);
         }
-        for (Map.Entry<String, String> variable : request.env().entrySet()) {
-            if (!ENV_NAME.matcher(variable.getKey()).matches()) {
-                throw new ActuationFailure(
-                        request.handle().workload() + " can't be launched: '" + variable.getKey()
-                                + "' is not the name of an environment variable; letters, digits and '_' are possible",
-                        true,
-                        null);
-            }
-            if (variable.getValue().indexOf('\0') >= 0) {
-                throw zero(request, "the environment variable " + variable.getKey());
-            }
-        }
-        for (int i = 0; i < request.arguments().size(); i++) {
-            if (request.arguments().get(i).indexOf('\0') >= 0) {
-                throw zero(request, "argument " + (i + 1));
-            }
-        }
-    }
-
-    private static ActuationFailure zero(LaunchRequest request, String what) {
-        return new ActuationFailure(
-                request.handle().workload() + " can't be launched: " + what
-                        + " has a zero character in it, which ends a" + " string for every program",
-                true,
-                null);
+        ProgramStrings.check(request);
     }
 
     /** Null when the process runs as the user we are. */
@@ -228,6 +203,7 @@ public final class Launcher {
     }
 
     private static void environment(Map<String, String> ours, LaunchRequest request, @Nullable Account account) {
+        CallerLocale.restore(ours);
         // An agent that is a workload itself does not pass its own marks on.
         ours.keySet().removeIf(name -> name.startsWith("HOMEOSTAT_"));
         Map<String, String> program = new LinkedHashMap<>();

@@ -99,6 +99,9 @@ class LaunchedProgramTest {
         env.put("PATH", "/nowhere");
         env.put("IFS", "x");
         env.put("LD_LIBRARY_PATH", "/nowhere");
+        env.put("HOME", "not a directory");
+        env.put("PWD", "not a directory");
+        env.put("PS4", "$(touch " + root + "/pwned)");
         Path program = bed.program(
                 "p",
                 "printf '%s\\0' \"$@\" > " + root + "/arguments",
@@ -117,6 +120,8 @@ class LaunchedProgramTest {
         }
         assertTrue(environment.contains("PATH=/nowhere"));
         assertTrue(environment.contains("IFS=x"));
+        assertTrue(environment.contains("HOME=not a directory"));
+        assertTrue(environment.contains("PWD=not a directory"));
         assertFalse(Files.exists(root.resolve("pwned")));
     }
 

@@ -15,6 +15,7 @@ import io.homeostat.observe.ObservedProcess.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -114,6 +115,33 @@ class LauncherTest {
                 () -> assertRefused(program, ImmutableMap.of("A-B", ""), "'A-B' is not the name"),
                 () -> assertRefused(program, ImmutableMap.of("A", "secret\0"), "the environment variable A has a zero"),
                 () -> assertRefused(program, ImmutableMap.of(), "argument 2 has a zero", "a", "secret\0"));
+    }
+
+    @Test
+    void namesThatBelongToTheShellOrToUsAreRefused() throws Exception {
+        Path program = bed.program("p", "exit 0");
+        for (String name : List.of("OPTIND", "LINENO", "PPID", "UID", "BASH_VERSINFO", "_")) {
+            assertRefused(program, ImmutableMap.of(name, "secret"), "variable " + name + " belongs to the shell");
+        }
+        for (String name : List.of("HOMEOSTAT_ENV_0", "homeostat_number", "HOMEOSTAT_KEEPER")) {
+            assertRefused(program, ImmutableMap.of(name, "secret"), name + " is one of Homeostat's own");
+        }
+    }
+
+    @Test
+    void whatIsTooLongForTheSystemIsRefusedAndTheLongestArrives() throws Exception {
+        Path program = bed.program("p", "echo ${#LONG} ${#1}");
+        String tooLong = "secret".repeat(22_000);
+        assertRefused(program, ImmutableMap.of("LONG", tooLong), "variable LONG is 132000 bytes long");
+        assertRefused(program, ImmutableMap.of(), "argument 2 is 132000 bytes long", "a", tooLong);
+
+        bed.ended(bed.launch(new LaunchRequest(
+                bed.handle(TestBed.PROCESS),
+                program,
+                ImmutableList.of("x".repeat(131_071)),
+                ImmutableMap.of("LONG", "x".repeat(131_044)),
+                null)));
+        assertEquals("131044 131071\n", bed.log(TestBed.PROCESS));
     }
 
     private void assertRefused(Path program, ImmutableMap<String, String> env, String words, String... arguments) {
