@@ -93,8 +93,18 @@ final class Upkeep {
             return true;
         }
         draft.waitFor(
-                hung ? Reason.HUNG : Reason.UNHEALTHY, words, lastFailure.plus(policy.interval()), Wait.Kind.PROGRESS);
+                hung ? Reason.HUNG : Reason.UNHEALTHY,
+                words,
+                nextCheck(lastFailure, policy.interval()),
+                Wait.Kind.PROGRESS);
         return true;
+    }
+
+    /** An interval after the last failed check, unless that time is over: then this check could not say anything, or the clock was set. */
+    private Instant nextCheck(Instant lastFailure, Duration interval) {
+        Instant next = lastFailure.plus(interval);
+        boolean ahead = situation.now().isBefore(next) && !lastFailure.isAfter(situation.now());
+        return ahead ? next : situation.now().plus(interval);
     }
 
     private void configure(Handle handle) {

@@ -380,4 +380,19 @@ class PlannerTest {
         assertTrue(!replaced.cleanup());
         assertEquals(Step.Stop.Cause.REPLACED, replaced.cause());
     }
+
+    @Test
+    void whoCanNotBeAskedAfterAFailedCheckIsAskedAgainAnIntervalLater() {
+        Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
+        WorkloadPlan plan = plugin().wants("A")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .history(h -> h.withRun(h.run().unhealthy(NOW.minusSeconds(60))))
+                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), unknown)
+                .plan();
+
+        assertEquals(
+                NOW.plusSeconds(10), ((Step.Wait) plan.steps().get(0)).until(), "a time that is over makes a busy loop");
+    }
 }
