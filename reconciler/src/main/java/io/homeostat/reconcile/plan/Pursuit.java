@@ -4,7 +4,6 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedProcess;
@@ -28,7 +27,6 @@ final class Pursuit {
     private final List<ObservedProcess> processes;
     private final List<Installation> installations;
     private final Optional<String> active;
-    private final Draft draft;
 
     Pursuit(
             Situation situation,
@@ -41,36 +39,58 @@ final class Pursuit {
         this.processes = processes;
         this.installations = installations;
         this.active = active;
-        this.draft = new Draft(situation);
     }
 
     WorkloadPlan plan() {
         Target wanted = Target.of(declared.workload(), declared.hash(), installations);
         Target lastGood = lastGood();
-        ObservedProcess current = stopSurplus();
         FailedRevision failed = situation.history().failed();
         if (lastGood != null && failed != null && failed.hash().equals(declared.hash())) {
             Instant retry = Pauses.afterUndone(situation, failed);
             if (situation.now().isBefore(retry)) {
-                holdAtLastGood(lastGood, current, failed, retry);
-                return draft.build();
+                return holdAtLastGood(lastGood, wanted, failed, retry);
             }
         }
         boolean lastGoodIsQuicker = lastGood != null
                 && !wanted.installed()
                 && (lastGood.installed()
                         || situation.history().trial().install().count() > 0);
-        if (lastGoodIsQuicker && !runs(lastGood, current)) {
-            // The old revision is kept running until the new one is ready to take its place.
-            courseTo(Objects.requireNonNull(lastGood)).bring(current);
-            return draft.build();
-        }
-        courseTo(wanted).bring(current);
-        collectGarbage(wanted, null);
+        return lastGoodIsQuicker ? prepareBeside(Objects.requireNonNull(lastGood), wanted) : pursue(wanted);
+    }
+
+    private WorkloadPlan pursue(Target target) {
+        Draft draft = new Draft(situation);
+        courseTo(target, draft).bring(stopSurplus(draft));
+        collectGarbage(target, null, draft);
         return draft.build();
     }
 
-    private Course courseTo(Target target) {
+    /**
+     * The old revision is kept running and well until the new one is ready to take its place. Whatever has to be waited for on one
+     * of the two ways does not stop the other: a last good revision that runs no more may be the very reason for the new one.
+     */
+    private WorkloadPlan prepareBeside(Target lastGood, Target wanted) {
+        Draft draft = new Draft(situation);
+        courseTo(lastGood, draft).bring(stopSurplus(draft));
+        WorkloadPlan upkeep = draft.build();
+        WorkloadPlan way = pursue(wanted);
+        Optional<Instant> upkeepPause = pause(upkeep);
+        Optional<Instant> wayPause = pause(way);
+        if (upkeep.steps().isEmpty() || (upkeepPause.isPresent() && wayPause.isEmpty())) {
+            return way;
+        }
+        boolean wayIsSooner = upkeepPause.isPresent()
+                && wayPause.isPresent()
+                && wayPause.get().isBefore(upkeepPause.get());
+        return wayIsSooner ? way : upkeep;
+    }
+
+    /** Until when a plan waits before it does anything; empty when it does something now. */
+    private static Optional<Instant> pause(WorkloadPlan plan) {
+        return plan.next().filter(Wait.class::isInstance).map(step -> ((Wait) step).until());
+    }
+
+    private Course courseTo(Target target, Draft draft) {
         return new Course(situation, declared, draft, target, active);
     }
 
@@ -85,7 +105,7 @@ final class Pursuit {
     }
 
     /** Never two at once: of several processes only the newest one that lives may stay. */
-    private @Nullable ObservedProcess stopSurplus() {
+    private @Nullable ObservedProcess stopSurplus(Draft draft) {
         ObservedProcess newest = null;
         for (ObservedProcess process : processes) {
             if (process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)) {
@@ -107,11 +127,10 @@ final class Pursuit {
         return newest;
     }
 
-    private void holdAtLastGood(
-            Target lastGood, @Nullable ObservedProcess current, FailedRevision failed, Instant retry) {
-        courseTo(lastGood).bring(current);
-        Target wanted = Target.of(declared.workload(), declared.hash(), installations);
-        collectGarbage(lastGood, wanted.directory());
+    private WorkloadPlan holdAtLastGood(Target lastGood, Target wanted, FailedRevision failed, Instant retry) {
+        Draft draft = new Draft(situation);
+        courseTo(lastGood, draft).bring(stopSurplus(draft));
+        collectGarbage(lastGood, wanted.directory(), draft);
         if (draft.isEmpty()) {
             draft.waitFor(
                     Reason.REVISION_FAILED,
@@ -120,18 +139,11 @@ final class Pursuit {
                     retry,
                     Wait.Kind.RETRY);
         }
-    }
-
-    private static boolean runs(@Nullable Target target, @Nullable ObservedProcess current) {
-        return target != null
-                && current != null
-                && current.handle().start() == Handle.StartState.SUCCEEDED
-                && LaunchInputs.difference(current.handle(), target.program(), target.directory())
-                        .isEmpty();
+        return draft.build();
     }
 
     /** What nothing refers to once {@code running} runs: a forecast while there is something else to do before. */
-    private void collectGarbage(Target running, @Nullable String alsoKept) {
+    private void collectGarbage(Target running, @Nullable String alsoKept, Draft draft) {
         if (draft.isHeld() || (draft.isEmpty() && !isProven(running))) {
             return;
         }

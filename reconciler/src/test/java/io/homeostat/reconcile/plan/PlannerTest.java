@@ -117,6 +117,26 @@ class PlannerTest {
                         "restart PROCESS_MISSING: launch start",
                         () -> plugin().proven("A").installed("A").active("A").wants("B")),
                 row(
+                        "the old revision crashes for ever: the new one, which may be the remedy, is fetched meanwhile",
+                        "upgrade REVISION_CHANGED: download unpack activate launch start collectGarbage",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .active("A")
+                                .wants("B")
+                                .history(h -> h.withRun(h.run().withCrashes(failed(9, NOW))))),
+                row(
+                        "the old revision is starting: the new one is fetched meanwhile",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(2), null)
+                                .wants("B")),
+                row(
+                        "the old revision is not well while the new one can't be fetched: it is restarted",
+                        "restart UNHEALTHY: stop launch start",
+                        () -> unhealthy(2).wants("B").trial(trial -> trial.withInstall(failed(1, NOW)))),
+                row(
                         "other arguments need a restart",
                         "restart ARGUMENTS_CHANGED: stop launch start",
                         () -> plugin().proven("A")
@@ -393,6 +413,8 @@ class PlannerTest {
                 .plan();
 
         assertEquals(
-                NOW.plusSeconds(10), ((Step.Wait) plan.steps().get(0)).until(), "a time that is over makes a busy loop");
+                NOW.plusSeconds(10),
+                ((Step.Wait) plan.steps().get(0)).until(),
+                "a time that is over makes a busy loop");
     }
 }
