@@ -162,16 +162,7 @@ public final class Bookkeeping {
 
     /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
     public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
-        return declared == null ? Checks.NONE : handle -> specOf(declared, history.proven(), handle);
-    }
-
-    private static WorkloadSpec specOf(Declaration declared, @Nullable ProvenRevision proven, Handle handle) {
-        if (proven != null
-                && !LaunchInputs.matches(handle, declared.workload().program())
-                && LaunchInputs.matches(handle, proven.workload().program())) {
-            return proven.workload().spec();
-        }
-        return declared.workload().spec();
+        return declared == null ? Checks.NONE : handle -> Judgement.of(declared, history, handle);
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
@@ -203,7 +194,7 @@ public final class Bookkeeping {
     private static void noteProof(Situation situation, Notes notes, ObservedProcess process) {
         Declaration declared = situation.declared();
         if (declared == null
-                || !(process.liveness() instanceof Liveness.Running)
+                || !(process.liveness() instanceof Liveness.Running running)
                 || !(situation.seen().installations() instanceof Observation.Seen<?>)) {
             return;
         }
@@ -216,6 +207,8 @@ public final class Bookkeeping {
                 && LaunchInputs.difference(handle, wanted.program(), target.directory())
                         .isEmpty()
                 && hasConfig(handle, wanted)
+                && !Judgement.broughtBack(declared, notes.history(), handle)
+                && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         ProvenRevision proven = notes.history().proven();
         if (!runs || isSame(proven, declared, target)) {

@@ -46,7 +46,8 @@ final class Course {
     void bring(@Nullable ObservedProcess current) {
         Optional<Reason> difference = current == null
                 ? Optional.empty()
-                : LaunchInputs.difference(current.handle(), target.program(), target.directory());
+                : LaunchInputs.difference(current.handle(), target.program(), target.directory())
+                        .or(() -> needsAnotherTrial(current.handle()));
         if (!target.installed() && !fetch(current)) {
             return;
         }
@@ -62,6 +63,12 @@ final class Course {
         } else if (current.liveness() instanceof Running running) {
             new Upkeep(situation, draft, this).maintain(current.handle(), running);
         }
+    }
+
+    private Optional<Reason> needsAnotherTrial(Handle handle) {
+        boolean again =
+                target.hash().equals(declared.hash()) && Judgement.broughtBack(declared, situation.history(), handle);
+        return again ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty();
     }
 
     /** @return false when fetching has to wait */

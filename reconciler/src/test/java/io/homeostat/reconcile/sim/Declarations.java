@@ -12,6 +12,7 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Restart;
@@ -22,58 +23,126 @@ import io.homeostat.desired.model.Stop;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.source.Precedence;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What is wanted in a simulation or an example; builds declarations without YAML. */
+/** What is wanted in a simulation or an example, by every source; builds declarations without YAML. */
 public final class Declarations implements DesiredSource {
-    private final Map<WorkloadId, Declaration> declared = new TreeMap<>();
+    private final Map<SourceName, Map<WorkloadId, Declaration>> bySource = new EnumMap<>(SourceName.class);
+    private DesiredState merged = DesiredState.EMPTY;
     private long generation;
+
+    /**
+     * What tells one declaration from another.
+     *
+     * @param content SHA-256 of the archive; begins with the revision, so that the fake machine knows what it is like
+     * @param giveUpAfter restarts in a row; 0: never
+     * @param probe how a process is asked how it is
+     */
+    public record Wish(
+            String revision,
+            String content,
+            ImmutableList<String> arguments,
+            @Nullable String config,
+            int giveUpAfter,
+            Probing probe) {
+        static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
+            return new Wish(revision, revision, arguments, config, 0, Probing.NONE);
+        }
+    }
+
+    /** Whether and where a process is asked how it is. */
+    public enum Probing {
+        NONE,
+        WHERE_IT_LISTENS,
+        /** A mistake in the declaration: nobody ever answers there. */
+        ELSEWHERE
+    }
 
     /** Declares a workload, unless it is declared just so already. */
     public Declaration declare(
             WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
-        Workload workload = workload(id, revision, arguments, config);
+        return declare(SourceName.APPLIED, id, Wish.of(revision, arguments, config));
+    }
+
+    public Declaration declare(SourceName source, WorkloadId id, Wish wish) {
+        Workload workload = workload(id, wish);
         // A config never shows in its own text.
         String hash = Hashing.sha256()
-                .hashString(workload + "/" + config, StandardCharsets.UTF_8)
+                .hashString(workload + "/" + wish.config(), StandardCharsets.UTF_8)
                 .toString()
                 .substring(0, 8);
-        Declaration known = declared.get(id);
+        Map<WorkloadId, Declaration> own = bySource.computeIfAbsent(source, any -> new TreeMap<>());
+        Declaration known = own.get(id);
         if (known != null && known.hash().equals(hash)) {
             return known;
         }
-        Declaration declaration = new Declaration(workload, SourceName.APPLIED, ++generation, hash, ImmutableList.of());
-        declared.put(id, declaration);
+        Declaration declaration = new Declaration(workload, source, ++generation, hash, ImmutableList.of());
+        own.put(id, declaration);
+        merge();
         return declaration;
     }
 
+    /** By every source. */
     public void withdraw(WorkloadId id) {
-        declared.remove(id);
+        bySource.values().forEach(own -> own.remove(id));
+        merge();
+    }
+
+    void withdraw(SourceName source, WorkloadId id) {
+        bySource.getOrDefault(source, new TreeMap<>()).remove(id);
+        merge();
+    }
+
+    private void merge() {
+        merged = Precedence.merge(bySource.values().stream()
+                .map(Map::values)
+                .flatMap(Collection::stream)
+                .collect(ImmutableList.toImmutableList()));
     }
 
     @Override
     public Optional<Declaration> declaration(WorkloadId id) {
-        return Optional.ofNullable(declared.get(id));
+        return merged.get(id);
+    }
+
+    /** The declaration that should win, found in another way than the agent does. */
+    Optional<Declaration> strongest(WorkloadId id) {
+        for (SourceName source :
+                new SourceName[] {SourceName.CONTROL_PLANE, SourceName.APPLIED, SourceName.FILES, SourceName.LOCAL}) {
+            Map<WorkloadId, Declaration> own = bySource.get(source);
+            if (own != null && own.containsKey(id)) {
+                return Optional.of(own.get(id));
+            }
+        }
+        return Optional.empty();
     }
 
     public DesiredState state() {
-        return new DesiredState(ImmutableSortedMap.copyOf(declared));
+        return merged;
     }
 
     /** A workload with every default; its archive's key begins with its revision, so that the fake machine knows it. */
     public static Workload workload(
             WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
+        return workload(id, Wish.of(revision, arguments, config));
+    }
+
+    private static Workload workload(WorkloadId id, Wish wish) {
         Program program = new Program(
-                revision,
-                new Source("https://bucket/" + id.name() + "?signature=x", revision, Duration.ofSeconds(60), 3),
+                wish.revision(),
+                new Source("https://bucket/" + id.name() + "?signature=x", wish.content(), Duration.ofSeconds(60), 3),
                 "bin/run",
-                arguments,
+                wish.arguments(),
                 ImmutableSortedMap.of(),
                 null,
                 Program.Install.DYNAMIC,
@@ -81,7 +150,7 @@ public final class Declarations implements DesiredSource {
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
-                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), wish.giveUpAfter()),
                 new Metrics(Duration.ofSeconds(10), 60),
                 new Execution(
                         Execution.Type.DAEMON,
@@ -93,8 +162,30 @@ public final class Declarations implements DesiredSource {
                         null,
                         null));
         WorkloadSpec spec = id.kind() == Kind.PLUGIN
-                ? new PluginSpec(program, config == null ? null : new Config(config, null))
-                : new ProcessSpec(program, null);
+                ? new PluginSpec(program, wish.config() == null ? null : new Config(wish.config(), null))
+                : new ProcessSpec(program, probe(wish));
         return new Workload(id, ImmutableSortedMap.of(), spec);
+    }
+
+    private static @Nullable Probe probe(Wish wish) {
+        return switch (wish.probe()) {
+            case NONE -> null;
+            case WHERE_IT_LISTENS -> tcp(address(wish.revision()));
+            case ELSEWHERE -> tcp("nowhere:80");
+        };
+    }
+
+    private static Probe tcp(String address) {
+        return new Probe(null, new Probe.Tcp(address), null, null);
+    }
+
+    /** Where a probe asks; empty when there is none. */
+    static Optional<String> address(@Nullable Probe probe) {
+        return Optional.ofNullable(probe).map(Probe::tcp).map(Probe.Tcp::address);
+    }
+
+    /** Where a revision listens: each somewhere else. */
+    static String address(String revision) {
+        return revision.toLowerCase(Locale.ROOT) + ":80";
     }
 }

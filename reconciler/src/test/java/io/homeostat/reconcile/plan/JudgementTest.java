@@ -1,0 +1,136 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Declarations.Probing;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A declaration that changes nothing but the probe, wrongly: it fails, is undone, and must not do more harm than that. */
+class JudgementTest {
+    private static final WorkloadId ID = WorkloadId.process("p");
+
+    private final Declarations declarations = new Declarations();
+    private final Declaration good = declare(Probing.WHERE_IT_LISTENS);
+    private final Declaration wrong = declare(Probing.ELSEWHERE);
+
+    @Test
+    void aProcessIsJudgedByANewProbeAsSoonAsItIsDeclared() {
+        WorkloadHistory history = history(null);
+
+        assertEquals(
+                wrong.workload().spec(),
+                Bookkeeping.checks(wrong, history).of(process(good).handle()));
+    }
+
+    @Test
+    void whatWasBroughtBackIsJudgedByItsOwnProbeAndNotByTheOneThatFailed() {
+        WorkloadHistory history = history(NOW);
+
+        assertEquals(
+                good.workload().spec(),
+                Bookkeeping.checks(wrong, history).of(process(good).handle()));
+    }
+
+    @Test
+    void theHealthOfWhatWasBroughtBackDoesNotProveWhatItReplaced() {
+        Situation learned = learned(history(NOW), process(good));
+
+        assertEquals(
+                good.hash(), Objects.requireNonNull(learned.history().proven()).hash());
+        assertNotEquals(null, learned.history().failed());
+        assertEquals(Reason.REVISION_FAILED, Planner.plan(learned).reason());
+    }
+
+    @Test
+    void anotherTrialTakesAnotherLaunch() {
+        Situation learned = learned(history(NOW.minus(Duration.ofDays(2))), process(good));
+
+        assertEquals(
+                ImmutableList.of("stop", "launch"),
+                Planner.plan(learned).steps().stream().map(Step::word).collect(ImmutableList.toImmutableList()));
+    }
+
+    @Test
+    void aCheckThatCouldNotBeMadeProvesNothing() {
+        Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
+        ObservedProcess process = process(good);
+        Liveness.Running running = (Liveness.Running) process.liveness();
+        Situation learned = learned(
+                history(null),
+                new ObservedProcess(
+                        process.handle(),
+                        true,
+                        new Liveness.Running(running.identity(), running.age(), true, unknown)));
+
+        assertEquals(
+                good.hash(), Objects.requireNonNull(learned.history().proven()).hash());
+    }
+
+    private Declaration declare(Probing probe) {
+        return declarations.declare(
+                SourceName.APPLIED, ID, new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe));
+    }
+
+    /** @param undone when the wrong declaration was undone; null when it has not failed */
+    private WorkloadHistory history(@Nullable Instant undone) {
+        return WorkloadHistory.NONE
+                .withTrial(wrong.generation(), Trial.of(wrong.hash()))
+                .withProven(new ProvenRevision(good.workload(), good.hash(), "p_A"))
+                .withFailed(undone == null ? null : new FailedRevision(wrong.hash(), "A", 1, undone, "no answer"));
+    }
+
+    private static ObservedProcess process(Declaration launchedFor) {
+        Handle handle = new Handle(
+                "launch-1",
+                ID,
+                launchedFor.hash(),
+                "A",
+                "p_A",
+                LaunchInputs.of(launchedFor.workload().program()),
+                NOW.minusSeconds(60),
+                new ProcessIdentity(1, 1, "boot"),
+                Handle.StartState.SUCCEEDED,
+                "");
+        return new ObservedProcess(
+                handle,
+                true,
+                new Liveness.Running(
+                        new ProcessIdentity(1, 1, "boot"), Duration.ofHours(1), true, Health.healthy(NOW)));
+    }
+
+    private Situation learned(WorkloadHistory history, ObservedProcess process) {
+        ObservedWorkload seen = new ObservedWorkload(
+                ID,
+                Observation.seen(ImmutableList.of(new Installation("p_A", "A", "a", "a"))),
+                Observation.seen(Optional.of("p_A")),
+                Observation.seen(ImmutableList.of(process)),
+                Observation.seen(true));
+        return Bookkeeping.observed(new Situation(wrong, seen, ImmutableSet.of(), history, 7, NOW))
+                .situation();
+    }
+}
