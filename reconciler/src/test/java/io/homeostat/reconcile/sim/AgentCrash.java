@@ -5,6 +5,7 @@ final class AgentCrash extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     AgentCrash(String where) {
-        super("agent crash " + where);
+        // Many die in a history, and only the last words of each are of interest.
+        super("the agent dies " + where, null, false, false);
     }
 }

@@ -5,13 +5,23 @@ import java.util.Locale;
 /** What a revision is like. Fixed by its name, so that a history can be read. */
 enum Behaviour {
     GOOD,
+    /** Good, but takes its time to listen. */
+    SLOW,
+    /** Good, but ends only when its stop has timed out. */
+    HANGS_AT_STOP,
+    /** Good, but takes a new configuration only at Start. */
+    APPLY_UNSUPPORTED,
+    /** Starts well and refuses every configuration after that. */
+    APPLY_ERROR,
+    /** Starts well and ends by itself after a while, each time. */
+    CRASHES,
     /** Its archive can't be fetched, now or ever. */
     UNFETCHABLE,
+    /** Its entry point is missing. */
+    UNLAUNCHABLE,
     NEVER_LISTENS,
     EXITS_AT_ONCE,
-    START_ERROR,
-    /** A good one that takes a new configuration only at Start. */
-    APPLY_UNSUPPORTED;
+    START_ERROR;
 
     /** Of a revision, or of the key of its archive, which is the revision in lower case. */
     static Behaviour of(String revision) {
@@ -23,7 +33,33 @@ enum Behaviour {
         throw new IllegalArgumentException("not a simulated revision: " + revision);
     }
 
+    /** Comes to its desired state and stays there. */
     boolean isGood() {
-        return this == GOOD || this == APPLY_UNSUPPORTED;
+        return switch (this) {
+            case GOOD, SLOW, HANGS_AT_STOP, APPLY_UNSUPPORTED -> true;
+            case APPLY_ERROR, CRASHES, UNFETCHABLE, UNLAUNCHABLE, NEVER_LISTENS, EXITS_AT_ONCE, START_ERROR -> false;
+        };
+    }
+
+    boolean startsWell() {
+        return isGood() || this == APPLY_ERROR || this == CRASHES;
+    }
+
+    /** Steady milliseconds from birth until it listens, or a process's probe succeeds. */
+    long listensAfter() {
+        return switch (this) {
+            case SLOW -> 20_000;
+            case NEVER_LISTENS -> Long.MAX_VALUE;
+            default -> 30;
+        };
+    }
+
+    /** Steady milliseconds from birth until it ends by itself. */
+    long livesFor() {
+        return switch (this) {
+            case EXITS_AT_ONCE -> 0;
+            case CRASHES -> 40_000;
+            default -> Long.MAX_VALUE;
+        };
     }
 }

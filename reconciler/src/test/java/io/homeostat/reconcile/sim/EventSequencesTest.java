@@ -13,6 +13,7 @@ import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -20,18 +21,13 @@ import org.junit.jupiter.api.Test;
 class EventSequencesTest {
     private static final WorkloadId ID = WorkloadId.plugin("p");
 
-    private final Chaos chaos = new Chaos(1);
     private final VirtualClock clock = new VirtualClock();
     private final Declarations desired = new Declarations();
-    private final FakeStore store = new FakeStore(chaos);
-    private final FakeMachine machine = new FakeMachine(chaos, clock, store);
-    private final WorkloadPass pass =
-            new WorkloadPass(desired, machine, machine, store, clock, id -> "last words", new Silence());
+    private final FakeMachine machine = new FakeMachine(Dice.kind(List.of(ID)), clock, desired, 1);
+    private final FakeStore store = machine.store;
+    private final WorkloadPass pass = new WorkloadPass(
+            machine.asked, machine.observer, machine.executor, store, clock, id -> "last words", new Silence());
     private long told;
-
-    EventSequencesTest() {
-        chaos.stopFaults();
-    }
 
     @Test
     void anInstallation() {
@@ -137,7 +133,7 @@ class EventSequencesTest {
     void aCrashTellsTheLastWords() {
         declare("GOOD-A", "c");
         happens();
-        machine.kill(ID);
+        machine.kill(ID, 0);
 
         assertEquals(List.of("CRASHED A", "STARTED A"), happens());
         Event crash = store.events(0, 100).stream()
@@ -179,7 +175,8 @@ class EventSequencesTest {
                 case Next.Later later -> {
                     boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;
                     if (progress) {
-                        clock.advanceTo(later.until().until());
+                        clock.advance(
+                                Duration.between(clock.instant(), later.until().until()));
                     }
                     yield progress;
                 }

@@ -3,30 +3,62 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
-import java.time.Instant;
+import io.homeostat.observe.Health;
 import org.jspecify.annotations.Nullable;
 
-/** A process of the fake machine. */
+/** One launch on the fake machine: the notes beside it, the process that comes of it, and what it leaves behind. */
 final class FakeProcess {
     final Handle launched;
-    final ProcessIdentity identity;
-    final Instant since;
+    final String bootId;
     final Behaviour behaviour;
+    /** In steady milliseconds; until then somebody of ours is at work to bring it about. */
+    final long bornAt;
+
+    /** What the notes say, for an agent that has lost its database. */
+    Handle note;
+
+    boolean identityOnDisk = true;
+    boolean exitOnDisk = true;
     int starts;
-    boolean healthy = true;
+    int survivors;
+    Health.Verdict feels = Health.Verdict.HEALTHY;
+    /** Whether a health check has ever had anything else than good news of it. */
+    boolean doubted;
+
     String configHash = "";
 
+    /** Null until it is born. */
+    @Nullable
+    ProcessIdentity identity;
+
+    /** Null until it is over. */
     @Nullable
     Exit exit;
 
-    FakeProcess(Handle launched, ProcessIdentity identity, Instant since, Behaviour behaviour) {
+    FakeProcess(Handle launched, Behaviour behaviour, String bootId, long bornAt) {
         this.launched = launched;
-        this.identity = identity;
-        this.since = since;
+        this.note = launched;
+        this.bootId = bootId;
+        this.bornAt = bornAt;
         this.behaviour = behaviour;
     }
 
+    boolean unborn() {
+        return identity == null && exit == null;
+    }
+
     boolean alive() {
-        return exit == null;
+        return identity != null && exit == null;
+    }
+
+    /** Anything of it runs or is about to. */
+    boolean present() {
+        return exit == null || survivors > 0;
+    }
+
+    @Override
+    public String toString() {
+        return launched.launchId() + " of " + launched.revision() + " " + identity
+                + (exit == null ? "" : " over: " + exit.words());
     }
 }

@@ -1,19 +1,83 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.store.WorkloadHistory;
+import org.jspecify.annotations.Nullable;
 
-/** A store that outlives the simulated agent, which may die before or after a commit, but not in the middle of one. */
+/**
+ * A store that outlives the simulated agent, and keeps what a commit returned from. When the agent dies in a commit, the change is
+ * there or it isn't, as a whole. Whatever is written down is compared with what is true of the machine.
+ */
 final class FakeStore extends MemoryStore {
-    private final Chaos chaos;
+    private final Dice dice;
+    private final FakeDisk disk;
+    private final FakeProcesses processes;
+    private long seed;
+    private int commits;
+    private boolean lost;
 
-    FakeStore(Chaos chaos) {
-        this.chaos = chaos;
+    FakeStore(Dice dice, FakeDisk disk, FakeProcesses processes, long seed) {
+        this.dice = dice;
+        this.disk = disk;
+        this.processes = processes;
+        this.seed = seed;
+    }
+
+    /** The database is set aside; an empty one takes its place. */
+    void lose() {
+        clear();
+        seed++;
+        lost = true;
+    }
+
+    /** Whether it ever was. */
+    boolean wasLost() {
+        return lost;
+    }
+
+    /** How often anything was written down. */
+    int commits() {
+        return commits;
+    }
+
+    @Override
+    public long seed() {
+        return seed;
     }
 
     @Override
     public synchronized void commit(Change change) {
-        chaos.crashPoint("before a commit");
+        dice.agentMayDie(Fault.AGENT_DIES_BEFORE_A_COMMIT, change.workload(), "before a commit");
+        if (dice.strikes(Fault.STORE_FAILS, change.workload())) {
+            throw new StoreException("no space left on device");
+        }
+        compareWithTheMachine(change);
+        commits++;
         super.commit(change);
-        chaos.crashPoint("after a commit");
+        dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_COMMIT, change.workload(), "after a commit");
+    }
+
+    private void compareWithTheMachine(Change change) {
+        for (String launchId : change.ended()) {
+            FakeProcess process = processes.of(launchId);
+            Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
+                    process == null || !process.present(), () -> "written down as ended: " + process);
+        }
+        WorkloadHistory next = change.history();
+        if (next != null && !change.dropHistory()) {
+            compare(change, history(change.workload()).proven(), next.proven());
+        }
+    }
+
+    private void compare(Change change, @Nullable ProvenRevision before, @Nullable ProvenRevision after) {
+        Invariant.LAST_GOOD_KEPT.require(
+                before == null || after != null, () -> "the last good revision is forgotten: " + before);
+        if (after != null && !after.equals(before)) {
+            Invariant.PROVEN_HAS_WORKED.require(
+                    disk.hasWorked(change.workload(), after.workload().revision()),
+                    () -> "written down as proven, but has never worked: " + after);
+        }
     }
 }

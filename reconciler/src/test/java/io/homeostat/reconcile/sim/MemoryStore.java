@@ -40,6 +40,13 @@ public class MemoryStore implements StateStore {
         }
     }
 
+    /** All is lost but the store itself. */
+    synchronized void clear() {
+        histories.clear();
+        handles.clear();
+        events.clear();
+    }
+
     @Override
     public synchronized WorkloadHistory history(WorkloadId id) {
         return histories.getOrDefault(id, WorkloadHistory.NONE);

@@ -1,317 +1,107 @@
 package io.homeostat.reconcile.sim;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.ConfigHash;
-import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.observe.ActualState;
-import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.Next;
-import io.homeostat.reconcile.loop.PassListener;
-import io.homeostat.reconcile.loop.WorkloadPass;
-import io.homeostat.reconcile.plan.Bookkeeping;
-import io.homeostat.reconcile.plan.History;
-import io.homeostat.reconcile.plan.LaunchInputs;
-import io.homeostat.reconcile.plan.Outcome;
-import io.homeostat.reconcile.plan.Plan;
-import io.homeostat.reconcile.plan.Planner;
-import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One history of one machine: random declarations, failures, agent crashes between any two effects, and time that passes only
- * in here. The agent under test is the real one: its pass, its planner, its bookkeeping.
+ * One history of one machine, played. The agent in it is the real one: its pass, its planner, its bookkeeping. First the world does
+ * its worst, then all faults stop and the machine has to get from wherever it is to where it should be.
  */
 final class Simulation {
-    private static final List<WorkloadId> IDS =
-            List.of(WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
+    private static final Duration RARE_RESYNC = Duration.ofMinutes(15);
+    private static final Duration AT_LEAST_CALM = Duration.ofHours(2);
+    /** Longer than every pause between two attempts; an undone upgrade may rest a day. */
+    private static final Duration AT_MOST_CALM = Duration.ofHours(26);
 
-    private final Chaos chaos;
+    private final Fate fate;
     private final VirtualClock clock = new VirtualClock();
     private final Declarations desired = new Declarations();
-    private final FakeStore store;
+    private final Dice dice;
     private final FakeMachine machine;
-    private final Map<WorkloadId, Instant> due = new TreeMap<>();
-    private final List<String> story = new ArrayList<>();
-    private Duration resync = Duration.ofSeconds(30);
-    private WorkloadPass agent;
+    private final Story story;
+    private final World world;
+    private final Loop loop;
+    private final Reckoning reckoning;
 
-    Simulation(long seed) {
-        chaos = new Chaos(seed);
-        store = new FakeStore(chaos);
-        machine = new FakeMachine(chaos, clock, store);
-        agent = newAgent();
-        IDS.forEach(id -> due.put(id, clock.instant()));
+    /**
+     * @param allowed the only faults that may strike; null: all that the fate has in store
+     * @param told whether the story is wanted
+     */
+    Simulation(Fate fate, Agent agent, @Nullable ImmutableSet<FaultPoint> allowed, boolean told) {
+        this.fate = fate;
+        this.dice = new Dice(Fate.IDS, fate.harshness(), allowed);
+        this.machine = new FakeMachine(dice, clock, desired, fate.seed());
+        this.story = new Story(clock, told);
+        this.world = new World(dice, clock, desired, machine, story);
+        this.loop = new Loop(clock, machine, story, agent, world, fate.hints());
+        this.reckoning = new Reckoning(clock, desired, machine, loop);
     }
 
-    /** What happened, for somebody who looks at a failed seed. */
-    String story() {
-        return String.join("\n", story);
+    List<String> story() {
+        return story.lines();
     }
 
-    private WorkloadPass newAgent() {
-        return new WorkloadPass(desired, machine, machine, store, clock, id -> "", new Storyteller());
+    List<FaultPoint> struck() {
+        return dice.struck();
     }
 
-    /** Lets the world do its worst. */
-    void live(int happenings) {
-        for (int i = 0; i < happenings; i++) {
-            happen();
-            passUntil(clock.instant().plusMillis(chaos.pick(120_000)));
+    /** @throws Violation when an invariant does not hold */
+    void run() {
+        for (Moment moment : fate.moments()) {
+            live(moment);
         }
-    }
-
-    private void happen() {
-        WorkloadId id = IDS.get(chaos.pick(IDS.size()));
-        switch (chaos.pick(10)) {
-            case 0, 1, 2, 3 -> declare(id, anyRevision(id));
-            case 4 -> {
-                tell("withdraw " + id);
-                desired.withdraw(id);
-            }
-            case 5, 6 -> {
-                tell("kill " + id);
-                machine.kill(id);
-            }
-            case 7 -> {
-                tell("make unhealthy " + id);
-                machine.makeUnhealthy(id);
-            }
-            case 8 -> {
-                tell("move link " + id);
-                machine.moveLink(id);
-            }
-            default -> {
-                tell("delete installs " + id);
-                machine.deleteInstall(id);
-            }
+        world.calmDown();
+        calmDown();
+        for (WorkloadId id : Fate.IDS) {
+            reckoning.requireConverged(id);
         }
-        if (chaos.choose(70)) {
-            hint(id);
+        reckoning.requireDryRunForetells(fate.seed());
+        reckoning.requireRestartAtOnce();
+    }
+
+    private void live(Moment moment) {
+        dice.begin(moment);
+        come(() -> world.come(moment));
+        if (moment.hinted() && moment.happening() instanceof Happening.OfWorkload of) {
+            loop.hint(of.id());
         }
+        loop.run(moment.thenMillis());
+        come(world::comeAnyway);
     }
 
-    private void declare(WorkloadId id, String revision) {
-        ImmutableList<String> arguments = chaos.choose(70) ? ImmutableList.of() : ImmutableList.of("-v");
-        String config = "config" + chaos.pick(2);
-        tell("declare " + id + " " + revision + " " + arguments + " " + config);
-        desired.declare(id, revision, arguments, config);
-    }
-
-    private String anyRevision(WorkloadId id) {
-        Behaviour[] all = Behaviour.values();
-        Behaviour behaviour = chaos.choose(60) ? Behaviour.GOOD : all[chaos.pick(all.length)];
-        boolean hasProtocol = id.kind() == Kind.PLUGIN;
-        if (!hasProtocol && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
-            behaviour = Behaviour.EXITS_AT_ONCE;
-        }
-        return behaviour.name() + "-" + chaos.pick(4);
-    }
-
-    private void hint(WorkloadId id) {
-        due.put(id, clock.instant());
-    }
-
-    /** Runs every pass that becomes due until the given time. */
-    private void passUntil(Instant end) {
-        int passes = 0;
-        while (true) {
-            Map.Entry<WorkloadId, Instant> next =
-                    due.entrySet().stream().min(Map.Entry.comparingByValue()).orElseThrow();
-            if (next.getValue().isAfter(end)) {
-                clock.advanceTo(end);
-                return;
-            }
-            clock.advanceTo(next.getValue());
-            pass(next.getKey());
-            if (++passes > 20_000) {
-                throw new AssertionError("the agent goes round in circles on " + next.getKey());
-            }
-        }
-    }
-
-    private void pass(WorkloadId id) {
+    private void come(Runnable happening) {
         try {
-            Next next = agent.run(id);
-            due.put(id, whenAgain(next));
-            if (next instanceof Next.Again) {
-                // Every step takes some time.
-                clock.advance(Duration.ofMillis(1 + chaos.pick(20)));
-            }
+            happening.run();
         } catch (AgentCrash crash) {
-            tell(String.valueOf(crash.getMessage()));
-            agent = newAgent();
-            IDS.forEach(this::hint);
-            clock.advance(Duration.ofMillis(200));
+            loop.restart(String.valueOf(crash.getMessage()));
         }
     }
 
-    private Instant whenAgain(Next next) {
-        return switch (next) {
-            case Next.Again again -> clock.instant();
-            case Next.Later later -> {
-                Instant until = later.until().until();
-                yield until.isBefore(clock.instant().plus(resync))
-                        ? until
-                        : clock.instant().plus(resync);
-            }
-            case Next.Settled settled -> clock.instant().plus(resync);
-        };
-    }
-
-    /** No more faults: whatever state the machine is in, it has to get from there to where it should be. */
-    void calmDown() {
-        tell("faults stop");
-        chaos.stopFaults();
+    private void calmDown() {
         // Nothing but the resync tells of anything any more; a rare one is enough.
-        resync = Duration.ofMinutes(15);
-        // Longer than every pause between two attempts, but for an undone upgrade, which may rest a day.
-        for (int i = 0; i < 20; i++) {
-            passUntil(clock.instant().plus(Duration.ofHours(2)));
+        loop.resync(RARE_RESYNC);
+        int launchesBefore = machine.processes.count();
+        loop.run(AT_LEAST_CALM.toMillis());
+        reckoning.requirePacing(machine.processes.count() - launchesBefore, AT_LEAST_CALM);
+        long end = clock.steadyMillis() + AT_MOST_CALM.toMillis();
+        while (clock.steadyMillis() < end && !Fate.IDS.stream().allMatch(this::rests)) {
+            loop.run(AT_LEAST_CALM.toMillis());
         }
     }
 
-    void assertConverged() {
-        for (WorkloadId id : IDS) {
-            List<FakeProcess> living = machine.living(id);
-            Declaration declared = desired.declaration(id).orElse(null);
-            if (declared == null) {
-                require(living.isEmpty(), id + " is withdrawn but runs");
-                require(
-                        look(id).installations().equals(Observation.seen(ImmutableList.of())),
-                        id + " is withdrawn but installed");
-                continue;
-            }
-            Behaviour behaviour = Behaviour.of(declared.workload().revision());
-            if (behaviour.isGood()) {
-                require(living.size() == 1, id + " does not run");
-                requireRuns(living.get(0), declared);
-                require(planOf(id).isEmpty(), id + " has converged, but its plan is not empty: " + planOf(id));
-                continue;
-            }
-            ProvenRevision proven = store.history(id).proven();
-            if (proven != null) {
-                require(living.size() == 1, id + ": neither the failed revision nor the last good one runs");
-                require(
-                        living.get(0)
-                                .launched
-                                .revision()
-                                .equals(proven.workload().revision()),
-                        id + ": the last good revision does not run");
-            }
-        }
-    }
-
-    private static void requireRuns(FakeProcess process, Declaration declared) {
-        require(process.launched.revision().equals(declared.workload().revision()), "wrong revision: " + declared.id());
-        require(
-                process.launched
-                        .inputs()
-                        .equals(LaunchInputs.of(declared.workload().program())),
-                "wrong arguments: " + declared.id());
-        if (declared.workload().spec() instanceof PluginSpec plugin) {
-            require(ConfigHash.of(plugin.config()).equals(process.configHash), "wrong config: " + declared.id());
-            require(process.healthy, "unhealthy: " + declared.id());
-        }
-    }
-
-    /** From a converged machine, without faults: what a dry run foretells is what is then done. */
-    void assertDryRunForetells() {
-        for (WorkloadId id : IDS) {
-            machine.drainExecuted();
-            if (chaos.choose(25)) {
-                desired.withdraw(id);
-            } else {
-                declare(id, "GOOD-" + chaos.pick(4));
-            }
-            List<String> foretold = planOf(id).workloads().stream()
-                    .flatMap(plan -> plan.steps().stream())
-                    .filter(step -> !(step instanceof Step.Wait))
-                    .map(Step::word)
-                    .toList();
-            hint(id);
-            passUntil(clock.instant().plus(Duration.ofMinutes(2)));
-            List<String> done = machine.drainExecuted().stream()
-                    .filter(step -> step.workload().equals(id))
-                    .map(Step::word)
-                    .toList();
-            require(foretold.equals(done), id + ": foretold " + foretold + ", done " + done);
-        }
-    }
-
-    private Plan planOf(WorkloadId id) {
-        Declaration declared = desired.declaration(id).orElse(null);
-        Situation situation =
-                new Situation(declared, look(id), ImmutableSet.of(), store.history(id), store.seed(), clock.instant());
-        Situation known = Bookkeeping.observed(situation).situation();
-        ActualState actual = new ActualState(
-                ImmutableSortedMap.of(id, known.seen()),
-                ((Observation.Seen<ImmutableSet<String>>) machine.archives()).value());
-        History history = new History(ImmutableMap.of(id, known.history()), store.seed());
-        return Planner.plan(
-                new DesiredState(declared == null ? ImmutableSortedMap.of() : ImmutableSortedMap.of(id, declared)),
-                actual,
-                history,
-                clock.instant());
-    }
-
-    private ObservedWorkload look(WorkloadId id) {
-        return machine.look(
-                id,
-                store.handles(id),
-                Bookkeeping.checks(desired.declaration(id).orElse(null), store.history(id)));
-    }
-
-    private static String words(Outcome outcome) {
-        return switch (outcome) {
-            case Outcome.Done done -> "done";
-            case Outcome.Failed(String error, boolean fatal) -> "failed, " + error + (fatal ? ", for good" : "");
-            case Outcome.Unsupported unsupported -> "unsupported";
-            case Outcome.Interrupted interrupted -> "interrupted";
-        };
-    }
-
-    private void tell(String what) {
-        story.add(clock.instant() + " " + what);
-    }
-
-    private static void require(boolean condition, String violation) {
-        if (!condition) {
-            throw new AssertionError(violation);
-        }
-    }
-
-    private final class Storyteller implements PassListener {
-        @Override
-        public void starting(Step step) {
-            tell("  " + step.workload() + " " + step.word());
-        }
-
-        @Override
-        public void finished(WorkloadId id, Next next) {
-            if (next instanceof Next.Again again) {
-                tell("  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " ("
-                        + again.plan().reason() + ")");
-            }
-        }
-
-        @Override
-        public void broken(WorkloadId id, Throwable problem) {
-            tell("  " + id + " broke off: " + problem);
-        }
+    /** Whether more time will not change anything. */
+    private boolean rests(WorkloadId id) {
+        Next next = loop.last(id);
+        boolean works = desired.declaration(id)
+                .map(declared -> machine.works(declared.workload()))
+                .orElse(true);
+        return !works
+                || next instanceof Next.Settled
+                || (next instanceof Next.Later later && later.until().kind() == Step.Wait.Kind.DECLARATION);
     }
 }

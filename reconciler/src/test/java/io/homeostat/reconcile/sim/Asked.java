@@ -1,0 +1,45 @@
+package io.homeostat.reconcile.sim;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.DesiredSource;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Remembers what the agent was told to want at the beginning of its pass; in the middle of one, that may change. */
+final class Asked implements DesiredSource {
+    private final DesiredSource desired;
+    private final Map<WorkloadId, Optional<Declaration>> answers = new HashMap<>();
+    private final Set<WorkloadId> wanted = new HashSet<>();
+
+    Asked(DesiredSource desired) {
+        this.desired = desired;
+    }
+
+    @Override
+    public Optional<Declaration> declaration(WorkloadId id) {
+        Optional<Declaration> answer = desired.declaration(id);
+        answers.put(id, answer);
+        if (answer.isPresent()) {
+            wanted.add(id);
+        }
+        return answer;
+    }
+
+    /** Whether the agent was ever told to want it, as far as its present database can know. */
+    boolean everWanted(WorkloadId id) {
+        return wanted.contains(id);
+    }
+
+    /** The database is lost. */
+    void forget() {
+        wanted.clear();
+    }
+
+    Optional<Declaration> answer(WorkloadId id) {
+        return answers.getOrDefault(id, Optional.empty());
+    }
+}

@@ -1,0 +1,267 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.loop.StepExecutor;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Does steps to the fake machine. Effects are as coarse as the real ones are atomic: a rename, a spawn, an RPC; the agent may die
+ * between any two of them. What must never happen is checked by {@link StepRules} before it would.
+ */
+final class FakeExecutor implements StepExecutor {
+    private static final long SLOW_BIRTH_MILLIS = 4000;
+
+    private final Dice dice;
+    private final VirtualClock clock;
+    private final FakeDisk disk;
+    private final FakeProcesses processes;
+    private final StepRules rules;
+    private final StateStore store;
+    private final List<Step> executed = new ArrayList<>();
+    private int launches;
+
+    FakeExecutor(
+            Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, StepRules rules, StateStore store) {
+        this.dice = dice;
+        this.clock = clock;
+        this.disk = disk;
+        this.processes = processes;
+        this.rules = rules;
+        this.store = store;
+    }
+
+    /** The steps that were done since this was last asked. */
+    List<Step> drainExecuted() {
+        List<Step> steps = List.copyOf(executed);
+        executed.clear();
+        return steps;
+    }
+
+    @Override
+    public Outcome execute(Step step, ObservedWorkload seen) {
+        WorkloadId id = step.workload();
+        rules.beforeAny(step, seen);
+        dice.agentMayDie(Fault.AGENT_DIES_BEFORE_A_STEP, id, "before " + step.word());
+        if (dice.strikes(Fault.INTERRUPTED_BEFORE_A_STEP, id)) {
+            return new Outcome.Interrupted();
+        }
+        clock.advanceMillis(1 + dice.pick(Dice.Draw.STEP_MILLIS, id, 20));
+        processes.settle();
+        Outcome outcome = switch (step) {
+            case Step.Download download -> download(download);
+            case Step.Unpack unpack -> unpack(unpack);
+            case Step.Activate activate -> activate(activate);
+            case Step.Launch launch -> launch(launch, seen);
+            case Step.Start start -> start(start, seen);
+            case Step.ApplyConfig apply -> apply(apply, seen);
+            case Step.Stop stop -> stop(stop);
+            case Step.Remove remove -> remove(remove);
+            case Step.CollectGarbage garbage -> collect(garbage);
+            case Step.SetLimits limits -> Outcome.done();
+            case Step.Wait wait -> throw new Violation(Invariant.NO_PASS_BREAKS, "a wait was executed");
+        };
+        if (outcome instanceof Outcome.Done) {
+            executed.add(step);
+        }
+        dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_STEP, id, "after " + step.word());
+        return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : outcome;
+    }
+
+    private void agentMayDie(WorkloadId id, String where) {
+        dice.agentMayDie(Fault.AGENT_DIES_IN_A_STEP, id, where);
+    }
+
+    private Outcome download(Step.Download step) {
+        if (Behaviour.of(step.key()) == Behaviour.UNFETCHABLE) {
+            return new Outcome.Failed("404", dice.pick(Dice.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
+        }
+        if (dice.strikes(Fault.DOWNLOAD_BREAKS, step.workload())) {
+            return new Outcome.Failed("connection reset", false);
+        }
+        if (dice.strikes(Fault.DOWNLOAD_CRAWLS, step.workload())) {
+            clock.advance(step.source().timeout());
+        }
+        disk.archives.add(step.key());
+        return Outcome.done();
+    }
+
+    private Outcome unpack(Step.Unpack step) {
+        WorkloadId id = step.workload();
+        if (!disk.archives.contains(step.key())) {
+            return new Outcome.Failed("no such archive", false);
+        }
+        rules.beforeUnpack(step);
+        disk.residue.add(id);
+        agentMayDie(id, "in the middle of unpacking");
+        if (dice.strikes(Fault.UNPACK_FAILS, id)) {
+            return new Outcome.Failed("disk full", false);
+        }
+        disk.installs(id)
+                .put(step.directory(), new Installation(step.directory(), step.revision(), step.key(), step.key()));
+        return Outcome.done();
+    }
+
+    private Outcome activate(Step.Activate step) {
+        if (dice.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
+            return new Outcome.Failed("read-only file system", false);
+        }
+        if (!disk.installs(step.workload()).containsKey(step.directory())) {
+            return new Outcome.Failed("no such directory", false);
+        }
+        disk.links.put(step.workload(), step.directory());
+        return Outcome.done();
+    }
+
+    private Outcome launch(Step.Launch step, ObservedWorkload seen) {
+        WorkloadId id = step.workload();
+        rules.beforeLaunch(step);
+        processes.forgetAllBut(launchIds(seen), id);
+        Handle handle = new Handle(
+                "launch-" + ++launches,
+                id,
+                step.hash(),
+                step.declared().revision(),
+                step.directory(),
+                LaunchInputs.of(step.declared().program()),
+                clock.instant(),
+                null,
+                Handle.StartState.NOT_SENT,
+                "");
+        store.commit(Change.ofHandle(handle));
+        agentMayDie(id, "between writing a launch down and spawning it");
+        boolean fatal = Behaviour.of(handle.revision()) == Behaviour.UNLAUNCHABLE;
+        String directory = step.directory();
+        boolean gone = directory != null && !disk.installs(id).containsKey(directory);
+        if (fatal || gone || dice.strikes(Fault.LAUNCH_FAILS, id)) {
+            return undo(handle, fatal);
+        }
+        boolean slow = dice.strikes(Fault.BIRTH_IS_SLOW, id);
+        long takes = dice.pick(Dice.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
+        FakeProcess process =
+                processes.launch(handle, disk.behaviour(id, handle.revision()), clock.steadyMillis() + takes);
+        process.exitOnDisk = !dice.strikes(Fault.EXIT_NOT_RECORDED, id);
+        disk.residue.add(id);
+        agentMayDie(id, "while a process is being born");
+        clock.advanceMillis(takes);
+        processes.settle();
+        agentMayDie(id, "between spawning a process and saying so");
+        return process.identity == null
+                ? new Outcome.Failed("no process came of it", false)
+                : Outcome.launched(handle.withIdentity(process.identity));
+    }
+
+    private static ImmutableSet<String> launchIds(ObservedWorkload seen) {
+        return StepRules.processes(seen).stream()
+                .map(process -> process.handle().launchId())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private Outcome undo(Handle handle, boolean fatal) {
+        store.commit(new Change(
+                handle.workload(),
+                null,
+                false,
+                ImmutableList.of(),
+                ImmutableList.of(handle.launchId()),
+                ImmutableList.of()));
+        return new Outcome.Failed("no such file or directory", fatal);
+    }
+
+    private Outcome start(Step.Start step, ObservedWorkload seen) {
+        WorkloadId id = step.workload();
+        FakeProcess process = rules.only(step, seen);
+        Handle handle = StepRules.processes(seen).get(0).handle().withStart(Handle.StartState.SENT, "");
+        store.commit(Change.ofHandle(handle));
+        process.note = handle;
+        if (!process.alive()) {
+            return new Outcome.Failed("connection refused", false);
+        }
+        rules.beforeStart(process);
+        process.starts++;
+        agentMayDie(id, "between Start and its answer");
+        if (process.behaviour == Behaviour.START_ERROR || dice.strikes(Fault.START_IS_REFUSED, id)) {
+            return new Outcome.Failed("start refused", false);
+        }
+        if (dice.strikes(Fault.START_HANGS, id)) {
+            clock.advance(step.timeout());
+            return new Outcome.Failed("no answer", false);
+        }
+        process.configHash = ConfigHash.of(step.config());
+        disk.worked(process);
+        agentMayDie(id, "before it notes that a plugin has started");
+        process.note = handle.withStart(Handle.StartState.SUCCEEDED, process.configHash);
+        return Outcome.done();
+    }
+
+    private Outcome apply(Step.ApplyConfig step, ObservedWorkload seen) {
+        FakeProcess process = rules.only(step, seen);
+        rules.beforeApply(process);
+        if (process.behaviour == Behaviour.APPLY_UNSUPPORTED) {
+            return new Outcome.Unsupported();
+        }
+        boolean refuses = process.behaviour == Behaviour.APPLY_ERROR;
+        if (!process.alive() || refuses || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
+            return new Outcome.Failed("not accepted", false);
+        }
+        process.configHash = ConfigHash.of(step.config());
+        agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
+        process.note = process.note.withStart(Handle.StartState.SUCCEEDED, process.configHash);
+        return Outcome.done();
+    }
+
+    private Outcome stop(Step.Stop step) {
+        WorkloadId id = step.workload();
+        FakeProcess process = rules.beforeStop(step);
+        if (process.alive() && process.behaviour == Behaviour.HANGS_AT_STOP) {
+            clock.advance(step.timeout());
+        }
+        agentMayDie(id, "before a process has ended");
+        if (dice.strikes(Fault.STOP_FAILS, id)) {
+            return new Outcome.Failed("still there", false);
+        }
+        if (step.handle().identity() != null) {
+            processes.signal(step.handle().identity());
+        }
+        agentMayDie(id, "before the children of a process have ended");
+        process.survivors = 0;
+        return Outcome.done("stopped");
+    }
+
+    private Outcome remove(Step.Remove step) {
+        WorkloadId id = step.workload();
+        rules.beforeRemove(step);
+        disk.links.remove(id);
+        agentMayDie(id, "in the middle of removing");
+        disk.installs(id).clear();
+        if (dice.strikes(Fault.REMOVE_FAILS, id)) {
+            return new Outcome.Failed("busy", false);
+        }
+        processes.forgetAllBut(ImmutableSet.of(), id);
+        disk.forget(id);
+        return Outcome.done();
+    }
+
+    private Outcome collect(Step.CollectGarbage step) {
+        for (String directory : step.directories()) {
+            rules.beforeCollect(step, directory);
+            if (dice.strikes(Fault.COLLECT_FAILS, step.workload())) {
+                return new Outcome.Failed("busy", false);
+            }
+            disk.installs(step.workload()).remove(directory);
+            agentMayDie(step.workload(), "in the middle of collecting garbage");
+        }
+        return Outcome.done();
+    }
+}

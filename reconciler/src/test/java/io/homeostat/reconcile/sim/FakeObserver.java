@@ -1,0 +1,177 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Health.Verdict;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.Observer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks at the fake machine by the rules of the real observer. What it says it has seen was so at that moment; each aspect by itself
+ * may be unseen. A launch that is remembered is never left out, and only one whose process is known to be gone has ended: whoever
+ * can't tell says Unseen. The aspects need not fit together, because the world does not stand still between them.
+ */
+final class FakeObserver implements Observer {
+    /** A launch that is younger and of which there is no trace may be about to appear; by the wall clock, as in reality. */
+    private static final Duration YOUNG = Duration.ofSeconds(2);
+
+    private final Dice dice;
+    private final VirtualClock clock;
+    private final FakeDisk disk;
+    private final FakeProcesses processes;
+
+    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes) {
+        this.dice = dice;
+        this.clock = clock;
+        this.disk = disk;
+        this.processes = processes;
+    }
+
+    @Override
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        processes.settle();
+        return new ObservedWorkload(
+                id,
+                unless(
+                        Fault.INSTALLATIONS_UNSEEN,
+                        id,
+                        () -> ImmutableList.copyOf(disk.installs(id).values())),
+                unless(Fault.LINK_UNSEEN, id, () -> Optional.ofNullable(disk.links.get(id))),
+                unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, handles, checks)),
+                unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
+    }
+
+    private <T> Observation<T> unless(Fault fault, WorkloadId id, Supplier<T> look) {
+        return dice.strikes(fault, id) ? Observation.unseen("permission denied") : Observation.seen(look.get());
+    }
+
+    private ImmutableList<ObservedProcess> launches(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        List<ObservedProcess> seen = new ArrayList<>();
+        for (Handle handle : handles) {
+            seen.add(new ObservedProcess(handle, true, liveness(handle, checks.of(handle))));
+        }
+        for (FakeProcess process : processes.launches(id)) {
+            Handle note = process.note;
+            if (handles.stream().noneMatch(handle -> handle.launchId().equals(note.launchId()))) {
+                seen.add(new ObservedProcess(note, false, liveness(note, checks.of(note))));
+            }
+        }
+        seen.sort(Comparator.comparing(process -> process.handle().launchedAt()));
+        return ImmutableList.copyOf(seen);
+    }
+
+    private Liveness liveness(Handle handle, @Nullable WorkloadSpec spec) {
+        FakeProcess process = processes.of(handle.launchId());
+        ProcessIdentity identity = handle.identity();
+        if (identity == null && process != null && process.identityOnDisk) {
+            identity = process.identity;
+        }
+        if (identity == null || process == null) {
+            return unborn(handle, process);
+        }
+        if (processes.runs(identity)) {
+            return running(handle, process, identity, spec);
+        }
+        Exit exit = recorded(process);
+        return process.survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, process.survivors);
+    }
+
+    private Liveness unborn(Handle handle, @Nullable FakeProcess process) {
+        boolean otherBoot = process != null && !process.bootId.equals(processes.bootId());
+        if (process != null && (otherBoot || process.exit != null)) {
+            return new Liveness.Ended(recorded(process));
+        }
+        boolean young =
+                Duration.between(handle.launchedAt(), clock.instant()).abs().compareTo(YOUNG) < 0;
+        return young || process != null ? new Liveness.Pending() : new Liveness.Ended(unknown());
+    }
+
+    private Exit recorded(FakeProcess process) {
+        Exit exit = process.exit;
+        return exit != null && process.exitOnDisk ? exit : unknown();
+    }
+
+    private Exit unknown() {
+        return new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant());
+    }
+
+    private Liveness running(
+            Handle handle, FakeProcess process, ProcessIdentity identity, @Nullable WorkloadSpec spec) {
+        long age = clock.steadyMillis() - process.bornAt;
+        boolean listens = age >= process.behaviour.listensAfter();
+        boolean plugin = handle.workload().kind() == Kind.PLUGIN;
+        boolean stayedAlive = age >= Duration.ofSeconds(1).toMillis();
+        if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
+            disk.worked(process);
+        }
+        if (spec == null || (plugin && handle.start() != Handle.StartState.SUCCEEDED)) {
+            return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, null);
+        }
+        Invariant.NOTHING_BEFORE_START.require(
+                !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
+        Health health = health(process, answers(process, spec, listens), handle.workload());
+        return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, health);
+    }
+
+    private static boolean answers(FakeProcess process, WorkloadSpec spec, boolean listens) {
+        return switch (spec) {
+            case PluginSpec plugin -> listens;
+            case ProcessSpec declared ->
+                Declarations.address(declared.probe())
+                        .map(address -> listens && address.equals(Declarations.address(process.launched.revision())))
+                        .orElse(true);
+        };
+    }
+
+    private Health health(FakeProcess process, boolean ready, WorkloadId id) {
+        Verdict verdict = ready ? process.feels : Verdict.UNHEALTHY;
+        if (dice.strikes(Fault.HEALTH_UNKNOWN, id)) {
+            verdict = Verdict.UNKNOWN;
+        } else if (dice.strikes(Fault.HEALTH_ANSWER_LATE, id)) {
+            verdict = Verdict.HUNG;
+        }
+        process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
+        return verdict == Verdict.HEALTHY
+                ? Health.healthy(clock.instant())
+                : Health.failed(verdict, "says no", clock.instant());
+    }
+
+    @Override
+    public Observation<ImmutableSet<String>> archives() {
+        // Asked in the name of no workload.
+        return unless(Fault.ARCHIVES_UNSEEN, Fate.IDS.get(0), () -> ImmutableSet.copyOf(disk.archives));
+    }
+
+    @Override
+    public Observation<ImmutableSet<WorkloadId>> traces() {
+        processes.settle();
+        TreeSet<WorkloadId> traces = new TreeSet<>();
+        for (WorkloadId id : Fate.IDS) {
+            if (disk.hasTraceOf(id) || !processes.present(id).isEmpty()) {
+                traces.add(id);
+            }
+        }
+        return Observation.seen(ImmutableSet.copyOf(traces));
+    }
+}

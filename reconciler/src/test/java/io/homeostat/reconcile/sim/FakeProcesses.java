@@ -1,0 +1,182 @@
+package io.homeostat.reconcile.sim;
+
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The processes of the fake machine, ours and others', and the numbers they have. Numbers are few, so that they come again. */
+final class FakeProcesses {
+    private static final long FIRST_PID = 100;
+    private static final long LAST_PID = 115;
+    private static final long MILLIS_A_TICK = 10;
+    private static final int KILL = 9;
+
+    private final VirtualClock clock;
+    private final Map<String, FakeProcess> launches = new LinkedHashMap<>();
+    /** Who is alive under which number. */
+    private final Map<Long, ProcessIdentity> inhabitants = new HashMap<>();
+
+    private int boots = 1;
+    private long bootedAt;
+    private long nextPid = FIRST_PID;
+    private int launched;
+
+    FakeProcesses(VirtualClock clock) {
+        this.clock = clock;
+    }
+
+    String bootId() {
+        return "boot" + boots;
+    }
+
+    /** How many processes were ever launched. */
+    int count() {
+        return launched;
+    }
+
+    /** Begins a launch; its process appears later. */
+    FakeProcess launch(Handle handle, Behaviour behaviour, long bornAt) {
+        FakeProcess process = new FakeProcess(handle, behaviour, bootId(), bornAt);
+        launches.put(handle.launchId(), process);
+        return process;
+    }
+
+    /** Lets happen what is due: births, and ends that need nobody else. */
+    void settle() {
+        long now = clock.steadyMillis();
+        for (FakeProcess process : launches.values()) {
+            if (process.unborn() && process.bornAt <= now) {
+                process.identity = inhabit();
+                launched++;
+            }
+            long lives = process.behaviour.livesFor();
+            if (process.alive() && lives != Long.MAX_VALUE && process.bornAt + lives <= now) {
+                end(process, new Exit(3, null, Exit.Reason.EXITED, clock.instant()), 0);
+            }
+        }
+    }
+
+    /** When the next process of a workload will end by itself. */
+    long nextEnd(WorkloadId id) {
+        long next = Long.MAX_VALUE;
+        for (FakeProcess process : launches.values()) {
+            long lives = process.behaviour.livesFor();
+            if (process.launched.workload().equals(id) && process.exit == null && lives != Long.MAX_VALUE) {
+                next = Math.min(next, process.bornAt + lives);
+            }
+        }
+        return next;
+    }
+
+    @Nullable
+    FakeProcess of(String launchId) {
+        return launches.get(launchId);
+    }
+
+    /** Every launch of a workload of which there are notes, oldest first. */
+    List<FakeProcess> launches(WorkloadId id) {
+        return launches.values().stream()
+                .filter(process -> process.launched.workload().equals(id))
+                .toList();
+    }
+
+    List<FakeProcess> living(WorkloadId id) {
+        return launches(id).stream().filter(FakeProcess::alive).toList();
+    }
+
+    /** Launches of which anything runs or is about to. */
+    List<FakeProcess> present(WorkloadId id) {
+        return launches(id).stream().filter(FakeProcess::present).toList();
+    }
+
+    boolean runs(ProcessIdentity identity) {
+        return identity.equals(inhabitants.get(identity.pid()));
+    }
+
+    void kill(FakeProcess process, int survivors) {
+        end(process, new Exit(128 + KILL, KILL, Exit.Reason.SIGNALED, clock.instant()), survivors);
+    }
+
+    void end(FakeProcess process, Exit exit, int survivors) {
+        if (process.alive() && process.identity != null) {
+            inhabitants.remove(process.identity.pid());
+        }
+        process.exit = exit;
+        process.survivors = survivors;
+    }
+
+    /** Ends whoever bears this identity; whoever else has its number by now is not concerned. */
+    void signal(ProcessIdentity identity) {
+        if (!runs(identity)) {
+            return;
+        }
+        FakeProcess ours = launches.values().stream()
+                .filter(process -> identity.equals(process.identity))
+                .findFirst()
+                .orElseThrow(() -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "killed " + identity));
+        end(ours, new Exit(0, null, Exit.Reason.EXITED, clock.instant()), ours.survivors);
+    }
+
+    /** The process of a workload dies, and somebody else gets its number. */
+    void recycle(WorkloadId id) {
+        for (FakeProcess process : launches(id)) {
+            ProcessIdentity identity = process.identity;
+            if (identity != null && process.alive()) {
+                kill(process, 0);
+                inhabitants.put(
+                        identity.pid(), new ProcessIdentity(identity.pid(), identity.startTicks() + 1, bootId()));
+            }
+        }
+    }
+
+    /** All are gone, and in the next boot others have their numbers, down to the tick in which they began. */
+    void reboot() {
+        inhabitants.clear();
+        boots++;
+        bootedAt = clock.steadyMillis();
+        nextPid = FIRST_PID;
+        for (FakeProcess process : launches.values()) {
+            ProcessIdentity identity = process.identity;
+            if (process.exit == null) {
+                process.exit = new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant());
+                process.exitOnDisk = false;
+            }
+            process.survivors = 0;
+            if (identity != null) {
+                inhabitants.put(identity.pid(), new ProcessIdentity(identity.pid(), identity.startTicks(), bootId()));
+            }
+        }
+    }
+
+    /** Removes the notes on launches that are over, but for these. */
+    void forgetAllBut(Set<String> launchIds, WorkloadId id) {
+        launches.values()
+                .removeIf(process ->
+                        process.launched.workload().equals(id) && !launchIds.contains(process.launched.launchId()));
+    }
+
+    private ProcessIdentity inhabit() {
+        // The others come and go: whoever has had a number for long has left it.
+        if (inhabitants.size() > (LAST_PID - FIRST_PID) / 2) {
+            inhabitants
+                    .values()
+                    .removeIf(identity -> launches.values().stream()
+                            .noneMatch(process -> process.alive() && identity.equals(process.identity)));
+        }
+        while (inhabitants.containsKey(nextPid)) {
+            nextPid = nextPid == LAST_PID ? FIRST_PID : nextPid + 1;
+        }
+        long ticks = (clock.steadyMillis() - bootedAt) / MILLIS_A_TICK;
+        ProcessIdentity identity = new ProcessIdentity(nextPid, ticks, bootId());
+        inhabitants.put(nextPid, identity);
+        nextPid = nextPid == LAST_PID ? FIRST_PID : nextPid + 1;
+        return identity;
+    }
+}

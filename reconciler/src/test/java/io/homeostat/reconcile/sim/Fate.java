@@ -1,0 +1,154 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Health;
+import io.homeostat.reconcile.sim.Declarations.Probing;
+import io.homeostat.reconcile.sim.Moment.When;
+import java.time.Duration;
+import java.util.SplittableRandom;
+
+/**
+ * Everything that will happen in one history, known before it begins.
+ *
+ * @param seed that it grew from
+ * @param hints false: nobody ever tells the agent of anything, there is only the resync
+ * @param harshness how often faults strike, in percent of {@link Fault#permille}
+ */
+record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> moments) {
+    static final ImmutableList<WorkloadId> IDS =
+            ImmutableList.of(WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
+
+    private static final int REVISIONS = 3;
+
+    static Fate of(long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        boolean hints = random.nextInt(4) > 0;
+        int harshness = new int[] {0, 50, 100, 100, 200}[random.nextInt(5)];
+        int count = 15 + random.nextInt(25);
+        ImmutableList.Builder<Moment> moments = ImmutableList.builder();
+        for (int number = 0; number < count; number++) {
+            WorkloadId id = IDS.get(random.nextInt(IDS.size()));
+            moments.add(new Moment(
+                    number,
+                    random.nextLong(),
+                    happening(random, id),
+                    when(random),
+                    hints && random.nextInt(100) < 70,
+                    pause(random)));
+        }
+        return new Fate(seed, hints, harshness, moments.build());
+    }
+
+    Fate withMoments(Iterable<Moment> some) {
+        return new Fate(seed, hints, harshness, ImmutableList.copyOf(some));
+    }
+
+    private static <T> T any(T[] all, SplittableRandom random) {
+        return all[random.nextInt(all.length)];
+    }
+
+    private static When when(SplittableRandom random) {
+        int roll = random.nextInt(100);
+        return roll < 80 ? When.BETWEEN_PASSES : roll < 90 ? When.BEFORE_A_STEP : When.AFTER_A_STEP;
+    }
+
+    private static long pause(SplittableRandom random) {
+        int roll = random.nextInt(100);
+        if (roll < 25) {
+            return random.nextInt(500);
+        }
+        return roll < 96 ? random.nextInt(120_000) : random.nextInt(1_000_000);
+    }
+
+    private static Happening happening(SplittableRandom random, WorkloadId id) {
+        int roll = random.nextInt(100);
+        if (roll < 34) {
+            return new Happening.Declare(source(random), id, wish(random, id));
+        } else if (roll < 41) {
+            return new Happening.Withdraw(sources(random), id);
+        } else if (roll < 53) {
+            return new Happening.Kill(id, random.nextInt(100) < 25 ? 1 + random.nextInt(3) : 0);
+        } else if (roll < 61) {
+            return new Happening.Feel(id, any(Health.Verdict.values(), random));
+        } else if (roll < 64) {
+            return new Happening.MoveLink(id);
+        } else if (roll < 66) {
+            return new Happening.Spoil(id);
+        } else if (roll < 69) {
+            return new Happening.DeleteInstalls(id);
+        } else if (roll < 76) {
+            return new Happening.RecyclePid(id);
+        } else if (roll < 79) {
+            return new Happening.EmptyCache();
+        } else if (roll < 86) {
+            return new Happening.SetClock(clockError(random));
+        } else if (roll < 91) {
+            return new Happening.Reboot();
+        } else if (roll < 94) {
+            return new Happening.KillAgent();
+        }
+        return roll < 97 ? new Happening.LoseDatabase() : new Happening.Nothing();
+    }
+
+    private static SourceName source(SplittableRandom random) {
+        int roll = random.nextInt(100);
+        if (roll < 50) {
+            return SourceName.APPLIED;
+        } else if (roll < 75) {
+            return SourceName.FILES;
+        }
+        return roll < 90 ? SourceName.CONTROL_PLANE : SourceName.LOCAL;
+    }
+
+    private static ImmutableSet<SourceName> sources(SplittableRandom random) {
+        return random.nextInt(100) < 60
+                ? ImmutableSet.copyOf(SourceName.values())
+                : ImmutableSet.of(any(SourceName.values(), random));
+    }
+
+    private static Duration clockError(SplittableRandom random) {
+        long bound = switch (random.nextInt(4)) {
+            case 0 -> 5_000;
+            case 1 -> 600_000;
+            case 2 -> Duration.ofDays(2).toMillis();
+            default -> Duration.ofDays(20_000).toMillis();
+        };
+        return Duration.ofMillis(random.nextLong(-bound, bound));
+    }
+
+    private static Declarations.Wish wish(SplittableRandom random, WorkloadId id) {
+        Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(Behaviour.values(), random);
+        if (id.kind() == Kind.PROCESS) {
+            behaviour = withoutProtocol(behaviour);
+        }
+        String revision = behaviour + "-" + random.nextInt(REVISIONS);
+        return new Declarations.Wish(
+                revision,
+                random.nextInt(100) < 90 ? revision : revision + "-rebuilt",
+                random.nextInt(100) < 70 ? ImmutableList.of() : ImmutableList.of("-v"),
+                "config" + random.nextInt(2),
+                random.nextInt(100) < 90 ? 0 : 3,
+                probe(random, behaviour));
+    }
+
+    private static Behaviour withoutProtocol(Behaviour behaviour) {
+        return switch (behaviour) {
+            case START_ERROR -> Behaviour.EXITS_AT_ONCE;
+            case APPLY_UNSUPPORTED, APPLY_ERROR -> Behaviour.GOOD;
+            default -> behaviour;
+        };
+    }
+
+    private static Probing probe(SplittableRandom random, Behaviour behaviour) {
+        int roll = random.nextInt(100);
+        if (roll < 5) {
+            return Probing.ELSEWHERE;
+        }
+        // Without a probe nobody would notice that it does not listen.
+        return roll < 50 || behaviour == Behaviour.NEVER_LISTENS ? Probing.WHERE_IT_LISTENS : Probing.NONE;
+    }
+}

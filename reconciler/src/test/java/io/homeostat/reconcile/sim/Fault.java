@@ -1,0 +1,44 @@
+package io.homeostat.reconcile.sim;
+
+/** What can go wrong at one point of a pass, and how often it does. */
+enum Fault {
+    AGENT_DIES_BEFORE_A_STEP(20),
+    AGENT_DIES_IN_A_STEP(25),
+    AGENT_DIES_AFTER_A_STEP(20),
+    AGENT_DIES_BEFORE_A_COMMIT(20),
+    AGENT_DIES_AFTER_A_COMMIT(20),
+    INSTALLATIONS_UNSEEN(8),
+    LINK_UNSEEN(8),
+    PROCESSES_UNSEEN(8),
+    RESIDUE_UNSEEN(8),
+    ARCHIVES_UNSEEN(10),
+    HEALTH_UNKNOWN(20),
+    HEALTH_ANSWER_LATE(20),
+    STORE_FAILS(10),
+    INTERRUPTED_BEFORE_A_STEP(15),
+    INTERRUPTED_AFTER_A_STEP(15),
+    DOWNLOAD_BREAKS(150),
+    DOWNLOAD_CRAWLS(50),
+    UNPACK_FAILS(100),
+    ACTIVATE_FAILS(50),
+    LAUNCH_FAILS(40),
+    BIRTH_IS_SLOW(60),
+    START_IS_REFUSED(40),
+    START_HANGS(20),
+    APPLY_IS_REFUSED(100),
+    STOP_FAILS(50),
+    REMOVE_FAILS(50),
+    COLLECT_FAILS(50),
+    EXIT_NOT_RECORDED(200),
+    IDENTITY_NOT_ON_DISK(300);
+
+    private final int permille;
+
+    Fault(int permille) {
+        this.permille = permille;
+    }
+
+    int permille() {
+        return permille;
+    }
+}

@@ -1,0 +1,49 @@
+package io.homeostat.reconcile.sim;
+
+import java.util.function.Supplier;
+
+/** What must hold in every simulated history, each with the promise that it stands for. */
+enum Invariant {
+    NEVER_TWO("SPEC.md 3.4: never two revisions of one workload at once"),
+    NEVER_A_FOREIGN_PROCESS("SPEC.md 3.4: never a signal to a process that is not ours"),
+    NOTHING_BEFORE_START("plugin contract: neither GetStatus nor Apply before Start"),
+    START_AT_MOST_ONCE("plugin contract: a process gets one Start, some don't survive a second"),
+    NOTHING_HALF_WRITTEN("SPEC.md 3.6: nothing half-written is ever used"),
+    NOTHING_PULLED_AWAY("SPEC.md 3.6: what a process runs from stays while it runs"),
+    LAST_GOOD_KEPT("SPEC.md 3.5: a revision is never given up before its successor has proved itself"),
+    PROVEN_HAS_WORKED("SPEC.md 3.5: a successor has proved itself only when it has really worked"),
+    ROLLBACK_IS_SHOWN("SPEC.md 3.5: a failed upgrade shows the condition RolledBack"),
+    BLIND_DOES_NOTHING("SPEC.md 3.1: every pass starts from what is observed, never from what was assumed"),
+    NOTHING_ALIVE_IS_FORGOTTEN("SPEC.md 3.10: workloads outlive the agent and are adopted again"),
+    UNCLAIMED_IS_LEFT_ALONE("ARCHITECTURE.md, state on disk: when a database is lost, nothing is killed"),
+    THE_WELL_ARE_LEFT_ALONE("SPEC.md 3.12: nothing harms a workload that is well and as declared"),
+    ONLY_THE_WANTED_IS_LAUNCHED("SPEC.md 1: what is declared runs, or the last good revision in its place"),
+    STRONGEST_SOURCE_WINS("SPEC.md 1: controlPlane > applied > files > local"),
+    NO_PASS_BREAKS("SPEC.md 3.2: any step may be repeated, interrupted or run after a reboot"),
+    NO_RUNNING_IN_CIRCLES("SPEC.md 3.9: failures are followed by pauses"),
+    RESTARTS_ARE_PACED("SPEC.md 3.9: exponential backoff with a cap"),
+    RESTARTS_AT_ONCE("SPEC.md 3.9: restart at once after a crash"),
+    GIVES_UP_ONLY_WHEN_TOLD("SPEC.md 3.9: giveUpAfter 0 means never; giving up is shown"),
+    CONVERGES("ARCHITECTURE.md, the planner: it converges when faults stop"),
+    CONVERGED_IS_SAID("SPEC.md 2: the condition Converged says whether it has"),
+    PLAN_OF_CONVERGED_IS_EMPTY("ARCHITECTURE.md, the planner: the plan of a converged machine is empty"),
+    DRY_RUN_TOUCHES_NOTHING("SPEC.md 3.3: a dry run changes nothing: no file, no process, no event"),
+    DRY_RUN_FORETELLS("SPEC.md 3.3: a dry run is the same computation as the real run");
+
+    private final String promise;
+
+    Invariant(String promise) {
+        this.promise = promise;
+    }
+
+    String promise() {
+        return promise;
+    }
+
+    /** @param otherwise what happened instead; asked for only when it did */
+    void require(boolean holds, Supplier<String> otherwise) {
+        if (!holds) {
+            throw new Violation(this, otherwise.get());
+        }
+    }
+}

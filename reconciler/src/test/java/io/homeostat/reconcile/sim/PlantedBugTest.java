@@ -1,0 +1,142 @@
+package io.homeostat.reconcile.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** A simulation that never fails proves nothing: bugs that are put into the agent are found, named, and made small. */
+class PlantedBugTest {
+    private static final long SEEDS = 300;
+    private static final int A_FEW = 4;
+
+    @Test
+    void whoLaunchesWithoutStoppingIsFound() {
+        // Now and then: in one workload, and only when it is upgraded.
+        Failure failure = find(Agent.withHands(hands -> (step, seen) -> step instanceof Step.Stop stop
+                        && stop.cause() == Step.Stop.Cause.REPLACED
+                        && stop.workload().name().equals("beta")
+                ? Outcome.done("stopped")
+                : hands.execute(step, seen)));
+
+        assertEquals(Invariant.NOTHING_ALIVE_IS_FORGOTTEN, failure.violation().invariant());
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+        assertTrue(small.faults().isEmpty(), small::report);
+    }
+
+    @Test
+    void whoStartsTwiceIsFoundAndNeedsNoFaultForIt() {
+        Failure failure = find(Agent.withHands(hands -> (step, seen) -> {
+            Outcome outcome = hands.execute(step, seen);
+            return step instanceof Step.Start && outcome instanceof Outcome.Done ? hands.execute(step, seen) : outcome;
+        }));
+
+        assertEquals(Invariant.START_AT_MOST_ONCE, failure.violation().invariant());
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+    }
+
+    @Test
+    void whoTakesNotSeenForNotThereIsFoundWithTheFaultThatItTakes() {
+        Failure failure = find(new Agent(PlantedBugTest::credulous, UnaryOperator.identity()));
+
+        assertTrue(
+                ImmutableSet.of(
+                                Invariant.NEVER_TWO,
+                                Invariant.NOTHING_ALIVE_IS_FORGOTTEN,
+                                Invariant.NOTHING_PULLED_AWAY)
+                        .contains(failure.violation().invariant()),
+                failure.violation()::getMessage);
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+        assertEquals(1, small.faults().size(), small::report);
+        assertEquals(Fault.PROCESSES_UNSEEN, small.faults().asList().get(0).fault(), small::report);
+    }
+
+    @Test
+    void aReportSaysWhatBrokeWhyThatMattersAndHowToSeeItAgain() {
+        Failure failure = find(Agent.withHands(hands ->
+                (step, seen) -> step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));
+        String report = failure.shrunk().report();
+
+        assertTrue(report.contains("seed " + failure.fate().seed() + ": NOTHING_ALIVE_IS_FORGOTTEN"), report);
+        assertTrue(report.contains(Invariant.NOTHING_ALIVE_IS_FORGOTTEN.promise()), report);
+        assertTrue(report.contains("stop: ") || report.contains("stop\n"), report);
+        assertTrue(report.contains("-Dsimulation.seed=" + failure.fate().seed()), report);
+    }
+
+    @Test
+    void theSameFateIsTheSameHistory() {
+        Fate fate = Fate.of(7);
+        Simulation one = new Simulation(fate, Agent.REAL, null, true);
+        Simulation other = new Simulation(Fate.of(7), Agent.REAL, null, true);
+        one.run();
+        other.run();
+
+        assertFalse(one.story().isEmpty());
+        assertEquals(one.story(), other.story());
+        assertEquals(one.struck(), other.struck());
+    }
+
+    private static Failure find(Agent agent) {
+        return LongStream.rangeClosed(1, SEEDS)
+                .mapToObj(seed -> Failure.of(Fate.of(seed), agent))
+                .flatMap(Optional::stream)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("not found in " + SEEDS + " histories"));
+    }
+
+    /** Sees no processes where it could not look. */
+    private static Observer credulous(Observer eyes) {
+        return new Observer() {
+            @Override
+            public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+                ObservedWorkload seen = eyes.look(id, handles, checks);
+                return seen.processes() instanceof Observation.Unseen<?>
+                        ? new ObservedWorkload(
+                                id,
+                                seen.installations(),
+                                seen.active(),
+                                Observation.seen(allEnded(handles)),
+                                seen.residue())
+                        : seen;
+            }
+
+            private ImmutableList<ObservedProcess> allEnded(ImmutableList<Handle> handles) {
+                Exit exit = new Exit(null, null, Exit.Reason.UNKNOWN, Instant.EPOCH);
+                return handles.stream()
+                        .map(handle -> new ObservedProcess(handle, true, new Liveness.Ended(exit)))
+                        .collect(ImmutableList.toImmutableList());
+            }
+
+            @Override
+            public Observation<ImmutableSet<String>> archives() {
+                return eyes.archives();
+            }
+
+            @Override
+            public Observation<ImmutableSet<WorkloadId>> traces() {
+                return eyes.traces();
+            }
+        };
+    }
+}

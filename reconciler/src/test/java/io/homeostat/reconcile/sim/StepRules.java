@@ -1,0 +1,185 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Step;
+import java.util.stream.Stream;
+
+/** What must hold before each step is done; knows the truth about the machine, not only what was seen of it. */
+final class StepRules {
+    private final FakeDisk disk;
+    private final FakeProcesses processes;
+    private final Asked asked;
+    private final StateReader store;
+
+    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, StateReader store) {
+        this.disk = disk;
+        this.processes = processes;
+        this.asked = asked;
+        this.store = store;
+    }
+
+    void beforeAny(Step step, ObservedWorkload seen) {
+        boolean blind = Stream.of(seen.installations(), seen.active(), seen.processes(), seen.residue())
+                .anyMatch(look -> look instanceof Observation.Unseen<?>);
+        Invariant.BLIND_DOES_NOTHING.require(!blind, () -> step + " after " + seen);
+        boolean removes = step instanceof Step.Remove
+                || (step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REMOVED);
+        Invariant.UNCLAIMED_IS_LEFT_ALONE.require(
+                !removes || asked.everWanted(step.workload()), () -> "nothing is known of it, yet: " + step);
+        if (step instanceof Step.Stop stop) {
+            ofWhatIsStopped(stop, seen);
+        }
+    }
+
+    private void ofWhatIsStopped(Step.Stop step, ObservedWorkload seen) {
+        Handle handle = step.handle();
+        ObservedProcess process = processes(seen).stream()
+                .filter(p -> p.handle().equals(handle))
+                .findFirst()
+                .orElseThrow(
+                        () -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
+        switch (process.liveness()) {
+            case Liveness.Running(ProcessIdentity identity, var age, var listening, var health) ->
+                Invariant.NEVER_A_FOREIGN_PROCESS.require(
+                        identity.equals(handle.identity()), () -> "stops somebody else than it saw: " + process);
+            case Liveness.Orphaned orphaned -> {
+                // Its children carry its launch id.
+            }
+            case Liveness.Pending pending ->
+                throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has no identity yet: " + step);
+            case Liveness.Ended ended ->
+                throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has ended: " + step);
+        }
+        if (processes(seen).size() == 1) {
+            boolean asWanted = asked.answer(step.workload())
+                    .filter(declared -> isAsWanted(handle, declared.workload().spec()))
+                    .isPresent();
+            Invariant.THE_WELL_ARE_LEFT_ALONE.require(!asWanted, () -> "stops what is as declared and well: " + step);
+        }
+    }
+
+    /** Whether the agent could know that this process is well and just what is declared. */
+    private boolean isAsWanted(Handle handle, WorkloadSpec spec) {
+        FakeProcess process = processes.of(handle.launchId());
+        if (process == null || !process.alive() || process.doubted) {
+            return false;
+        }
+        String directory = handle.directory();
+        Installation installation =
+                directory == null ? null : disk.installs(handle.workload()).get(directory);
+        String content = spec.program().source() == null
+                ? ""
+                : String.valueOf(spec.program().source().sha256());
+        boolean sameConfig = !(spec instanceof PluginSpec plugin)
+                || (ConfigHash.of(plugin.config()).equals(handle.configHash())
+                        && handle.configHash().equals(process.configHash));
+        boolean wellByItsProbe = !(spec instanceof ProcessSpec asked)
+                || Declarations.address(asked.probe())
+                        .map(Declarations.address(handle.revision())::equals)
+                        .orElse(true);
+        return wellByItsProbe
+                && handle.start() == Handle.StartState.SUCCEEDED
+                && handle.revision().equals(spec.program().revision())
+                && handle.inputs().equals(LaunchInputs.of(spec.program()))
+                && installation != null
+                && installation.sha256().equalsIgnoreCase(content)
+                && sameConfig;
+    }
+
+    void beforeUnpack(Step.Unpack step) {
+        Installation there = disk.installs(step.workload()).get(step.directory());
+        Invariant.NOTHING_PULLED_AWAY.require(
+                there == null || there.key().equals(step.key()) || noneRunsFrom(step.workload(), step.directory()),
+                () -> "other content is unpacked under a running process: " + step);
+    }
+
+    void beforeLaunch(Step.Launch step) {
+        WorkloadId id = step.workload();
+        Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
+        ProvenRevision proven = store.history(id).proven();
+        Declaration declared = asked.answer(id).orElse(null);
+        boolean wanted = declared != null
+                && declared.hash().equals(step.hash())
+                && declared.workload().equals(step.declared());
+        boolean lastGood = proven != null
+                && declared != null
+                && proven.hash().equals(step.hash())
+                && proven.workload().equals(step.declared());
+        Invariant.ONLY_THE_WANTED_IS_LAUNCHED.require(
+                wanted || lastGood, () -> step + " although wanted is " + declared);
+    }
+
+    /** The one process that a Start or an Apply is for. */
+    FakeProcess only(Step step, ObservedWorkload seen) {
+        ImmutableList<ObservedProcess> all = processes(seen);
+        Invariant.NEVER_TWO.require(all.size() == 1, () -> step + " is for the only process, but there are " + all);
+        ObservedProcess one = all.get(0);
+        FakeProcess process = processes.of(one.handle().launchId());
+        boolean itself = process != null
+                && one.liveness() instanceof Liveness.Running running
+                && running.identity().equals(process.identity)
+                && running.identity().equals(one.handle().identity());
+        if (process == null || !itself) {
+            throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, step + " is sent to " + one);
+        }
+        return process;
+    }
+
+    void beforeStart(FakeProcess process) {
+        Invariant.START_AT_MOST_ONCE.require(process.starts == 0, () -> "started twice: " + process);
+    }
+
+    void beforeApply(FakeProcess process) {
+        Invariant.NOTHING_BEFORE_START.require(process.starts == 1, () -> "configured before its start: " + process);
+    }
+
+    /** The launch that is to be stopped. */
+    FakeProcess beforeStop(Step.Stop step) {
+        FakeProcess process = processes.of(step.handle().launchId());
+        if (process == null) {
+            throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "no launch of ours: " + step);
+        }
+        return process;
+    }
+
+    void beforeRemove(Step.Remove step) {
+        Invariant.NOTHING_PULLED_AWAY.require(
+                processes.present(step.workload()).isEmpty(), () -> "removed under a running process: " + step);
+    }
+
+    void beforeCollect(Step.CollectGarbage step, String directory) {
+        Invariant.LAST_GOOD_KEPT.require(
+                !disk.isLastGood(step.workload(), directory), () -> directory + " is collected: " + step);
+        Invariant.NOTHING_PULLED_AWAY.require(
+                noneRunsFrom(step.workload(), directory), () -> "collected under a running process: " + step);
+    }
+
+    private boolean noneRunsFrom(WorkloadId id, String directory) {
+        return processes.present(id).stream().noneMatch(process -> directory.equals(process.launched.directory()));
+    }
+
+    /** Those of a look that succeeded. */
+    static ImmutableList<ObservedProcess> processes(ObservedWorkload seen) {
+        return switch (seen.processes()) {
+            case Observation.Seen<ImmutableList<ObservedProcess>>(var all) -> all;
+            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) ->
+                throw new Violation(Invariant.BLIND_DOES_NOTHING, "a step although blind: " + seen.id());
+        };
+    }
+}
