@@ -22,6 +22,7 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -120,13 +121,20 @@ public final class Probes implements AutoCloseable {
 
     private Health exec(ImmutableList<String> command, Duration timeout) {
         String what = "the probe's command " + command.get(0);
+        for (String argument : command) {
+            Optional<String> problem = CallerLocale.problem(argument);
+            if (problem.isPresent()) {
+                return failed(Verdict.UNKNOWN, what + " " + problem.get());
+            }
+        }
         Process process;
         try {
-            process = new ProcessBuilder(command)
+            ProcessBuilder builder = new ProcessBuilder(command)
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
+                    .redirectError(ProcessBuilder.Redirect.DISCARD);
+            CallerLocale.restore(builder.environment());
+            process = builder.start();
         } catch (IOException e) {
             // No such file, not executable: the declaration's fault, and it stays. No memory, no descriptor: ours, and
             // it passes.
