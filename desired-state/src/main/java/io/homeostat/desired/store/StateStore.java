@@ -29,17 +29,11 @@ public interface StateStore extends StateReader {
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);
 
-    /**
-     * Drops what counts against these workloads, so that they are tried at once: somebody who asks by hand has usually removed
-     * the cause. Failed upgrades stay failed.
-     */
+    /** Has these workloads tried at once, see {@link WorkloadHistory#retriedNow}. */
     default void retryNow(ImmutableList<WorkloadId> ids) {
         for (WorkloadId id : ids) {
             WorkloadHistory history = history(id);
-            Trial trial = Trial.of(history.trial().hash())
-                    .withRestartToConfigure(history.trial().restartToConfigure());
-            WorkloadHistory next =
-                    history.withTrial(trial).withRun(history.run().withCrashes(Attempts.NONE));
+            WorkloadHistory next = history.retriedNow();
             if (!next.equals(history)) {
                 commit(new Change(id, next, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
             }

@@ -31,6 +31,15 @@ public record WorkloadHistory(
         return observedGeneration > 0;
     }
 
+    /**
+     * Without what counts against the workload, so that it is tried at once: somebody who asks by hand has usually removed the
+     * cause. A failed upgrade stays failed.
+     */
+    public WorkloadHistory retriedNow() {
+        return withTrial(Trial.of(trial.hash()).withRestartToConfigure(trial.restartToConfigure()))
+                .withRun(run.withCrashes(Attempts.NONE));
+    }
+
     public WorkloadHistory withTrial(long generation, Trial next) {
         return new WorkloadHistory(generation, next, proven, failed, run, conditions);
     }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.yaml.ReadResult;
 import io.homeostat.reconcile.plan.Plan;
@@ -45,7 +46,13 @@ final class PlanCommand implements Command {
     }
 
     private Plan plan(@Nullable ReadResult read) throws InterruptedException {
-        Workspace.Sight sight = workspace.survey(applied -> desired(applied, read), Survey.Depth.PRESENCE);
+        // As apply does: what it is given is tried at once.
+        ImmutableList<WorkloadId> given = read == null
+                ? ImmutableList.of()
+                : inputs.toApply(read).stream()
+                        .map(document -> document.workload().id())
+                        .collect(ImmutableList.toImmutableList());
+        Workspace.Sight sight = workspace.survey(applied -> desired(applied, read), given, Survey.Depth.PRESENCE);
         return new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
     }
 

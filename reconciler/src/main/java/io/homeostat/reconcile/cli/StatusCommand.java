@@ -22,7 +22,7 @@ final class StatusCommand implements Command {
     @Override
     public int run() throws InterruptedException {
         Console console = workspace.console();
-        Workspace.Sight sight = workspace.survey(AppliedState::of, Survey.Depth.HEALTH);
+        Workspace.Sight sight = workspace.survey(AppliedState::of, ImmutableList.of(), Survey.Depth.HEALTH);
         ImmutableList<WorkloadStatus> all =
                 sight.findings().stream().map(WorkloadStatus::of).collect(ImmutableList.toImmutableList());
         ImmutableList<WorkloadStatus> shown = asked.isEmpty()

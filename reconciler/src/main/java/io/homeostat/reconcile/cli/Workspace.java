@@ -16,6 +16,7 @@ import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
+import java.util.Collection;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -47,9 +48,13 @@ record Workspace(Environment environment, Console console, Layout layout) {
      * Looks at the whole machine and touches nothing.
      *
      * @param wanted makes the desired state of what was applied
+     * @param triedNow workloads that would be tried at once, whatever has failed before
      * @throws CommandFailure when what is on the machine can't be seen
      */
-    Sight survey(Function<ImmutableList<AppliedDocument>, DesiredState> wanted, Survey.Depth depth)
+    Sight survey(
+            Function<ImmutableList<AppliedDocument>, DesiredState> wanted,
+            Collection<WorkloadId> triedNow,
+            Survey.Depth depth)
             throws InterruptedException {
         Optional<StateReader> opened = StateStores.openForReading(layout);
         DesiredState desired;
@@ -62,7 +67,7 @@ record Workspace(Environment environment, Console console, Layout layout) {
         } else {
             try (StateReader reader = opened.get()) {
                 desired = wanted.apply(reader.applied());
-                memory = Memory.of(reader);
+                memory = Memory.of(reader).retriedNow(triedNow);
                 everDeclared = reader.everDeclared();
             }
         }

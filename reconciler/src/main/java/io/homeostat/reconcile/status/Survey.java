@@ -20,6 +20,8 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.InstantSource;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -64,6 +66,13 @@ public final class Survey {
 
         public static Memory of(StateReader reader) {
             return new Memory(reader.histories(), Multimaps.index(reader.handles(), Handle::workload), reader.seed());
+        }
+
+        /** As it would be once these workloads are to be tried at once. */
+        public Memory retriedNow(Collection<WorkloadId> ids) {
+            Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
+            ids.forEach(id -> retried.computeIfPresent(id, (same, history) -> history.retriedNow()));
+            return new Memory(ImmutableMap.copyOf(retried), handles, seed);
         }
 
         WorkloadHistory history(WorkloadId id) {

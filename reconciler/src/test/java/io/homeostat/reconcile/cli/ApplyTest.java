@@ -221,6 +221,10 @@ class ApplyTest {
         assertEquals("INSTALL_FAILED", status.get("state").asText());
 
         Files.createSymbolicLink(program, Path.of("/bin/sleep"));
+        Result stored = shell.run("plan");
+        assertTrue(stored.out().contains(". process/a"), "left alone for a while: " + stored.out());
+        Result foretold = shell.run("plan", "-f", directory + "/a.yaml");
+        assertTrue(foretold.out().contains("+ process/a"), "as apply would: " + foretold.out());
         Result again = apply();
         assertEquals(0, again.status(), again.out());
     }
