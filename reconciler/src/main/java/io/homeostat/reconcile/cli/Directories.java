@@ -28,12 +28,17 @@ final class Directories {
 
     /** @throws CommandFailure when a directory that anybody could have made would have to be trusted */
     Layout layout(GlobalOptions options) {
-        Path state = options.stateDir().map(this::absolute).orElseGet(this::defaultState);
-        Path run = options.runDir().map(this::absolute).orElseGet(this::defaultRun);
+        Path state =
+                options.stateDir().map(path -> absolute("--state-dir", path)).orElseGet(this::defaultState);
+        Path run = options.runDir().map(path -> absolute("--run-dir", path)).orElseGet(this::defaultRun);
         return new Layout(state, run, instanceId(MACHINE_ID));
     }
 
-    private Path absolute(String path) {
+    private Path absolute(String option, String path) {
+        if (path.isEmpty()) {
+            // An unset variable, as a rule; the working directory is not what was meant.
+            throw new UsageException(option + " is empty; give it a directory or leave it out");
+        }
         return environment.workingDirectory().resolve(path).normalize();
     }
 

@@ -72,7 +72,13 @@ public final class Homeostat {
                 options.format(),
                 new Ink(isColoured(options, environment.outIsTerminal())));
         try {
-            return command(verb, arguments, console).run();
+            int status = command(verb, arguments, console).run();
+            if (environment.out().checkError() && status != ExitStatus.FAILED) {
+                // Who reads the result must not take what little arrived for all of it.
+                console.say(verb.word() + ": what it found could not be written to standard output");
+                return ExitStatus.FAILED;
+            }
+            return status;
         } catch (UsageException e) {
             return misunderstood(line, e.getMessage());
         } catch (CommandFailure | StoreException e) {

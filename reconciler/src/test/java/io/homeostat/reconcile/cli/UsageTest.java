@@ -84,6 +84,15 @@ class UsageTest {
         assertUsage("homeostat", "frobnicate");
     }
 
+    @Test
+    void anEmptyDirectoryIsNotTheWorkingDirectory() {
+        for (String option : new String[] {"--state-dir", "--run-dir"}) {
+            Result result = shell.plain("plan", option, "");
+            assertEquals(64, result.status(), result.err());
+            assertTrue(result.err().contains(option + " is empty"), result.err());
+        }
+    }
+
     private void assertUsage(String command, String... words) {
         Result result = shell.run(words);
         assertEquals(64, result.status(), result.err());
