@@ -14,6 +14,8 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The main job: a declared plugin comes to run, stays as declared, and follows its declaration. */
 final class InstallTest {
@@ -95,6 +97,26 @@ final class InstallTest {
 
         assertEquals(1, bucket.requests(archive));
         assertNotEquals(homeostat.pid("plugin/one"), homeostat.pid("plugin/two"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aFreshSignatureForTheSameArchiveChangesNothing(boolean verified) {
+        Stored archive = bucket.put("greeter.tar.gz", TarGz.ofScript("exec sleep 1000"));
+        Document before = script("a", "1", bucket.signedUrl(archive));
+        Stored again = bucket.put("greeter.tar.gz", archive.content());
+        Document after = script("a", "1", bucket.signedUrl(again));
+        if (verified) {
+            before = before.with("source.sha256", archive.sha256());
+            after = after.with("source.sha256", archive.sha256());
+        }
+        homeostat.apply(before).exits(0);
+        long pid = homeostat.pid("process/a");
+
+        homeostat.apply(after).exits(0).says("1 unchanged");
+
+        assertEquals(pid, homeostat.pid("process/a"));
+        assertEquals(1, bucket.requests());
     }
 
     @Test
