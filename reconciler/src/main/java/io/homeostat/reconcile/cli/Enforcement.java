@@ -2,14 +2,20 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.CacheCleaner;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
@@ -25,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** Changes what is declared, and brings the machine to it: once, under the state directory's lock. */
 final class Enforcement {
@@ -64,8 +71,28 @@ final class Enforcement {
                 new Directories(environment).createRunDirectory(layout.runDir());
                 int status = converge(store, Duration.between(clock.instant(), end));
                 store.trimEvents(EVENTS_KEPT);
+                cleanCache(store);
                 return status;
             }
+        }
+    }
+
+    /** Archives of what is neither declared nor the last good revision of anything. */
+    private void cleanCache(StateStore store) {
+        ImmutableSet<String> needed = Stream.concat(
+                        store.applied().stream().map(AppliedDocument::workload),
+                        store.histories().values().stream()
+                                .map(WorkloadHistory::proven)
+                                .flatMap(Stream::ofNullable)
+                                .map(ProvenRevision::workload))
+                .flatMap(workload -> Stream.ofNullable(workload.program().source())
+                        .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
+                .collect(ImmutableSet.toImmutableSet());
+        try {
+            new CacheCleaner(layout).keepOnly(needed);
+        } catch (ActuationFailure e) {
+            // Costs room and nothing else; the next command tries again.
+            workspace.console().say(String.valueOf(e.getMessage()));
         }
     }
 

@@ -180,6 +180,18 @@ class ApplyTest {
     }
 
     @Test
+    void archivesThatNobodyNeedsGoWithTheNextChange() throws IOException {
+        Path archive = shell.layout().archive("a".repeat(64));
+        Files.createDirectories(archive.getParent());
+        Files.writeString(archive, "of a revision long gone");
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+
+        assertEquals(0, apply().status());
+
+        assertFalse(Files.exists(archive));
+    }
+
+    @Test
     void deletingWhatIsNotThereNamesWhatIs() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         apply();
