@@ -1,6 +1,7 @@
 package io.homeostat.e2e.bench;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,6 +46,11 @@ public final class Benchmarks {
             System.err.println("bench: choose from apply, plan, install; without arguments all are run");
             System.exit(64);
         }
+        // The bounds are those of a machine that does nothing else.
+        System.out.printf(
+                "%d processors, load average before: %s%n",
+                Runtime.getRuntime().availableProcessors(),
+                Files.readString(Path.of("/proc/loadavg")).strip());
         List<Measured> results = new ArrayList<>();
         for (String name : wanted) {
             System.err.println("bench: " + name + " ...");

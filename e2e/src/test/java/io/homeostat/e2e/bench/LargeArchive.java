@@ -23,7 +23,7 @@ import java.util.concurrent.Executors;
 final class LargeArchive {
     private static final int RUNS = 5;
     private static final double BOUND_RATIO = 1.3;
-    private static final int NOISE_FILES = 18;
+    private static final int NOISE_FILES = 20;
     private static final int NOISE_BYTES = 10_000_000;
     private static final int TEXT_FILES = 100;
     private static final int TEXT_LINES = 10_000;
