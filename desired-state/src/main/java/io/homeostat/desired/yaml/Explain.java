@@ -39,6 +39,37 @@ public final class Explain {
      * @throws IllegalArgumentException if there is no such field; the message says which there are
      */
     public static String text(String path) {
+        Place place = find(path);
+        return text(place.top(), place.path(), place.field(), place.doc(), place.fields());
+    }
+
+    /**
+     * The same for programs.
+     *
+     * @throws IllegalArgumentException as {@link #text}
+     */
+    public static Explanation explanation(String path) {
+        Place place = find(path);
+        Field field = place.field();
+        return new Explanation(
+                place.top() + place.path(),
+                place.top(),
+                field == null ? "object" : name(field.type()),
+                field == null ? place.doc() : documented(field),
+                place.fields().stream()
+                        .map(each -> new Explanation.Member(
+                                each.key(),
+                                name(each.type()),
+                                !each.optional(),
+                                each.optional() ? each.defaultText() : null,
+                                documented(each)))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    /** What a path leads to; without a field, the document itself. */
+    private record Place(String top, String path, @Nullable Field field, String doc, ImmutableList<Field> fields) {}
+
+    private static Place find(String path) {
         List<String> keys = Splitter.on('.').splitToList(path);
         String top = keys.getFirst();
         ImmutableList<Field> fields = fieldsOf(top);
@@ -54,7 +85,12 @@ public final class Explain {
             doc = field.doc();
             fields = fieldsIn(field.type());
         }
-        return text(top, walked.substring(top.length()), field, doc, fields);
+        return new Place(top, walked.substring(top.length()), field, doc, fields);
+    }
+
+    private static String documented(Field field) {
+        String notation = notation(field.type());
+        return notation == null ? field.doc() : field.doc() + " Written as " + notation + ".";
     }
 
     /** What {@link #text} knows at the top: the kinds of workload, and {@code Agent}. */

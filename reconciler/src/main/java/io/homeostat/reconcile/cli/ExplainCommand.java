@@ -1,6 +1,9 @@
 package io.homeostat.reconcile.cli;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Explain;
+import io.homeostat.desired.yaml.Explanation;
+import java.io.IOException;
 
 /** Explains fields of documents. */
 final class ExplainCommand implements Command {
@@ -15,15 +18,51 @@ final class ExplainCommand implements Command {
 
     @Override
     public int run() {
-        if (path.isEmpty()) {
-            console.out().println(String.join("\n", Explain.tops()));
-            return ExitStatus.OK;
-        }
         try {
-            console.out().println(Explain.text(path).stripTrailing());
+            if (console.json()) {
+                Json.print(console.out(), path.isEmpty() ? ExplainCommand::kinds : this::write);
+            } else {
+                console.out()
+                        .println(
+                                path.isEmpty()
+                                        ? String.join("\n", Explain.tops())
+                                        : Explain.text(path).stripTrailing());
+            }
             return ExitStatus.OK;
         } catch (IllegalArgumentException e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
+    }
+
+    private static void kinds(JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("kinds");
+        for (String top : Explain.tops()) {
+            json.writeString(top);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private void write(JsonGenerator json) throws IOException {
+        Explanation explanation = Explain.explanation(path);
+        json.writeStartObject();
+        json.writeStringField("path", explanation.path());
+        json.writeStringField("kind", explanation.kind());
+        json.writeStringField("type", explanation.type());
+        json.writeStringField("description", explanation.description());
+        json.writeArrayFieldStart("fields");
+        for (Explanation.Member field : explanation.fields()) {
+            json.writeStartObject();
+            json.writeStringField("name", field.name());
+            json.writeStringField("type", field.type());
+            json.writeBooleanField("required", field.required());
+            // A string in the notation of a document; null where there is none.
+            json.writeStringField("default", field.defaultText());
+            json.writeStringField("description", field.description());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
     }
 }

@@ -141,6 +141,28 @@ class UsageTest {
     }
 
     @Test
+    void explainSaysTheSameToPrograms() {
+        assertEquals(
+                "{\"path\":\"Plugin.spec.limits\",\"kind\":\"Plugin\",\"type\":\"object\","
+                        + "\"description\":\"Limits for the whole process tree, in force from its first instruction.\",\"fields\":["
+                        + "{\"name\":\"memory\",\"type\":\"size\",\"required\":false,\"default\":null,\"description\":"
+                        + "\"The most memory the process tree may use. Beyond it the kernel kills it, and the workload is restarted."
+                        + " Written as 64Mi, 1Gi or a number of bytes.\"},"
+                        + "{\"name\":\"cpu\",\"type\":\"percent\",\"required\":false,\"default\":null,\"description\":"
+                        + "\"Percent of one core; above 100% for several cores."
+                        + " Written as 20%, or 250% for two cores and a half.\"},"
+                        + "{\"name\":\"required\",\"type\":\"boolean\",\"required\":false,\"default\":\"false\",\"description\":"
+                        + "\"true: where limits can't be enforced, the program is not started.\"}]}\n",
+                shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
+        assertEquals(
+                "{\"kinds\":[\"Plugin\",\"Process\",\"Agent\"]}\n",
+                shell.plain("explain", "-o", "json").out());
+        Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
+        assertEquals(1, unknown.status());
+        assertEquals("", unknown.out());
+    }
+
+    @Test
     void schemaIsAJsonSchema() {
         assertTrue(shell.plain("schema").out().contains("https://json-schema.org/draft/2020-12/schema"));
     }
