@@ -15,9 +15,14 @@ final class Inputs {
     private final Environment environment;
     private final ImmutableList<String> paths;
 
+    /** @throws UsageException when a PATH is empty */
     Inputs(Environment environment, ImmutableList<String> paths) {
         this.environment = environment;
         this.paths = paths;
+        if (paths.contains("")) {
+            // An unset variable, as a rule; the working directory is not what was meant.
+            throw new UsageException(Syntax.FILES + " is empty; give it a file, a directory or -");
+        }
     }
 
     boolean areGiven() {

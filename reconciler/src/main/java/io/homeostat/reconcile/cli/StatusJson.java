@@ -8,6 +8,7 @@ import io.homeostat.observe.Health;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -83,7 +84,8 @@ final class StatusJson {
         number("code", exit.code(), json);
         number("signal", exit.signal(), json);
         json.writeStringField("reason", exit.reason().name());
-        json.writeStringField("at", exit.at().toString());
+        // Every other time is a clock's that ticks milliseconds; this one is a file's.
+        json.writeStringField("at", exit.at().truncatedTo(ChronoUnit.MILLIS).toString());
         json.writeEndObject();
     }
 

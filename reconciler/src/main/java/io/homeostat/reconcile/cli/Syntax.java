@@ -44,10 +44,7 @@ final class Syntax {
         for (Verb verb : Verb.values()) {
             root.addSubcommand(verb.word(), new CommandLine(command(verb)));
         }
-        return new CommandLine(root)
-                .setExpandAtFiles(false)
-                .setCaseInsensitiveEnumValuesAllowed(true)
-                .setUsageHelpAutoWidth(false);
+        return new CommandLine(root).setExpandAtFiles(false).setUsageHelpAutoWidth(false);
     }
 
     private static CommandSpec command(Verb verb) {
@@ -80,6 +77,8 @@ final class Syntax {
     private static void addGlobalOptions(CommandSpec spec) {
         spec.addOption(OptionSpec.builder(OUTPUT, "--output")
                         .type(OutputFormat.class)
+                        .converters(new Choice<>(OutputFormat.class))
+                        .completionCandidates(new Choice<>(OutputFormat.class).words())
                         .paramLabel("text|json")
                         .description("How results are written; text is the default.")
                         .build())
@@ -95,6 +94,8 @@ final class Syntax {
                         .build())
                 .addOption(OptionSpec.builder(LOG_LEVEL)
                         .type(LogLevel.class)
+                        .converters(new Choice<>(LogLevel.class))
+                        .completionCandidates(new Choice<>(LogLevel.class).words())
                         .paramLabel("LEVEL")
                         .description("error, warn (the default), info, debug or trace.")
                         .build())

@@ -105,6 +105,8 @@ class ApplyTest {
         JsonNode workload = JSON.readTree(status.out()).get("workloads").get(0);
         assertEquals("CRASHED", workload.get("state").asText());
         assertEquals(9, workload.get("lastExit").get("signal").asInt());
+        String at = workload.get("lastExit").get("at").asText();
+        assertTrue(at.matches(".*:\\d\\d(\\.\\d{3})?Z"), at);
 
         Result result = apply();
         assertEquals(0, result.status(), result.err());

@@ -80,6 +80,8 @@ class UsageTest {
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
         assertUsage("plan", "plan", "-o", "yaml");
+        assertUsage("apply", "apply", "-f", "");
+        assertUsage("validate", "validate", "-f", "a.yaml", "-f", "");
         assertUsage("completion", "completion", "fish");
         assertUsage("homeostat", "frobnicate");
     }
@@ -91,6 +93,17 @@ class UsageTest {
             assertEquals(64, result.status(), result.err());
             assertTrue(result.err().contains(option + " is empty"), result.err());
         }
+    }
+
+    @Test
+    void aWordThatIsNoChoiceIsAnsweredWithTheChoicesAsTheyAreTyped() {
+        assertEquals(
+                "homeostat: Invalid value for option '--output': 'yaml' is none of text, json; see homeostat plan --help\n",
+                shell.plain("plan", "-o", "yaml").err());
+        assertEquals(
+                "homeostat: Invalid value for option '--log-level': 'loud' is none of error, warn, info, debug, trace;"
+                        + " see homeostat plan --help\n",
+                shell.plain("plan", "--log-level", "loud").err());
     }
 
     private void assertUsage(String command, String... words) {
