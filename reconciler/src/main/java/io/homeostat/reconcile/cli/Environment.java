@@ -60,7 +60,9 @@ record Environment(
 
     private static PrintStream stream(FileDescriptor descriptor) {
         return new PrintStream(
-                new BufferedOutputStream(new FileOutputStream(descriptor), BUFFER), false, StandardCharsets.UTF_8);
+                new BufferedOutputStream(new UntilNobodyReads(new FileOutputStream(descriptor)), BUFFER),
+                false,
+                StandardCharsets.UTF_8);
     }
 
     private static long ownUid() {

@@ -10,6 +10,7 @@ import io.homeostat.desired.store.StateStores;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -74,6 +75,12 @@ final class Shell {
     /** A command as it is. */
     Result plain(String... words) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Result result = into(out, words);
+        return new Result(result.status(), out.toString(StandardCharsets.UTF_8), result.err());
+    }
+
+    /** A command whose standard output goes elsewhere. */
+    Result into(OutputStream out, String... words) {
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         Environment environment = new Environment(
                 variables,
@@ -87,7 +94,7 @@ final class Shell {
                 Clock.systemUTC(),
                 Interrupts.none());
         int status = Homeostat.run(words, environment);
-        return new Result(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+        return new Result(status, "", err.toString(StandardCharsets.UTF_8));
     }
 
     Path write(String name, String text) throws IOException {

@@ -1,0 +1,69 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What becomes of output that can't be written. */
+class OutputTest {
+    private static final int MORE_THAN_A_PIPE_HOLDS = 1 << 20;
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void aResultThatCouldNotBeWrittenIsAFailure() throws IOException {
+        Shell shell = new Shell(directory);
+        shell.write("a.yaml", Shell.sleeper("a", 1));
+        String[][] commands = {
+            {"version"},
+            {"validate", "-f", directory + "/a.yaml"},
+            {"schema"},
+            {"plan", "-f", directory + "/a.yaml", "--detailed-exitcode", "--state-dir", "state", "--run-dir", "run"}
+        };
+        for (String[] words : commands) {
+            try (OutputStream full = new FileOutputStream("/dev/full")) {
+                Result result = shell.into(full, words);
+                assertEquals(1, result.status(), words[0]);
+                assertEquals(
+                        "homeostat: " + words[0] + ": what it found could not be written to standard output\n",
+                        result.err());
+            }
+        }
+    }
+
+    @Test
+    void whatHasFailedAnywayKeepsItsStatus() throws IOException {
+        try (OutputStream full = new FileOutputStream("/dev/full")) {
+            assertEquals(64, new Shell(directory).into(full, "frobnicate").status());
+        }
+    }
+
+    @Test
+    void whoeverHasReadEnoughOfAPipeMayCloseIt() throws Exception {
+        Process reader = new ProcessBuilder("sh", "-c", "exec <&-; echo closed; exec sleep 60").start();
+        try {
+            assertEquals("closed", reader.inputReader().readLine());
+            OutputStream pipe = new UntilNobodyReads(reader.getOutputStream());
+            pipe.write(new byte[MORE_THAN_A_PIPE_HOLDS]);
+            pipe.write('\n');
+            pipe.flush();
+        } finally {
+            reader.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void aFullDiskIsNotTakenForAClosedPipe() throws IOException {
+        try (OutputStream full = new UntilNobodyReads(new FileOutputStream("/dev/full"))) {
+            assertThrows(IOException.class, () -> full.write('x'));
+        }
+    }
+}
