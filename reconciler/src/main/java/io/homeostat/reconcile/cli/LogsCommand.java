@@ -6,6 +6,8 @@ import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -29,14 +31,25 @@ final class LogsCommand implements Command {
             throw new CommandFailure(
                     file + " is no longer the file that the workload was given; the workload replaced it");
         }
-        try (InputStream log = Files.newInputStream(file)) {
+        try (InputStream log = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
             log.transferTo(workspace.console().out());
             return ExitStatus.OK;
         } catch (NoSuchFileException e) {
             return nothing();
         } catch (IOException e) {
-            throw new CommandFailure("cannot read " + file + ": " + e.getMessage(), e);
+            throw new CommandFailure("cannot read " + file + ": " + reason(e), e);
         }
+    }
+
+    /** Without the file, which the messages of the file system begin with. */
+    static String reason(IOException e) {
+        if (e instanceof AccessDeniedException) {
+            return "permission denied; run as the user that the state directory belongs to";
+        }
+        if (e instanceof FileSystemException failed && failed.getReason() != null) {
+            return failed.getReason();
+        }
+        return e.getMessage() == null ? e.toString() : e.getMessage();
     }
 
     private int nothing() {

@@ -37,8 +37,7 @@ public final class LogFiles implements LogTails {
         Path file = layout.log(id);
         try {
             // Neither a symlink, which could point to anything that we may read, nor a FIFO, which would keep us
-            // waiting: the
-            // directory is the workload's own.
+            // waiting: the directory is the workload's own.
             return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file) : "";
         } catch (NoSuchFileException e) {
             return "";

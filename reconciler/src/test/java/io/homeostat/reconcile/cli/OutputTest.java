@@ -7,11 +7,13 @@ import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of output that can't be written. */
+/** What becomes of output that can't be written, and of input that can't be read. */
 class OutputTest {
     private static final int MORE_THAN_A_PIPE_HOLDS = 1 << 20;
 
@@ -65,5 +67,16 @@ class OutputTest {
         try (OutputStream full = new UntilNobodyReads(new FileOutputStream("/dev/full"))) {
             assertThrows(IOException.class, () -> full.write('x'));
         }
+    }
+
+    @Test
+    void whyALogCannotBeReadIsSaidInWords() {
+        assertEquals(
+                "permission denied; run as the user that the state directory belongs to",
+                LogsCommand.reason(new AccessDeniedException("/x/a.log")));
+        assertEquals(
+                "Too many levels of symbolic links",
+                LogsCommand.reason(new FileSystemException("/x/a.log", null, "Too many levels of symbolic links")));
+        assertEquals("Is a directory", LogsCommand.reason(new IOException("Is a directory")));
     }
 }
