@@ -33,7 +33,7 @@ final class ApplyCommand implements Command {
             return ExitStatus.FAILED;
         }
         ImmutableList<ToApply> documents = inputs.toApply(read);
-        return new Enforcement(workspace, Verb.APPLY, timeout).run(store -> {
+        return workspace.enforcer().enforce(workspace, Verb.APPLY, timeout, store -> {
             store.apply(documents, inputs.origins(), prune);
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(documents.stream()

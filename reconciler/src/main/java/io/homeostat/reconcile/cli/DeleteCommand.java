@@ -23,7 +23,7 @@ final class DeleteCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        return new Enforcement(workspace, Verb.DELETE, timeout).run(this::withdraw);
+        return workspace.enforcer().enforce(workspace, Verb.DELETE, timeout, this::withdraw);
     }
 
     private void withdraw(StateStore store) {

@@ -133,7 +133,7 @@ public final class Homeostat {
 
     private Workspace workspace(Arguments arguments, Console console) {
         Layout layout = new Directories(environment).layout(arguments.global());
-        return new Workspace(environment, console, layout);
+        return new Workspace(environment, console, layout, new DirectEnforcer());
     }
 
     private static Verb verb(String word) {

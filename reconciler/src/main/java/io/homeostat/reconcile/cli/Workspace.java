@@ -20,8 +20,12 @@ import java.util.Collection;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** The state directory that a command works on, and the machine it is about. */
-record Workspace(Environment environment, Console console, Layout layout) {
+/**
+ * The state directory that a command works on, and the machine it is about.
+ *
+ * @param enforcer how changes are made here
+ */
+record Workspace(Environment environment, Console console, Layout layout, Enforcer enforcer) {
 
     /**
      * What a command that changes nothing sees.

@@ -1,12 +1,10 @@
 package io.homeostat.reconcile.cli;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CacheCleaner;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.store.Handle;
@@ -28,37 +26,20 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** Changes what is declared, and brings the machine to it: once, under the state directory's lock. */
-final class Enforcement {
+/** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
+final class DirectEnforcer implements Enforcer {
     /** Older ones go when a command is done. */
     private static final int EVENTS_KEPT = 10_000;
 
-    private final Workspace workspace;
-    private final Environment environment;
-    private final Layout layout;
-    private final Verb verb;
-    private final Duration timeout;
-
-    Enforcement(Workspace workspace, Verb verb, Duration timeout) {
-        this.workspace = workspace;
-        this.environment = workspace.environment();
-        this.layout = workspace.layout();
-        this.verb = verb;
-        this.timeout = timeout;
-    }
-
-    /**
-     * Runs.
-     *
-     * @param declare changes what is declared; nothing is done to the machine when it throws
-     * @return the exit status
-     */
-    int run(Consumer<StateStore> declare) throws InterruptedException {
+    @Override
+    public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+            throws InterruptedException {
+        Environment environment = workspace.environment();
+        Layout layout = workspace.layout();
         Console console = workspace.console();
         Clock clock = environment.clock();
         Instant end = clock.instant().plus(timeout);
@@ -69,16 +50,16 @@ final class Enforcement {
                 opened.setAside().ifPresent(console::say);
                 declare.accept(store);
                 new Directories(environment).createRunDirectory(layout.runDir());
-                int status = converge(store, Duration.between(clock.instant(), end));
+                int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
                 store.trimEvents(EVENTS_KEPT);
-                cleanCache(store);
+                cleanCache(store, layout, console);
                 return status;
             }
         }
     }
 
     /** Archives of what is neither declared nor the last good revision of anything. */
-    private void cleanCache(StateStore store) {
+    private static void cleanCache(StateStore store, Layout layout, Console console) {
         ImmutableSet<String> needed = Stream.concat(
                         store.applied().stream().map(AppliedDocument::workload),
                         store.histories().values().stream()
@@ -92,24 +73,26 @@ final class Enforcement {
             new CacheCleaner(layout).keepOnly(needed);
         } catch (ActuationFailure e) {
             // Costs room and nothing else; the next command tries again.
-            workspace.console().say(String.valueOf(e.getMessage()));
+            console.say(String.valueOf(e.getMessage()));
         }
     }
 
-    private int converge(StateStore store, Duration left) throws InterruptedException {
+    private static int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
+            throws InterruptedException {
+        Layout layout = workspace.layout();
         DesiredState desired = AppliedState.of(store.applied());
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
-        Clock clock = environment.clock();
+        Clock clock = workspace.environment().clock();
         ProcFs procFs = new ProcFs();
         try (PluginChannel plugins = new PluginChannel(clock);
                 MachineObserver observer = new MachineObserver(layout, procFs, plugins, clock)) {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
-            try (Display display = display(all)) {
-                PassRecord record = new PassRecord(all, declared, display);
-                Convergence convergence = new Convergence(all, record);
-                try (MachineSteps steps = new MachineSteps(layout, procFs, store, plugins, clock, display::download);
+            try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
+                Convergence convergence = proceedings.convergence();
+                try (MachineSteps steps = new MachineSteps(
+                                layout, procFs, store, plugins, clock, proceedings.display()::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         id -> Optional.ofNullable(
@@ -126,7 +109,7 @@ final class Enforcement {
                     all.forEach(reconciler::hint);
                     convergence.await(left);
                 }
-                return report(record.results("not done within " + Notation.text(timeout)), display);
+                return proceedings.report(timeout);
             } catch (InterruptedException e) {
                 workspace
                         .console()
@@ -136,26 +119,5 @@ final class Enforcement {
                 throw e;
             }
         }
-    }
-
-    private Display display(Set<WorkloadId> all) throws InterruptedException {
-        int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
-        boolean live =
-                environment.errIsTerminal() && !environment.variable("TERM").equals("dumb");
-        return live
-                ? new LiveDisplay(workspace.console(), TerminalSize.ofControllingTerminal(), width)
-                : new PlainDisplay(workspace.console(), width);
-    }
-
-    private int report(ImmutableList<WorkloadResult> results, Display display) {
-        display.close();
-        Console console = workspace.console();
-        if (console.json()) {
-            Json.print(console.out(), json -> ResultsReport.write(results, json));
-        } else {
-            console.out().println(ResultsReport.summary(verb, results));
-        }
-        boolean failed = results.stream().anyMatch(result -> result.kind() == WorkloadResult.Kind.FAILED);
-        return failed ? ExitStatus.FAILED : ExitStatus.OK;
     }
 }

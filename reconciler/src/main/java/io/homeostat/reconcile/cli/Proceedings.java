@@ -1,0 +1,72 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.Convergence;
+import java.time.Duration;
+import java.util.Set;
+
+/** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
+final class Proceedings implements AutoCloseable {
+    private final Console console;
+    private final Verb verb;
+    private final Display display;
+    private final PassRecord record;
+    private final Convergence convergence;
+
+    /**
+     * @param all the workloads that passes are about
+     * @param declared those of them that are wanted
+     */
+    Proceedings(Workspace workspace, Verb verb, Set<WorkloadId> all, Set<WorkloadId> declared)
+            throws InterruptedException {
+        this.console = workspace.console();
+        this.verb = verb;
+        this.display = display(workspace, all);
+        this.record = new PassRecord(all, declared, display);
+        this.convergence = new Convergence(all, record);
+    }
+
+    /** Listens to the passes and can be waited for. */
+    Convergence convergence() {
+        return convergence;
+    }
+
+    Display display() {
+        return display;
+    }
+
+    /**
+     * Prints the result.
+     *
+     * @param timeout how long was waited for what is not done yet
+     * @return the exit status
+     */
+    int report(Duration timeout) {
+        ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
+        display.close();
+        if (console.json()) {
+            Json.print(console.out(), json -> ResultsReport.write(results, json));
+        } else {
+            console.out().println(ResultsReport.summary(verb, results));
+        }
+        boolean failed = results.stream().anyMatch(result -> result.kind() == WorkloadResult.Kind.FAILED);
+        return failed ? ExitStatus.FAILED : ExitStatus.OK;
+    }
+
+    @Override
+    public void close() {
+        display.close();
+    }
+
+    private static Display display(Workspace workspace, Set<WorkloadId> all) throws InterruptedException {
+        Environment environment = workspace.environment();
+        int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
+        boolean live =
+                environment.errIsTerminal() && !environment.variable("TERM").equals("dumb");
+        return live
+                ? new LiveDisplay(workspace.console(), TerminalSize.ofControllingTerminal(), width)
+                : new PlainDisplay(workspace.console(), width);
+    }
+}
