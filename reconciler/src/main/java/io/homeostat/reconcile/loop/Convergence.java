@@ -49,6 +49,11 @@ public final class Convergence implements PassListener {
     }
 
     @Override
+    public void begun(WorkloadId id) {
+        delegate.begun(id);
+    }
+
+    @Override
     public void starting(Step step) {
         put(step.workload(), new Standing.UnderWay(step.word()));
         delegate.starting(step);

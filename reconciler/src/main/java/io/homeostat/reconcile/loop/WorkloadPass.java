@@ -23,6 +23,12 @@ import io.homeostat.reconcile.plan.StepLedger;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.InstantSource;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
 
 /**
  * One pass over one workload, the heart of the loop: look, write down what was learned, plan, do the first step, write down how
@@ -37,6 +43,10 @@ public final class WorkloadPass {
     private final InstantSource clock;
     private final LogTails logs;
     private final PassListener listener;
+    /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
+    private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
+
+    private final ConcurrentMap<WorkloadId, Thread> fetching = new ConcurrentHashMap<>();
 
     public WorkloadPass(
             DesiredSource desired,
@@ -56,12 +66,58 @@ public final class WorkloadPass {
     }
 
     public Next run(WorkloadId id) {
-        Bookkeeping.Learned learned = Bookkeeping.observed(look(id));
-        WorkloadPlan plan = Planner.plan(learned.situation());
-        Situation situation = remember(learned, plan);
-        Next next = plan.next().<Next>map(step -> go(situation, plan, step)).orElseGet(() -> new Next.Settled(plan));
+        listener.begun(id);
+        Situation seen = look(id);
+        Planned planned = holding(notes.readLock(), () -> plan(seen.withHistory(store.history(id))));
+        WorkloadPlan plan = planned.plan();
+        Next next = plan.next()
+                .<Next>map(step -> go(planned.situation(), plan, step))
+                .orElseGet(() -> new Next.Settled(plan));
         listener.finished(id, next);
         return next;
+    }
+
+    /**
+     * Changes what is remembered from outside the passes: none of them writes back what it has read before.
+     *
+     * @param change must not wait for anything; while it lasts no pass can write anything down
+     */
+    public void amend(Runnable change) {
+        holding(notes.writeLock(), () -> {
+            change.run();
+            return true;
+        });
+    }
+
+    /**
+     * Breaks off what may take long and is of no use to anybody once something else is wanted: fetching. It goes on from where it
+     * was if it is wanted after all. What touches processes is never broken off.
+     */
+    public void abandonFetching(WorkloadId id) {
+        // Not while the thread takes itself out of the map: the interruption would hit whatever it does next.
+        fetching.computeIfPresent(id, (same, thread) -> {
+            thread.interrupt();
+            return thread;
+        });
+    }
+
+    /** A situation that is written down, and the plan for it. */
+    private record Planned(Situation situation, WorkloadPlan plan) {}
+
+    private Planned plan(Situation seen) {
+        Bookkeeping.Learned learned = Bookkeeping.observed(seen);
+        WorkloadPlan plan = Planner.plan(learned.situation());
+        return new Planned(remember(learned, plan), plan);
+    }
+
+    /** Between reading a history and writing the next one nobody else may write one. Never held while anything is waited for. */
+    private static <T> T holding(Lock lock, Supplier<T> work) {
+        lock.lock();
+        try {
+            return work.get();
+        } finally {
+            lock.unlock();
+        }
     }
 
     private Situation look(WorkloadId id) {
@@ -106,16 +162,32 @@ public final class WorkloadPass {
             return new Next.Later(plan, wait);
         }
         listener.starting(step);
-        Outcome outcome = executor.execute(step, situation.seen());
-        Situation after = new Situation(
-                situation.declared(),
-                situation.seen(),
-                situation.archives(),
-                situation.history(),
-                situation.seed(),
-                clock.instant());
-        commit(StepLedger.stepped(after, plan, step, outcome));
-        return new Next.Again(plan, step, outcome);
+        Outcome outcome = execute(step, situation);
+        return holding(notes.readLock(), () -> {
+            Situation after = new Situation(
+                    situation.declared(),
+                    situation.seen(),
+                    situation.archives(),
+                    store.history(situation.id()),
+                    situation.seed(),
+                    clock.instant());
+            commit(StepLedger.stepped(after, plan, step, outcome));
+            return new Next.Again(plan, step, outcome);
+        });
+    }
+
+    private Outcome execute(Step step, Situation situation) {
+        if (!(step instanceof Step.Download || step instanceof Step.Unpack)) {
+            return executor.execute(step, situation.seen());
+        }
+        fetching.put(situation.id(), Thread.currentThread());
+        try {
+            return executor.execute(step, situation.seen());
+        } finally {
+            fetching.remove(situation.id());
+            // One that came too late is nobody's: the next step must not suffer it.
+            Thread.interrupted();
+        }
     }
 
     private void commit(Change change) {

@@ -1,0 +1,133 @@
+package io.homeostat.reconcile.loop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.MemoryStore;
+import java.time.InstantSource;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** One pass, while others change what it goes by. Its one step is a download that takes until it is released or interrupted. */
+@Timeout(60)
+class WorkloadPassTest {
+    private static final WorkloadId ID = WorkloadId.plugin("a");
+
+    private final Declarations desired = new Declarations();
+    private final MemoryStore store = new MemoryStore();
+    private final CountDownLatch downloading = new CountDownLatch(1);
+    private final CountDownLatch release = new CountDownLatch(1);
+    private final WorkloadPass pass = new WorkloadPass(
+            desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Silence());
+    private final ExecutorService worker = Executors.newSingleThreadExecutor();
+
+    WorkloadPassTest() {
+        desired.declare(ID, "A", ImmutableList.of(), null);
+    }
+
+    @AfterEach
+    void close() {
+        worker.shutdownNow();
+    }
+
+    @Test
+    void whatWasAmendedDuringAStepIsNotOverwrittenByItsOutcome() throws Exception {
+        Future<Next> running = worker.submit(() -> pass.run(ID));
+        assertTrue(downloading.await(30, TimeUnit.SECONDS));
+
+        pass.amend(
+                () -> commit(store.history(ID).withRun(store.history(ID).run().withRestart())));
+        release.countDown();
+        running.get();
+
+        assertEquals(1, store.history(ID).run().restarts());
+        assertEquals(1, store.history(ID).trial().install().count());
+    }
+
+    @Test
+    void abandonedFetchingEndsTheStepAndNothingCountsAgainstTheWorkload() throws Exception {
+        Future<Next> running = worker.submit(() -> pass.run(ID));
+        assertTrue(downloading.await(30, TimeUnit.SECONDS));
+
+        pass.abandonFetching(ID);
+
+        Next.Again again = assertInstanceOf(Next.Again.class, running.get());
+        assertInstanceOf(Outcome.Interrupted.class, again.outcome());
+        assertEquals(0, store.history(ID).trial().install().count());
+        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+    }
+
+    @Test
+    void whereNothingIsFetchedThereIsNothingToAbandon() throws Exception {
+        release.countDown();
+        worker.submit(() -> pass.run(ID)).get();
+
+        pass.abandonFetching(ID);
+
+        assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
+    }
+
+    private void commit(WorkloadHistory history) {
+        store.commit(new Change(ID, history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
+    }
+
+    private Outcome execute(Step step, ObservedWorkload seen) {
+        downloading.countDown();
+        try {
+            release.await();
+            return new Outcome.Failed("no such archive", false);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new Outcome.Interrupted();
+        }
+    }
+
+    private static final class BareMachine implements Observer {
+        @Override
+        public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+            return ObservedWorkload.absent(id);
+        }
+
+        @Override
+        public Observation<ImmutableSet<String>> archives() {
+            return Observation.seen(ImmutableSet.of());
+        }
+
+        @Override
+        public Observation<ImmutableSet<WorkloadId>> traces() {
+            return Observation.seen(ImmutableSet.of());
+        }
+    }
+
+    private static final class Silence implements PassListener {
+        @Override
+        public void starting(Step step) {}
+
+        @Override
+        public void finished(WorkloadId id, Next next) {}
+
+        @Override
+        public void broken(WorkloadId id, Throwable problem) {}
+    }
+}
