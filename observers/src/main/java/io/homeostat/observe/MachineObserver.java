@@ -24,6 +24,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
     private final ProcessObserver processes;
     private final PluginChannel plugins;
     private final Probes probes;
+    private final Losses losses;
     private final InstantSource clock;
 
     /** @param plugins used, not closed */
@@ -33,6 +34,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         this.processes = new ProcessObserver(layout, procFs, clock);
         this.plugins = plugins;
         this.probes = new Probes(clock);
+        this.losses = new Losses(layout, procFs);
         this.clock = clock;
     }
 
@@ -76,7 +78,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
             Observation<Running> answer = process.handle().workload().kind() == Kind.PLUGIN
                     ? plugin(process.handle(), running, spec)
                     : Observation.seen(process(running, spec));
-            switch (answer) {
+            switch (answer.map(known -> losses.of(process.handle(), known))) {
                 case Observation.Seen<Running>(Running known) ->
                     asked.add(new ObservedProcess(process.handle(), process.remembered(), (Liveness) known));
                 case Observation.Unseen<Running>(String why) -> {
@@ -93,6 +95,15 @@ public final class MachineObserver implements Observer, AutoCloseable {
             socket = layout.socket(handle.workload(), handle.revision());
         } catch (IllegalStateException e) {
             return Observation.unseen(String.valueOf(e.getMessage()));
+        }
+        if (handle.start() == StartState.SUCCEEDED && !Losses.isSocket(socket)) {
+            Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
+            return Observation.seen(new Running(
+                    running.identity(),
+                    running.age(),
+                    false,
+                    spec == null ? null : unknown,
+                    ImmutableSet.of(ObservedProcess.Loss.SOCKET)));
         }
         if (spec != null && handle.start() == StartState.SUCCEEDED) {
             Health health = plugins.status(socket, spec.program().health().timeout());

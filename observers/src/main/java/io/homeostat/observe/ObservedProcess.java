@@ -1,5 +1,6 @@
 package io.homeostat.observe;
 
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
@@ -14,6 +15,14 @@ import org.jspecify.annotations.Nullable;
  */
 public record ObservedProcess(Handle handle, boolean remembered, Liveness liveness) {
 
+    /** A file that a running process holds open and that has no name any more: nobody else can get at it again. */
+    public enum Loss {
+        /** A plugin's socket: it listens, and nobody can connect. */
+        SOCKET,
+        /** The log: it writes, and nobody can read. */
+        LOG
+    }
+
     /** Whether the process is there. */
     public sealed interface Liveness {
         /** Written down, but no process has said yet that it is this launch; it may be about to. */
@@ -25,12 +34,20 @@ public record ObservedProcess(Handle handle, boolean remembered, Liveness livene
          * @param age how long it has lived, from the kernel's own count since boot, so that a changed clock doesn't change it
          * @param listening for a plugin: its socket takes connections; true for a kind that has none
          * @param health null when it was not asked, as a plugin must not be before Start
+         * @param lost what it needs and only another launch can bring back
          */
         record Running(
                 ProcessIdentity identity,
                 Duration age,
                 boolean listening,
-                @Nullable Health health) implements Liveness {}
+                @Nullable Health health,
+                ImmutableSet<Loss> lost)
+                implements Liveness {
+            /** One that has lost nothing. */
+            public Running(ProcessIdentity identity, Duration age, boolean listening, @Nullable Health health) {
+                this(identity, age, listening, health, ImmutableSet.of());
+            }
+        }
 
         /** Over, with its whole process tree. */
         record Ended(Exit exit) implements Liveness {}

@@ -34,6 +34,16 @@ public final class ProcFs {
         this.root = root;
     }
 
+    /** What a process has open under a descriptor, as the kernel names it; empty when it is closed, or another user's. */
+    Optional<String> openFile(long pid, int descriptor) {
+        try {
+            Path file = root.resolve(Long.toString(pid)).resolve("fd").resolve(Integer.toString(descriptor));
+            return Optional.of(Files.readSymbolicLink(file).toString());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
     /**
      * One line of /proc/PID/stat.
      *

@@ -14,7 +14,7 @@ class LogObserverTest {
     @TempDir
     Path directory;
 
-    private final LogObserver observer = new LogObserver();
+    private final LogObserver observer = new LogObserver(new ProcFs());
     private Path log;
     private Process writer;
 
@@ -52,33 +52,52 @@ class LogObserverTest {
 
     @Test
     void aLogWhoseDirectoryIsGoneIsNotPresent() throws IOException {
-        assertEquals(Observation.seen(false), observer.present(directory.resolve("gone/plugin.log"), writer.pid()));
+        assertEquals(
+                Observation.seen(false),
+                observer.present(directory.resolve("gone/plugin.log"), launch(), writer.pid()));
     }
 
     @Test
-    void aLinkIsNoLog() throws IOException {
+    void aLinkInItsPlaceIsSomebodysChoice() throws IOException {
         Path elsewhere = Files.createFile(directory.resolve("elsewhere"));
         Path link = Files.createSymbolicLink(directory.resolve("link.log"), elsewhere);
-        assertEquals(Observation.seen(false), observer.present(link, writer.pid()));
+        assertEquals(Observation.seen(true), observer.present(link, launch(), writer.pid()));
     }
 
     @Test
     void aLogReachedThroughALinkedDirectoryIsTheSame() throws IOException {
         Path linked = Files.createSymbolicLink(directory.resolve("linked"), directory);
         Path through = linked.resolve("plugin.log");
-        assertEquals(Observation.seen(true), observer.present(through, writer.pid()));
+        assertEquals(Observation.seen(true), observer.present(through, launch(), writer.pid()));
         Files.delete(log);
         Files.createFile(log);
-        assertEquals(Observation.seen(false), observer.present(through, writer.pid()));
+        assertEquals(Observation.seen(false), observer.present(through, launch(), writer.pid()));
     }
 
     @Test
     void aProcessThatWritesElsewhereIsBelieved() throws IOException {
         Path other = Files.createFile(directory.resolve("other.log"));
-        assertEquals(Observation.seen(true), observer.present(other, writer.pid()));
+        assertEquals(Observation.seen(true), observer.present(other, launch(), writer.pid()));
+    }
+
+    @Test
+    void aProcessThatHasNotOpenedItsLogYetHasNotLostIt() throws IOException {
+        LaunchDirectory young = new LaunchDirectory(Files.createDirectory(directory.resolve("young")));
+        Files.move(log, young.outputFile());
+        assertEquals(Observation.seen(true), observer.present(log, young, writer.pid()));
+    }
+
+    @Test
+    void aLogThatWasMovedAwayIsLost() throws IOException {
+        Files.move(log, directory.resolve("elsewhere.log"));
+        assertPresent(false);
+    }
+
+    private LaunchDirectory launch() {
+        return new LaunchDirectory(directory.resolve("launch"));
     }
 
     private void assertPresent(boolean expected) {
-        assertEquals(Observation.seen(expected), observer.present(log, writer.pid()));
+        assertEquals(Observation.seen(expected), observer.present(log, launch(), writer.pid()));
     }
 }

@@ -1,6 +1,7 @@
 package io.homeostat.observe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,10 +15,17 @@ import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.observe.Health.Verdict;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedProcess.Loss;
 import io.homeostat.proto.plugin.GetStatusRequest;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -113,11 +121,67 @@ class MachineObserverTest {
 
     @Test
     void aPluginThatIsGoneFromItsSocketIsUnhealthyAndDoesNotListen() throws Exception {
+        abandonedSocket();
         Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
 
         assertEquals(false, running.listening());
+        assertFalse(running.lost().contains(Loss.SOCKET));
         Health health = running.health();
         assertTrue(health != null && health.verdict() == Verdict.UNHEALTHY, String.valueOf(health));
+    }
+
+    @Test
+    void aPluginWhoseSocketWasDeletedHasLostItAndIsNotAsked() throws Exception {
+        try (PluginServer plugin = PluginServer.on(socket())) {
+            Handle handle = running(StartState.SUCCEEDED);
+            assertFalse(seen(handle, Specs.plugin()).lost().contains(Loss.SOCKET));
+            plugin.requests.clear();
+            Files.delete(socket());
+
+            Running asked = seen(handle, Specs.plugin());
+            Running glanced = seen(handle, Checks.NONE);
+
+            assertTrue(asked.lost().contains(Loss.SOCKET));
+            assertEquals(Verdict.UNKNOWN, Objects.requireNonNull(asked.health()).verdict());
+            assertTrue(glanced.lost().contains(Loss.SOCKET));
+            assertEquals(null, glanced.health());
+            Files.createFile(socket());
+            assertTrue(seen(handle, Specs.plugin()).lost().contains(Loss.SOCKET), "a file is no socket");
+            assertEquals(List.of(), plugin.requests);
+        }
+    }
+
+    @Test
+    void aPluginThatWasNotStartedMayHaveNoSocketYet() throws Exception {
+        assertEquals(
+                Set.of(), seen(running(StartState.NOT_SENT), Specs.plugin()).lost());
+    }
+
+    @Test
+    void aProcessWhoseLogWasDeletedHasLostItOnceItHasStarted() throws Exception {
+        WorkloadId id = WorkloadId.process("node-exporter");
+        Handle handle = running(id).withStart(StartState.SUCCEEDED, "");
+        Path log = layout.log(id);
+        Files.createDirectories(log.getParent());
+        Files.createFile(log);
+        assertEquals(Set.of(), seen(handle, Specs.process(null)).lost());
+
+        Files.delete(log);
+
+        assertEquals(Set.of(Loss.LOG), seen(handle, Specs.process(null)).lost());
+        assertEquals(Set.of(Loss.LOG), seen(handle, Checks.NONE).lost());
+        assertEquals(
+                Set.of(),
+                seen(handle.withStart(StartState.NOT_SENT, ""), Specs.process(null))
+                        .lost());
+    }
+
+    /** What a plugin leaves behind that was killed. */
+    private void abandonedSocket() throws Exception {
+        Files.createDirectories(socket().getParent());
+        ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+                .bind(UnixDomainSocketAddress.of(socket()))
+                .close();
     }
 
     @Test

@@ -143,6 +143,7 @@ final class HistoryCodec {
         ObjectNode node = json.createObjectNode();
         node.put("restarts", run.restarts());
         node.set("crashes", attempts(run.crashes()));
+        node.set("repairs", attempts(run.repairs()));
         node.put("healthySince", text(run.healthySince()));
         node.put("healthFailures", run.healthFailures());
         node.put("lastHealthFailure", text(run.lastHealthFailure()));
@@ -160,7 +161,8 @@ final class HistoryCodec {
                 instant(node.path("healthySince")),
                 node.path("healthFailures").asInt(),
                 instant(node.path("lastHealthFailure")),
-                exit.isObject() ? exit(exit) : null);
+                exit.isObject() ? exit(exit) : null,
+                attempts(node.path("repairs")));
     }
 
     private ObjectNode exit(Exit exit) {

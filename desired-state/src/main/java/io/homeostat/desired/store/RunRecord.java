@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param healthFailures failed health checks in a row
  * @param lastHealthFailure when the last of them was counted; null when there is none
  * @param lastExit how the last process ended; null when none has
+ * @param repairs how often in a row the same kind of loss was made good, and what it was; a workload that causes it itself must
+ *     not be restarted for ever
  */
 public record RunRecord(
         int restarts,
@@ -19,26 +21,31 @@ public record RunRecord(
         @Nullable Instant healthySince,
         int healthFailures,
         @Nullable Instant lastHealthFailure,
-        @Nullable Exit lastExit) {
-    public static final RunRecord NONE = new RunRecord(0, Attempts.NONE, null, 0, null, null);
+        @Nullable Exit lastExit,
+        Attempts repairs) {
+    public static final RunRecord NONE = new RunRecord(0, Attempts.NONE, null, 0, null, null, Attempts.NONE);
 
     public RunRecord withRestart() {
-        return new RunRecord(restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit);
+        return new RunRecord(restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs);
     }
 
     public RunRecord withCrashes(Attempts attempts) {
-        return new RunRecord(restarts, attempts, healthySince, healthFailures, lastHealthFailure, lastExit);
+        return new RunRecord(restarts, attempts, healthySince, healthFailures, lastHealthFailure, lastExit, repairs);
+    }
+
+    public RunRecord withRepairs(Attempts attempts) {
+        return new RunRecord(restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, attempts);
     }
 
     public RunRecord withExit(Exit exit) {
-        return new RunRecord(restarts, crashes, null, 0, null, exit);
+        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs);
     }
 
     public RunRecord healthy(Instant since) {
-        return new RunRecord(restarts, crashes, since, 0, null, lastExit);
+        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs);
     }
 
     public RunRecord unhealthy(Instant at) {
-        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit);
+        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit, repairs);
     }
 }

@@ -37,7 +37,7 @@ public record WorkloadHistory(
      */
     public WorkloadHistory retriedNow() {
         return withTrial(Trial.of(trial.hash()).withRestartToConfigure(trial.restartToConfigure()))
-                .withRun(run.withCrashes(Attempts.NONE));
+                .withRun(run.withCrashes(Attempts.NONE).withRepairs(Attempts.NONE));
     }
 
     public WorkloadHistory withTrial(long generation, Trial next) {

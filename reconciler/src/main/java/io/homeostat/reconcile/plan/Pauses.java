@@ -44,6 +44,11 @@ final class Pauses {
         return after(situation, installs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
     }
 
+    /** When a loss is made good again that comes back each time: at first at once, then as for what can't be installed. */
+    static Instant afterRepair(Situation situation, Attempts repairs, Restart policy) {
+        return afterInstall(situation, repairs, policy);
+    }
+
     /** When a stop, an activation or a removal that failed is tried again. */
     static Instant afterUpkeep(Situation situation, Attempts failures) {
         return after(situation, failures, new Backoff(UPKEEP_STEP, UPKEEP_STEP, DOUBLING, LONGEST_BETWEEN_UPKEEP));

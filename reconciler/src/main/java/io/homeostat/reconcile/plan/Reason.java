@@ -27,6 +27,8 @@ public enum Reason {
     UNSUPPORTED(false),
     INSTALL_MISSING(true),
     LINK_MOVED(true),
+    SOCKET_MISSING(true),
+    LOG_MISSING(true),
     PROCESS_EXITED(true),
     PROCESS_MISSING(true),
     PROCESS_SURPLUS(true),

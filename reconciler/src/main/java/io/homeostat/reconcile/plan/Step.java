@@ -101,6 +101,8 @@ public sealed interface Step {
             UNDONE,
             UNHEALTHY,
             START_FAILED,
+            /** It has lost what only another launch can bring back; no fault of the workload. */
+            DRIFTED,
             /** It is one process too many, or what a process left behind. */
             SURPLUS
         }

@@ -42,7 +42,7 @@ public final class StepLedger {
     /** What has no other event: drift that no process's end has told of. */
     private static void noteDrift(WorkloadPlan plan, Notes notes) {
         switch (plan.reason()) {
-            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING -> {
+            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING, SOCKET_MISSING, LOG_MISSING -> {
                 WorkloadPlan.Facts after = plan.after();
                 notes.event(EventType.DRIFT_DETECTED, after == null ? "" : after.revision(), plan.message());
             }
@@ -167,7 +167,7 @@ public final class StepLedger {
         notes.ended(handle);
         switch (step.cause()) {
             case REMOVED, DISABLED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
-            case UNDONE, SURPLUS -> {
+            case UNDONE, SURPLUS, DRIFTED -> {
                 // Of one that has not started, START_FAILED has told already.
                 if (handle.start() == Handle.StartState.SUCCEEDED) {
                     notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
@@ -186,6 +186,9 @@ public final class StepLedger {
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), plan.message() + "; " + note);
             case START_FAILED ->
                 notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), plan.message() + "; " + note);
+        }
+        if (step.cause() == Step.Stop.Cause.DRIFTED) {
+            Repairs.note(situation, notes, plan.message());
         }
         boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
         notes.run(run -> run.withExit(

@@ -11,6 +11,7 @@ import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedProcess.Loss;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
@@ -46,11 +47,37 @@ final class Upkeep {
                 course.restart(handle, Cause.SURPLUS);
             }
             case SUCCEEDED -> {
-                if (!recover(handle, running)) {
+                if (makeGood(handle, running, Loss.SOCKET) || recover(handle, running)) {
+                    return;
+                }
+                if (!makeGood(handle, running, Loss.LOG)) {
                     configure(handle);
                 }
             }
         }
+    }
+
+    /**
+     * Launches again what has lost a file that it holds open: it can't be told to make it once more, and waiting brings nothing
+     * back.
+     *
+     * @return true when the loss is there and is, now or after a pause, made good
+     */
+    private boolean makeGood(Handle handle, Running running, Loss loss) {
+        if (!running.lost().contains(loss)) {
+            return false;
+        }
+        Reason reason = loss == Loss.SOCKET ? Reason.SOCKET_MISSING : Reason.LOG_MISSING;
+        String words = loss == Loss.SOCKET
+                ? "its socket was deleted, nobody can reach it"
+                : "its log was deleted, what it writes is lost";
+        Instant next = Repairs.next(situation, target.program().restart());
+        if (!course.pauseUntil(
+                next, reason, words + "; so it was just before, and it was restarted", Wait.Kind.RETRY)) {
+            draft.because(Action.RESTART, reason, words);
+            course.restart(handle, Cause.DRIFTED);
+        }
+        return true;
     }
 
     private void awaitReadiness(Handle handle, Running running) {

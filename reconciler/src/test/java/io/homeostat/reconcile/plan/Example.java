@@ -102,6 +102,18 @@ public final class Example {
         return this;
     }
 
+    /** As it runs, with a file deleted under it. */
+    public Example lost(String revision, ObservedProcess.Loss loss) {
+        return is(
+                revision,
+                new Liveness.Running(
+                        new ProcessIdentity(1, 1, "boot"),
+                        Duration.ofHours(1),
+                        loss != ObservedProcess.Loss.SOCKET,
+                        null,
+                        ImmutableSet.of(loss)));
+    }
+
     public Example listens(String revision) {
         processes.add(new ObservedProcess(
                 handle(revision, Handle.StartState.NOT_SENT),

@@ -12,6 +12,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedProcess.Loss;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
@@ -218,6 +219,24 @@ class PlannerTest {
                                 .installed("A")
                                 .active("A")
                                 .runs("A", Handle.StartState.SENT, Duration.ofSeconds(1), null)),
+                row(
+                        "a socket that is gone comes back only with another process, without waiting for health checks",
+                        "restart SOCKET_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.SOCKET)),
+                row(
+                        "a log that is gone comes back only with another process",
+                        "restart LOG_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.LOG)),
+                row(
+                        "a workload that deletes its own log is not restarted for ever",
+                        "wait LOG_MISSING: wait",
+                        () -> well().lost("A", Loss.LOG)
+                                .history(h -> h.withRun(h.run().withRepairs(failed(1, NOW))))),
+                row(
+                        "a repair of long ago is none of a row",
+                        "restart LOG_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.LOG)
+                                .history(h -> h.withRun(h.run().withRepairs(failed(9, NOW.minusSeconds(600)))))),
                 row("one failed health check is looked into", "wait UNHEALTHY: wait", () -> unhealthy(0)),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
                 row(
@@ -233,6 +252,10 @@ class PlannerTest {
                         "who can't look does nothing",
                         "wait CANNOT_OBSERVE: wait",
                         () -> plugin().wants("A").proven("A").blind("permission denied")));
+    }
+
+    private static Example well() {
+        return plugin().wants("A").proven("A").installed("A").active("A");
     }
 
     private static Example unhealthy(int before) {

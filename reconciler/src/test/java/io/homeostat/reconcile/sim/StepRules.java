@@ -55,7 +55,7 @@ final class StepRules {
                 .orElseThrow(
                         () -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
         switch (process.liveness()) {
-            case Liveness.Running(ProcessIdentity identity, var age, var listening, var health) ->
+            case Liveness.Running(ProcessIdentity identity, var age, var listening, var health, var lost) ->
                 Invariant.NEVER_A_FOREIGN_PROCESS.require(
                         identity.equals(handle.identity()), () -> "stops somebody else than it saw: " + process);
             case Liveness.Orphaned orphaned -> {

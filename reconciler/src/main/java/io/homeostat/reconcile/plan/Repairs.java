@@ -1,0 +1,37 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.store.Attempts;
+import java.time.Instant;
+
+/**
+ * How often in a row the same was made good. A workload that itself deletes or changes what is made good each time would be
+ * restarted for ever; so all but the first repair wait as long as failed installations do.
+ */
+final class Repairs {
+    private Repairs() {}
+
+    /** One more. */
+    static void note(Situation situation, Notes notes, String what) {
+        Attempts before = recent(situation);
+        notes.run(run -> run.withRepairs(before.failed(situation.now(), what, false)));
+    }
+
+    /** When the next repair may be made; not after now when it may be made at once. */
+    static Instant next(Situation situation, Restart policy) {
+        return Pauses.afterRepair(situation, recent(situation), policy);
+    }
+
+    /** Those that count: none when nothing has been lost for as long as crashes are remembered. */
+    private static Attempts recent(Situation situation) {
+        Attempts repairs = situation.history().run().repairs();
+        Instant last = repairs.last();
+        Declaration declared = situation.declared();
+        if (last == null || declared == null) {
+            return Attempts.NONE;
+        }
+        Restart policy = declared.workload().program().restart();
+        return situation.now().isBefore(last.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
+    }
+}
