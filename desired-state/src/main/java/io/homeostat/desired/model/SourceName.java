@@ -1,5 +1,8 @@
 package io.homeostat.desired.model;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** Who may declare workloads, the strongest first: where two declare the same one, the earlier of this list wins. */
 public enum SourceName {
     CONTROL_PLANE("controlPlane"),
@@ -16,5 +19,12 @@ public enum SourceName {
     /** As shown in status and used in agent.yaml. */
     public String word() {
         return word;
+    }
+
+    /** The source of that word; empty when there is none. */
+    public static Optional<SourceName> ofWord(String word) {
+        return Arrays.stream(values())
+                .filter(source -> source.word.equals(word))
+                .findFirst();
     }
 }

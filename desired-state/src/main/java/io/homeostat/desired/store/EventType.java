@@ -23,6 +23,14 @@ public enum EventType {
     AGENT_ADOPTED,
     /** The database could not be read and was set aside. */
     AGENT_STATE_SET_ASIDE,
+    /** Something that a source reads is wrong; its last good content stays in force. */
+    AGENT_SOURCE_INVALID,
+    /** What was wrong with something that a source reads is not wrong any more. */
+    AGENT_SOURCE_VALID,
+    /** Somebody wants the workload to be left alone. */
+    AGENT_PAUSED,
+    /** The workload is enforced again. */
+    AGENT_RESUMED,
     /** The machine was not as it had been left. */
     DRIFT_DETECTED
 }

@@ -21,8 +21,8 @@ final class Schema {
 
     static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql"));
 
-    private static final ImmutableList<String> TABLES =
-            ImmutableList.of("meta", "generation", "applied", "history", "handle", "event");
+    private static final ImmutableList<String> TABLES = ImmutableList.of(
+            "meta", "generation", "declaration", "source_problem", "pause", "history", "handle", "event");
 
     private final ImmutableList<String> migrations;
 

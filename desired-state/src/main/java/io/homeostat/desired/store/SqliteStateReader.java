@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -43,19 +43,38 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     @Override
-    public ImmutableList<AppliedDocument> applied() {
-        return database.read("read the applied documents from", connection -> {
-            ImmutableList.Builder<AppliedDocument> applied = ImmutableList.builder();
+    public ImmutableList<StoredDeclaration> declarations() {
+        return database.read("read what is declared from", connection -> {
+            ImmutableList.Builder<StoredDeclaration> declarations = ImmutableList.builder();
+            Database.query(connection, """
+                    SELECT source, workload, document, origin, newest, hash
+                    FROM declaration JOIN generation USING (source, workload)
+                    """, row -> declarations.add(declaration(row)));
+            return declarations.build();
+        });
+    }
+
+    @Override
+    public ImmutableList<SourceProblem> problems() {
+        return database.read("read the problems of the sources from", connection -> {
+            ImmutableList.Builder<SourceProblem> problems = ImmutableList.builder();
             Database.query(
                     connection,
-                    "SELECT workload, document, origin, newest, hash FROM applied JOIN generation USING (workload)",
-                    row -> applied.add(new AppliedDocument(
-                            workload(row.getString(1), row.getString(2)),
-                            row.getString(3),
-                            row.getLong(4),
-                            row.getString(5))));
-            return applied.build();
+                    "SELECT source, origin, message FROM source_problem ORDER BY source, origin, message",
+                    row -> problems.add(
+                            new SourceProblem(source(row.getString(1)), row.getString(2), row.getString(3))));
+            return problems.build();
         });
+    }
+
+    @Override
+    public ImmutableList<Pause> pauses() {
+        return database.read("read the pauses from", PauseTable::all);
+    }
+
+    @Override
+    public Optional<Pause> pause(WorkloadId id) {
+        return database.read("read the pause of " + id + " from", connection -> PauseTable.of(connection, id));
     }
 
     @Override
@@ -165,14 +184,32 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
         }
     }
 
-    private Workload workload(String id, String document) {
+    private StoredDeclaration declaration(ResultSet row) throws SQLException {
+        SourceName source = source(row.getString("source"));
+        String id = row.getString("workload");
         try {
-            return documents.read(document);
+            return new StoredDeclaration(
+                    source,
+                    documents.read(row.getString("document")),
+                    row.getString("origin"),
+                    row.getLong("newest"),
+                    row.getString("hash"));
         } catch (RuntimeException e) {
             // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
-            throw new StoreException("cannot read the applied document of " + id + " in " + database.file() + " ("
-                    + e.getClass().getSimpleName() + "): apply it again, or delete " + id);
+            throw new StoreException("cannot read the document of " + id + " (" + source.word() + ") in "
+                    + database.file() + " (" + e.getClass().getSimpleName() + "): "
+                    + (source == SourceName.APPLIED
+                            ? "apply it again, or delete " + id
+                            : "it is read again from " + row.getString("origin") + " by the agent"));
         }
+    }
+
+    private SourceName source(String word) {
+        return SourceName.ofWord(word)
+                .orElseThrow(
+                        () -> new StoreException(
+                                "cannot read " + database.file() + ": it has something from '" + word
+                                        + "', which is no source. Move the database away; what can be observed is adopted again"));
     }
 
     private static Optional<StoredEvent> event(ResultSet row) throws SQLException {

@@ -3,15 +3,13 @@ package io.homeostat.desired.store;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.yaml.DocumentCodec;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.Map;
+import java.time.Instant;
+import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
@@ -59,36 +57,65 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     public ImmutableSet<WorkloadId> apply(
             ImmutableCollection<ToApply> documents, ImmutableSet<String> origins, boolean prune) {
         return database.write("store the applied documents in", connection -> {
-            Map<String, Stored> before = stored(connection);
-            Set<String> declared = new HashSet<>();
-            for (ToApply document : documents) {
-                String workload = document.workload().id().toString();
-                declared.add(workload);
-                declare(connection, document, before.get(workload));
-            }
+            DeclarationTable table = new DeclarationTable(connection, SourceName.APPLIED);
+            table.declare(documents);
             if (!documents.isEmpty()) {
                 rememberThatSomethingWasDeclared(connection);
             }
-            ImmutableSet.Builder<WorkloadId> withdrawn = ImmutableSet.builder();
-            if (prune) {
-                for (Map.Entry<String, Stored> old : before.entrySet()) {
-                    if (!declared.contains(old.getKey())
-                            && origins.contains(old.getValue().origin())) {
-                        withdraw(connection, old.getKey());
-                        WorkloadId.parse(old.getKey()).ifPresent(withdrawn::add);
-                    }
-                }
-            }
-            return withdrawn.build();
+            Set<String> declared = words(documents);
+            return table.withdraw(
+                    (workload, origin) -> prune && !declared.contains(workload) && origins.contains(origin));
         });
     }
 
     @Override
     public void delete(ImmutableCollection<WorkloadId> ids) {
-        write("delete applied documents from", connection -> {
-            for (WorkloadId id : ids) {
-                withdraw(connection, id.toString());
+        Set<String> words = ids.stream().map(WorkloadId::toString).collect(ImmutableSet.toImmutableSet());
+        write(
+                "delete applied documents from",
+                connection -> new DeclarationTable(connection, SourceName.APPLIED)
+                        .withdraw((workload, origin) -> words.contains(workload)));
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
+        SourceName source = content.source();
+        return database.write("store what the source " + source.word() + " declares in", connection -> {
+            DeclarationTable table = new DeclarationTable(connection, source);
+            ImmutableSet<WorkloadId> changed = table.declare(content.documents());
+            if (!content.documents().isEmpty()) {
+                rememberThatSomethingWasDeclared(connection);
             }
+            Set<String> declared = words(content.documents());
+            ImmutableSet<WorkloadId> gone = table.withdraw((workload, origin) ->
+                    !declared.contains(workload) && !content.retainedOrigins().contains(origin));
+            for (Event event : SourceProblemTable.replace(connection, source, content.problems(), now)) {
+                storeEvent(connection, event);
+            }
+            return ImmutableSet.<WorkloadId>builder()
+                    .addAll(changed)
+                    .addAll(gone)
+                    .build();
+        });
+    }
+
+    @Override
+    public boolean pause(WorkloadId id, String reason, Instant now) {
+        return changePause("pause " + id + " in", connection -> PauseTable.put(connection, id, reason, now));
+    }
+
+    @Override
+    public boolean resume(WorkloadId id, Instant now) {
+        return changePause("resume " + id + " in", connection -> PauseTable.remove(connection, id, now));
+    }
+
+    private boolean changePause(String tried, Database.Reading<Optional<Event>> change) {
+        return database.write(tried, connection -> {
+            Optional<Event> event = change.from(connection);
+            if (event.isPresent()) {
+                storeEvent(connection, event.get());
+            }
+            return event.isPresent();
         });
     }
 
@@ -159,45 +186,15 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 event.message());
     }
 
-    private static Map<String, Stored> stored(Connection connection) throws SQLException {
-        Map<String, Stored> stored = new HashMap<>();
-        Database.query(
-                connection,
-                "SELECT workload, origin, hash, document FROM applied",
-                row -> stored.put(row.getString(1), new Stored(row.getString(2), row.getString(3), row.getString(4))));
-        return stored;
-    }
-
-    private static void declare(Connection connection, ToApply document, @Nullable Stored before) throws SQLException {
-        String workload = document.workload().id().toString();
-        Stored now = new Stored(
-                document.origin(), DocumentCodec.hash(document.workload()), DocumentCodec.toJson(document.workload()));
-        if (now.equals(before)) {
-            return;
-        }
-        if (before == null || !now.hash().equals(before.hash())) {
-            Database.update(connection, """
-                    INSERT INTO generation(workload, newest) VALUES (?, 1)
-                    ON CONFLICT (workload) DO UPDATE SET newest = newest + 1
-                    """, workload);
-        }
-        Database.update(connection, """
-                INSERT INTO applied(workload, origin, hash, document) VALUES (?, ?, ?, ?)
-                ON CONFLICT (workload) DO UPDATE
-                SET origin = excluded.origin, hash = excluded.hash, document = excluded.document
-                """, workload, now.origin(), now.hash(), now.document());
-    }
-
-    private static void withdraw(Connection connection, String workload) throws SQLException {
-        Database.update(connection, "DELETE FROM applied WHERE workload = ?", workload);
+    private static ImmutableSet<String> words(ImmutableCollection<ToApply> documents) {
+        return documents.stream()
+                .map(document -> document.workload().id().toString())
+                .collect(ImmutableSet.toImmutableSet());
     }
 
     private static void rememberThatSomethingWasDeclared(Connection connection) throws SQLException {
         Database.update(connection, "INSERT OR IGNORE INTO meta(key, value) VALUES ('declared', 'true')");
     }
-
-    /** An applied document's row. The text is compared, too: applying again repairs a document that was damaged. */
-    private record Stored(String origin, String hash, String document) {}
 
     @FunctionalInterface
     private interface Writing {

@@ -3,10 +3,20 @@ package io.homeostat.desired.store;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
+import java.util.Optional;
 
 /** What is remembered, as it was when the last {@link Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
 public interface StateReader extends AutoCloseable {
-    ImmutableList<AppliedDocument> applied();
+    /** What each source declares; several may declare the same workload. */
+    ImmutableList<StoredDeclaration> declarations();
+
+    /** What could not be read of the sources when they were last looked at. */
+    ImmutableList<SourceProblem> problems();
+
+    /** The workloads that are to be left alone. */
+    ImmutableList<Pause> pauses();
+
+    Optional<Pause> pause(WorkloadId id);
 
     /** True once anything was declared here, even if it was deleted since. */
     boolean everDeclared();

@@ -3,8 +3,10 @@ package io.homeostat.desired.store;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
 
 /**
  * What must be remembered. When a method returns, what it stored survives a power cut; when it throws
@@ -26,6 +28,32 @@ public interface StateStore extends StateReader {
     /** Withdraws applied workloads; ids that were not applied are ignored. */
     void delete(ImmutableCollection<WorkloadId> ids);
 
+    /**
+     * Replaces all that a source declares, {@link SourceName#APPLIED} excepted, which {@link #apply} and {@link #delete} change.
+     *
+     * <p>Afterwards it declares the documents, and what it had stored from a retained origin, unless a document declares that
+     * workload. An origin that has a new problem is told in an event, and one that has none any more in another. Equal content
+     * writes nothing.
+     *
+     * @return the workloads that are declared otherwise than before, for the first time, or no longer
+     */
+    ImmutableSet<WorkloadId> replace(SourceContent content, Instant now);
+
+    /**
+     * Has a workload left alone until it is resumed, whether it is declared or not, with an event. A workload that is paused
+     * for another reason gets this one and stays paused since then.
+     *
+     * @return false when it was paused for this reason already, and nothing was stored
+     */
+    boolean pause(WorkloadId id, String reason, Instant now);
+
+    /**
+     * Ends a pause, with an event.
+     *
+     * @return false when there was none
+     */
+    boolean resume(WorkloadId id, Instant now);
+
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);
 
@@ -40,6 +68,6 @@ public interface StateStore extends StateReader {
         }
     }
 
-    /** A workload with the PATH it came from. */
+    /** A workload with the PATH or file it came from. */
     record ToApply(Workload workload, String origin) {}
 }

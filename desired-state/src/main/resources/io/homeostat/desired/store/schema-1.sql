@@ -4,15 +4,33 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE generation (
-  workload TEXT PRIMARY KEY,
-  newest   INTEGER NOT NULL
+  source   TEXT NOT NULL,
+  workload TEXT NOT NULL,
+  newest   INTEGER NOT NULL,
+  PRIMARY KEY (source, workload)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE applied (
-  workload TEXT PRIMARY KEY REFERENCES generation,
+CREATE TABLE declaration (
+  source   TEXT NOT NULL,
+  workload TEXT NOT NULL,
   origin   TEXT NOT NULL,
   hash     TEXT NOT NULL,
-  document TEXT NOT NULL
+  document TEXT NOT NULL,
+  PRIMARY KEY (source, workload),
+  FOREIGN KEY (source, workload) REFERENCES generation
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source_problem (
+  source  TEXT NOT NULL,
+  origin  TEXT NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (source, origin, message)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pause (
+  workload TEXT PRIMARY KEY,
+  reason   TEXT NOT NULL,
+  since    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE history (

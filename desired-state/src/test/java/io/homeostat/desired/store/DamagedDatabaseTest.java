@@ -54,7 +54,7 @@ final class DamagedDatabaseTest {
         Opened opened = StateStores.openForWriting(layout, Samples.CLOCK);
 
         assertTrue(opened.setAside().isEmpty());
-        assertEquals(1, opened.store().applied().size());
+        assertEquals(1, opened.store().declarations().size());
         opened.store().close();
     }
 
@@ -140,7 +140,7 @@ final class DamagedDatabaseTest {
             Path logAside = StateDirectory.companion(aside, "-wal");
             assertTrue(opened.setAside().orElseThrow().contains(logAside.toString()), opened::toString);
             assertTrue(Files.exists(logAside));
-            assertEquals(1, store.applied().size());
+            assertEquals(1, store.declarations().size());
             assertEquals(
                     EventType.AGENT_STATE_SET_ASIDE,
                     store.events(0, 1000).getLast().event().type());
@@ -255,7 +255,7 @@ final class DamagedDatabaseTest {
             String message = opened.setAside().orElseThrow();
             assertTrue(message.contains(aside.toString()), message);
             assertArrayEquals(damaged, Files.readAllBytes(aside));
-            assertEquals(ImmutableList.of(), store.applied());
+            assertEquals(ImmutableList.of(), store.declarations());
             assertFalse(store.everDeclared());
             Event event = store.events(0, 10).getFirst().event();
             assertEquals(EventType.AGENT_STATE_SET_ASIDE, event.type());
@@ -265,7 +265,7 @@ final class DamagedDatabaseTest {
         }
         Opened again = StateStores.openForWriting(layout, Samples.CLOCK);
         assertTrue(again.setAside().isEmpty());
-        assertEquals(1, again.store().applied().size());
+        assertEquals(1, again.store().declarations().size());
         again.store().close();
     }
 

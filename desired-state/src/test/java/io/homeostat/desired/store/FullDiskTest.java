@@ -105,7 +105,7 @@ final class FullDiskTest {
 
         assertTrue(failure.getMessage().contains("Read-only file system"), failure::getMessage);
         try (StateReader reader = StateStores.openForReading(layout).orElseThrow()) {
-            assertEquals(1, reader.applied().size());
+            assertEquals(1, reader.declarations().size());
         }
         assertTrue(run("mount", "-o", "remount,rw", directory.toString()));
     }

@@ -77,11 +77,11 @@ final class ReadOnlyStateTest {
             try (StateReader reader = open().orElseThrow()) {
                 Samples.apply(store, "/a", false, Samples.plugin("second", "A1"));
 
-                assertEquals(1, reader.applied().size());
-                assertEquals(2, store.applied().size());
+                assertEquals(1, reader.declarations().size());
+                assertEquals(2, store.declarations().size());
             }
             try (StateReader reader = open().orElseThrow()) {
-                assertEquals(2, reader.applied().size());
+                assertEquals(2, reader.declarations().size());
             }
         }
     }
@@ -119,7 +119,7 @@ final class ReadOnlyStateTest {
 
         try (StateReader reader =
                 new ReadOnlyState(layout, next, temporary).open().orElseThrow()) {
-            assertEquals(1, reader.applied().size());
+            assertEquals(1, reader.declarations().size());
         }
 
         assertEquals(before, listing());
@@ -189,7 +189,7 @@ final class ReadOnlyStateTest {
         Map<Path, String> before = listing();
         Optional<StateReader> opened = open();
         try (StateReader reader = opened.orElseThrow()) {
-            assertEquals(name, reader.applied().getFirst().workload().id().name());
+            assertEquals(name, reader.declarations().getFirst().workload().id().name());
             assertTrue(reader.everDeclared());
             assertEquals(before, listing());
         }

@@ -40,7 +40,7 @@ final class SchemaTest {
 
         try (StateStore store =
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
-            AppliedDocument applied = store.applied().getFirst();
+            StoredDeclaration applied = store.declarations().getFirst();
             assertEquals(Samples.plugin("ops-agent", "A1"), applied.workload());
             assertEquals("/etc/a.yaml", applied.origin());
             assertEquals(5, applied.generation());

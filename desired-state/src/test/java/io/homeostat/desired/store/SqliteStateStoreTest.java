@@ -59,12 +59,12 @@ final class SqliteStateStoreTest extends StateStoreContract {
                 ImmutableList.of(),
                 ImmutableList.of(Samples.event(AGENT, "started"))));
         long seed = store.seed();
-        ImmutableList<AppliedDocument> applied = store.applied();
+        ImmutableList<StoredDeclaration> applied = store.declarations();
 
         store.close();
         store = reopened();
 
-        assertEquals(applied, store.applied());
+        assertEquals(applied, store.declarations());
         assertEquals(Samples.eventful(), store.history(AGENT));
         assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
         assertEquals("started", store.events(0, 10).getFirst().event().message());
@@ -147,8 +147,8 @@ final class SqliteStateStoreTest extends StateStoreContract {
 
         assertThrows(StoreException.class, () -> Samples.apply(store, "/a", true, many));
 
-        assertEquals(1, store.applied().size());
-        assertEquals("before", store.applied().getFirst().workload().id().name());
+        assertEquals(1, store.declarations().size());
+        assertEquals("before", store.declarations().getFirst().workload().id().name());
     }
 
     @Test
@@ -185,14 +185,14 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Test
     void aDocumentThatCantBeReadIsAnErrorThatApplyingAgainRepairs() {
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
-        sql("UPDATE applied SET document = '{\"secret\": \"hunter2\"'");
+        sql("UPDATE declaration SET document = '{\"secret\": \"hunter2\"'");
 
-        StoreException failure = assertThrows(StoreException.class, () -> store.applied());
+        StoreException failure = assertThrows(StoreException.class, () -> store.declarations());
         assertTrue(failure.getMessage().contains("plugin/ops-agent"), failure::getMessage);
         assertTrue(!failure.getMessage().contains("hunter2"), failure::getMessage);
 
         Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
-        assertEquals(1, store.applied().getFirst().generation());
+        assertEquals(1, store.declarations().getFirst().generation());
     }
 
     @Test

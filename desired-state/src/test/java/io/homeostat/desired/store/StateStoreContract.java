@@ -23,7 +23,7 @@ abstract class StateStoreContract {
     void aFreshStoreRemembersNothing() {
         StateStore store = store();
 
-        assertEquals(ImmutableList.of(), store.applied());
+        assertEquals(ImmutableList.of(), store.declarations());
         assertEquals(ImmutableMap.of(), store.histories());
         assertEquals(ImmutableList.of(), store.handles());
         assertEquals(ImmutableList.of(), store.events(0, 10));
@@ -37,7 +37,7 @@ abstract class StateStoreContract {
 
         apply(store, "/etc/a.yaml", false, plugin("ops-agent", "A1"));
 
-        AppliedDocument applied = store.applied().getFirst();
+        StoredDeclaration applied = store.declarations().getFirst();
         assertEquals(plugin("ops-agent", "A1"), applied.workload());
         assertEquals("/etc/a.yaml", applied.origin());
         assertEquals(1, applied.generation());
@@ -63,7 +63,7 @@ abstract class StateStoreContract {
         apply(store, "/b", false, plugin("ops-agent", "A1"));
 
         assertEquals(1, generation(store));
-        assertEquals("/b", store.applied().getFirst().origin());
+        assertEquals("/b", store.declarations().getFirst().origin());
     }
 
     @Test
@@ -75,7 +75,7 @@ abstract class StateStoreContract {
         apply(store, "/a", false, plugin("ops-agent", "A1"));
 
         assertEquals(3, generation(store));
-        assertEquals("A1", store.applied().getFirst().workload().revision());
+        assertEquals("A1", store.declarations().getFirst().workload().revision());
     }
 
     @Test
@@ -84,7 +84,7 @@ abstract class StateStoreContract {
         apply(store, "/a", false, plugin("ops-agent", "A1"));
         apply(store, "/a", false, plugin("ops-agent", "B2"));
         store.delete(ImmutableList.of(AGENT));
-        assertEquals(ImmutableList.of(), store.applied());
+        assertEquals(ImmutableList.of(), store.declarations());
 
         apply(store, "/a", false, plugin("ops-agent", "B2"));
 
@@ -117,7 +117,7 @@ abstract class StateStoreContract {
 
         store.delete(ImmutableList.of(WorkloadId.process("nobody-knows-it")));
 
-        assertEquals(1, store.applied().size());
+        assertEquals(1, store.declarations().size());
     }
 
     @Test
@@ -160,7 +160,7 @@ abstract class StateStoreContract {
 
         assertEquals(ImmutableSet.of(WorkloadId.plugin("one"), WorkloadId.plugin("two")), apply(store, "/a", true));
 
-        assertEquals(ImmutableList.of(), store.applied());
+        assertEquals(ImmutableList.of(), store.declarations());
     }
 
     @Test
@@ -309,11 +309,11 @@ abstract class StateStoreContract {
     }
 
     private static long generation(StateStore store) {
-        return store.applied().getFirst().generation();
+        return store.declarations().getFirst().generation();
     }
 
     private static ImmutableSet<String> appliedNames(StateStore store) {
-        return store.applied().stream()
+        return store.declarations().stream()
                 .map(document -> document.workload().id().name())
                 .collect(ImmutableSet.toImmutableSet());
     }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.StateStore;
@@ -27,8 +28,9 @@ final class DeleteCommand implements Command {
     }
 
     private void withdraw(StateStore store) {
-        ImmutableSortedSet<WorkloadId> applied = store.applied().stream()
-                .map(document -> document.workload().id())
+        ImmutableSortedSet<WorkloadId> applied = store.declarations().stream()
+                .filter(declaration -> declaration.source() == SourceName.APPLIED)
+                .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         ImmutableSet<WorkloadId> found = workspace.traces();
         for (WorkloadId id : ids) {

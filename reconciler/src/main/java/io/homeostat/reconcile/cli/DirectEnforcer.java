@@ -6,12 +6,13 @@ import io.homeostat.actuate.CacheCleaner;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.AppliedDocument;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.MachineObserver;
@@ -61,7 +62,7 @@ final class DirectEnforcer implements Enforcer {
     /** Archives of what is neither declared nor the last good revision of anything. */
     private static void cleanCache(StateStore store, Layout layout, Console console) {
         ImmutableSet<String> needed = Stream.concat(
-                        store.applied().stream().map(AppliedDocument::workload),
+                        store.declarations().stream().map(StoredDeclaration::workload),
                         store.histories().values().stream()
                                 .map(WorkloadHistory::proven)
                                 .flatMap(Stream::ofNullable)
@@ -80,7 +81,7 @@ final class DirectEnforcer implements Enforcer {
     private static int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
             throws InterruptedException {
         Layout layout = workspace.layout();
-        DesiredState desired = AppliedState.of(store.applied());
+        DesiredState desired = StoredState.desired(store.declarations());
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
         ProcFs procFs = new ProcFs();

@@ -56,8 +56,8 @@ final class LogsCommand implements Command {
         ImmutableSortedSet<WorkloadId> declared = StateStores.openForReading(workspace.layout())
                 .map(reader -> {
                     try (StateReader open = reader) {
-                        return open.applied().stream()
-                                .map(document -> document.workload().id())
+                        return open.declarations().stream()
+                                .map(declaration -> declaration.workload().id())
                                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
                     }
                 })

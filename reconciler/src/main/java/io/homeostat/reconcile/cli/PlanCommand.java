@@ -3,7 +3,8 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.AppliedDocument;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.yaml.ReadResult;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.status.Survey;
@@ -52,13 +53,13 @@ final class PlanCommand implements Command {
                 : inputs.toApply(read).stream()
                         .map(document -> document.workload().id())
                         .collect(ImmutableList.toImmutableList());
-        Workspace.Sight sight = workspace.survey(applied -> desired(applied, read), given, Survey.Depth.PRESENCE);
+        Workspace.Sight sight = workspace.survey(stored -> desired(stored, read), given, Survey.Depth.PRESENCE);
         return new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
     }
 
-    private DesiredState desired(ImmutableList<AppliedDocument> applied, @Nullable ReadResult read) {
+    private DesiredState desired(ImmutableList<StoredDeclaration> stored, @Nullable ReadResult read) {
         return read == null
-                ? AppliedState.of(applied)
-                : AppliedState.after(applied, inputs.toApply(read), inputs.origins(), prune);
+                ? StoredState.desired(stored)
+                : AppliedState.after(stored, inputs.toApply(read), inputs.origins(), prune);
     }
 }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -22,7 +23,7 @@ final class StatusCommand implements Command {
     @Override
     public int run() throws InterruptedException {
         Console console = workspace.console();
-        Workspace.Sight sight = workspace.survey(AppliedState::of, ImmutableList.of(), Survey.Depth.HEALTH);
+        Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH);
         ImmutableList<WorkloadStatus> all =
                 sight.findings().stream().map(WorkloadStatus::of).collect(ImmutableList.toImmutableList());
         ImmutableList<WorkloadStatus> shown = asked.isEmpty()

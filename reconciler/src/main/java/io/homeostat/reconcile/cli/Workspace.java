@@ -5,9 +5,9 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
@@ -51,12 +51,12 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
     /**
      * Looks at the whole machine and touches nothing.
      *
-     * @param wanted makes the desired state of what was applied
+     * @param wanted makes the desired state of what is stored
      * @param triedNow workloads that would be tried at once, whatever has failed before
      * @throws CommandFailure when what is on the machine can't be seen
      */
     Sight survey(
-            Function<ImmutableList<AppliedDocument>, DesiredState> wanted,
+            Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,
             Survey.Depth depth)
             throws InterruptedException {
@@ -70,7 +70,7 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
             everDeclared = false;
         } else {
             try (StateReader reader = opened.get()) {
-                desired = wanted.apply(reader.applied());
+                desired = wanted.apply(reader.declarations());
                 memory = Memory.of(reader).retriedNow(triedNow);
                 everDeclared = reader.everDeclared();
             }

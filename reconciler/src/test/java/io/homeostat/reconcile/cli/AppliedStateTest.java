@@ -6,10 +6,11 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.store.AppliedDocument;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Input;
 import java.io.ByteArrayInputStream;
@@ -41,14 +42,14 @@ class AppliedStateTest {
                         ? ImmutableSet.of(ORIGINS.get(random.nextInt(2)))
                         : documents.stream().map(ToApply::origin).collect(ImmutableSet.toImmutableSet());
                 boolean prune = random.nextBoolean();
-                ImmutableList<AppliedDocument> before = store.applied();
+                ImmutableList<StoredDeclaration> before = store.declarations();
                 DesiredState foretold = AppliedState.after(before, documents, origins, prune);
                 store.apply(documents, origins, prune);
                 assertEquals(
-                        AppliedState.of(store.applied()).declarations().keySet(),
+                        StoredState.desired(store.declarations()).declarations().keySet(),
                         foretold.declarations().keySet(),
                         "apply " + i);
-                store.applied()
+                store.declarations()
                         .forEach(applied -> assertEquals(
                                 applied.hash(),
                                 foretold.get(applied.workload().id())
@@ -58,7 +59,7 @@ class AppliedStateTest {
                 before.stream()
                         .flatMap(old -> foretold.get(old.workload().id()).stream())
                         .forEach(declaration -> assertEquals(
-                                AppliedState.of(store.applied())
+                                StoredState.desired(store.declarations())
                                         .get(declaration.id())
                                         .orElseThrow()
                                         .generation(),

@@ -137,7 +137,7 @@ final class Shell {
         ImmutableList<String> applied = StateStores.openForReading(layout())
                 .map(reader -> {
                     try (StateReader open = reader) {
-                        return open.applied().stream()
+                        return open.declarations().stream()
                                 .map(document -> document.workload().id().toString())
                                 .collect(ImmutableList.toImmutableList());
                     }

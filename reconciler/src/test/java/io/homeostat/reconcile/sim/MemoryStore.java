@@ -5,23 +5,29 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.AppliedDocument;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.SourceContent;
+import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.StoredEvent;
 import io.homeostat.desired.store.WorkloadHistory;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /** What is remembered, in memory. For tests that are about something else than the store. */
 public class MemoryStore implements StateStore {
     private final Map<WorkloadId, WorkloadHistory> histories = new TreeMap<>();
     private final Map<String, Handle> handles = new LinkedHashMap<>();
+    private final Map<WorkloadId, Pause> pauses = new TreeMap<>();
     private final List<StoredEvent> events = new ArrayList<>();
 
     @Override
@@ -44,6 +50,7 @@ public class MemoryStore implements StateStore {
     synchronized void clear() {
         histories.clear();
         handles.clear();
+        pauses.clear();
         events.clear();
     }
 
@@ -80,8 +87,40 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public ImmutableList<AppliedDocument> applied() {
+    public ImmutableList<StoredDeclaration> declarations() {
         throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public ImmutableList<SourceProblem> problems() {
+        return ImmutableList.of();
+    }
+
+    @Override
+    public synchronized boolean pause(WorkloadId id, String reason, Instant now) {
+        Pause old = pauses.get(id);
+        Instant since = old == null ? now : old.since();
+        return !new Pause(id, reason, since).equals(pauses.put(id, new Pause(id, reason, since)));
+    }
+
+    @Override
+    public synchronized boolean resume(WorkloadId id, Instant now) {
+        return pauses.remove(id) != null;
+    }
+
+    @Override
+    public synchronized ImmutableList<Pause> pauses() {
+        return ImmutableList.copyOf(pauses.values());
+    }
+
+    @Override
+    public synchronized Optional<Pause> pause(WorkloadId id) {
+        return Optional.ofNullable(pauses.get(id));
     }
 
     @Override
