@@ -1,6 +1,7 @@
 package io.homeostat.actuate;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.observe.Observation;
 import java.nio.file.Path;
 
 /**
@@ -9,5 +10,12 @@ import java.nio.file.Path;
  * @param procs absolute paths of {@code cgroup.procs} files: before it becomes the program, the process writes itself into each of
  *     them, as {@code 0}, which is whoever writes. In a subshell {@code $$} would be another process
  * @param enforcement whether all declared limits hold for it then
+ * @param required whether there is to be no process that could not get into all of them
+ * @param oomKills how many processes of the workload the kernel has killed for want of memory so far
  */
-public record CgroupPlan(ImmutableList<Path> procs, Enforcement enforcement) {}
+public record CgroupPlan(
+        ImmutableList<Path> procs, Enforcement enforcement, boolean required, Observation<Long> oomKills) {
+    /** Nothing to get into. */
+    public static final CgroupPlan NONE = new CgroupPlan(
+            ImmutableList.of(), new Enforcement.Enforced(), false, Observation.unseen("no control groups are used"));
+}

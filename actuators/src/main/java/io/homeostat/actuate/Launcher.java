@@ -12,6 +12,7 @@ import io.homeostat.observe.Executables;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchDirectory.Born;
 import io.homeostat.observe.LaunchMarks;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.ProcFs;
 import java.io.File;
 import java.io.IOException;
@@ -54,10 +55,12 @@ public final class Launcher {
     /**
      * Launches a process and returns when it has told who it is. Whether its program could be executed is seen by its exit: 126 or 127.
      *
+     * @param groups of which it is a member before its program's first instruction
      * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear then, so the
      *     launch is to be observed, not forgotten
      */
-    public ProcessIdentity launch(LaunchRequest request) throws ActuationFailure, InterruptedException {
+    public ProcessIdentity launch(LaunchRequest request, CgroupPlan groups)
+            throws ActuationFailure, InterruptedException {
         Handle handle = request.handle();
         WorkloadId id = handle.workload();
         LaunchDirectory directory = launches.of(handle);
@@ -86,7 +89,10 @@ public final class Launcher {
                         "--errorlogfile=" + state.resolve("errors.log"));
             }
             launches.write(handle);
-            Process keeper = spawn(request, directory, account, arguments.build());
+            if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
+                Files.writeString(directory.oomKillsFile(), Long.toString(kills));
+            }
+            Process keeper = spawn(request, directory, account, groups, arguments.build());
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
@@ -167,6 +173,7 @@ public final class Launcher {
             LaunchRequest request,
             LaunchDirectory directory,
             @Nullable Account account,
+            CgroupPlan groups,
             ImmutableList<String> arguments)
             throws ActuationFailure, IOException {
         String setsid = tool("setsid");
@@ -178,7 +185,10 @@ public final class Launcher {
                         keeperScript,
                         "homeostat",
                         directory.path().toString(),
-                        tool("mv"))
+                        tool("mv"),
+                        groups.required() ? "must" : "may",
+                        Integer.toString(groups.procs().size()))
+                .addAll(groups.procs().stream().map(Path::toString).toList())
                 // Once more: the keeper is not part of the program's session, and not of its process group.
                 .add(setsid);
         if (account != null) {

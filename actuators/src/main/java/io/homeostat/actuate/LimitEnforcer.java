@@ -3,25 +3,29 @@ package io.homeostat.actuate;
 import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.CgroupHierarchy;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Controller;
 import io.homeostat.observe.LimitFiles;
+import io.homeostat.observe.LimitObserver;
+import io.homeostat.observe.LimitObstacles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Limits workloads by control groups. A limit that can't be enforced is an answer and no failure: whether the workload may run
@@ -32,6 +36,13 @@ import java.util.stream.Stream;
 public final class LimitEnforcer {
     /** Processes that are forked while their parents are moved are moved in the next round. */
     private static final int MOVING_ROUNDS = 10;
+
+    private static final int MAKING_ROUNDS = 10;
+
+    private static final Duration LEAVING_TIME = Duration.ofSeconds(1);
+    private static final Duration LEAVING_POLL = Duration.ofMillis(20);
+
+    private static final Logger LOG = LoggerFactory.getLogger(LimitEnforcer.class);
 
     private final CgroupLayout layout;
     private final ControlFiles files;
@@ -50,33 +61,72 @@ public final class LimitEnforcer {
         Lacking lacking = new Lacking(limits);
         ImmutableList.Builder<Path> procs = ImmutableList.builder();
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-            Path group = hierarchy.group(id);
-            try {
-                makeHome(hierarchy, lacking);
-                files.makeGroup(group);
-            } catch (IOException e) {
-                hierarchy.controllers().forEach(controller -> lacking.add(controller, refused(e)));
-                continue;
-            }
-            setLimits(hierarchy, group, limits, lacking);
-            procs.add(group.resolve("cgroup.procs"));
+            make(hierarchy, id, lacking).ifPresent(group -> {
+                setLimits(hierarchy, group, limits, lacking);
+                procs.add(group.resolve("cgroup.procs"));
+            });
         }
-        return new CgroupPlan(procs.build(), lacking.result());
+        return new CgroupPlan(
+                procs.build(),
+                lacking.result(),
+                limits.required() && limits.areAny(),
+                new LimitObserver(layout).oomKills(id));
     }
 
-    /** Sets the limits of groups that are there, for the processes in them and at once. */
-    public Enforcement apply(WorkloadId id, Limits limits) {
+    /**
+     * Sets the limits of what runs, at once: makes groups that are not there, and brings those processes in that are not in
+     * them. Memory that a process has when it comes into a group is not counted there by version 1.
+     *
+     * @param pids the processes of the workload
+     */
+    public Enforcement apply(WorkloadId id, Limits limits, Iterable<Long> pids) {
         Lacking lacking = new Lacking(limits);
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             ImmutableList<Path> groups = hierarchy.existing(id);
             if (groups.isEmpty()) {
-                String why =
-                        "the process was launched without a control group; the limit holds when it is launched again";
-                hierarchy.controllers().forEach(controller -> lacking.add(controller, why));
+                groups = make(hierarchy, id, lacking).map(ImmutableList::of).orElse(ImmutableList.of());
             }
-            groups.forEach(group -> setLimits(hierarchy, group, limits, lacking));
+            for (Path group : groups) {
+                setLimits(hierarchy, group, limits, lacking);
+            }
+            if (!groups.isEmpty()) {
+                moveIn(hierarchy, groups, pids, lacking);
+            }
         }
         return lacking.result();
+    }
+
+    private Optional<Path> make(CgroupHierarchy hierarchy, WorkloadId id, Lacking lacking) {
+        Path group = hierarchy.group(id);
+        for (int round = 1; ; round++) {
+            try {
+                makeHome(hierarchy, lacking);
+                files.makeGroup(group);
+                return Optional.of(group);
+            } catch (IOException e) {
+                // Whoever removes the last of the other workloads removes the place of them all.
+                boolean removedMeanwhile = e instanceof NoSuchFileException && round < MAKING_ROUNDS;
+                if (!removedMeanwhile) {
+                    hierarchy.controllers().forEach(controller -> lacking.add(controller, refused(e)));
+                    return Optional.empty();
+                }
+            }
+        }
+    }
+
+    private void moveIn(CgroupHierarchy hierarchy, ImmutableList<Path> groups, Iterable<Long> pids, Lacking lacking) {
+        for (long pid : pids) {
+            try {
+                if (!hierarchy.isIn(groups, pid)) {
+                    files.write(groups.getFirst().resolve("cgroup.procs"), Long.toString(pid));
+                }
+            } catch (IOException e) {
+                if (ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isPresent()) {
+                    String why = "process " + pid + " can't be moved into its group: " + refused(e);
+                    hierarchy.controllers().forEach(controller -> lacking.add(controller, why));
+                }
+            }
+        }
     }
 
     /**
@@ -84,11 +134,11 @@ public final class LimitEnforcer {
      *
      * @throws ActuationFailure when there still are processes
      */
-    public void remove(WorkloadId id) throws ActuationFailure {
+    public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             for (Path group : hierarchy.existing(id)) {
                 try {
-                    removeTree(group);
+                    removeWhenLeft(group);
                 } catch (IOException e) {
                     throw new ActuationFailure(
                             "could not remove the control group " + group + " of " + id + occupants(group) + ": "
@@ -97,6 +147,18 @@ public final class LimitEnforcer {
                             e);
                 }
             }
+            if (hierarchy.isHomeOurs()) {
+                removeIfEmpty(hierarchy.home());
+            }
+        }
+    }
+
+    /** With the last workload goes the place of all. */
+    private void removeIfEmpty(Path home) {
+        try {
+            files.removeGroup(home);
+        } catch (IOException e) {
+            LOG.trace("{} is still used: {}", home, e.getMessage());
         }
     }
 
@@ -168,6 +230,19 @@ public final class LimitEnforcer {
         }
     }
 
+    /** A process that was killed leaves its group a moment after it can't be seen any more. */
+    private void removeWhenLeft(Path group) throws IOException, InterruptedException {
+        for (long looks = LEAVING_TIME.dividedBy(LEAVING_POLL); looks > 1; looks--) {
+            try {
+                removeTree(group);
+                return;
+            } catch (IOException e) {
+                Thread.sleep(LEAVING_POLL);
+            }
+        }
+        removeTree(group);
+    }
+
     private void removeTree(Path group) throws IOException {
         List<Path> groups;
         try (Stream<Path> all = Files.walk(group)) {
@@ -201,39 +276,28 @@ public final class LimitEnforcer {
 
     /** Which of the declared limits do not hold, and why: the first reason is the one that counts. */
     private final class Lacking {
-        private final Set<Controller> declared = EnumSet.noneOf(Controller.class);
+        private final Limits limits;
         private final Map<Controller, String> reasons = new EnumMap<>(Controller.class);
 
         Lacking(Limits limits) {
-            if (limits.memory() != null) {
-                declared.add(Controller.MEMORY);
-            }
-            if (limits.cpu() != null) {
-                declared.add(Controller.CPU);
-            }
-            for (Controller controller : declared) {
+            this.limits = limits;
+            for (Controller controller : Controller.values()) {
                 if (layout.hierarchies().stream()
                         .noneMatch(hierarchy -> hierarchy.controllers().contains(controller))) {
-                    add(controller, "this machine has no control groups for it, or none that pass it on");
+                    add(controller, CgroupLayout.NO_CONTROLLER);
                 }
             }
         }
 
         void add(Controller controller, String why) {
-            if (declared.contains(controller)) {
-                reasons.putIfAbsent(controller, why);
-            }
+            reasons.putIfAbsent(controller, why);
         }
 
         Enforcement result() {
-            if (reasons.isEmpty()) {
-                return new Enforcement.Enforced();
-            }
-            List<String> parts = new ArrayList<>();
-            reasons.forEach((controller, why) -> parts.add("limits." + controller.word() + " (" + why + ")"));
-            return new Enforcement.Unavailable(
-                    "can't enforce " + Joiner.on(" and ").join(parts)
-                            + "; run homeostat as root or in a unit with Delegate=yes, on a kernel with these controllers");
+            return new LimitObstacles(ImmutableMap.copyOf(reasons))
+                    .against(limits)
+                    .<Enforcement>map(Enforcement.Unavailable::new)
+                    .orElseGet(Enforcement.Enforced::new);
         }
     }
 }

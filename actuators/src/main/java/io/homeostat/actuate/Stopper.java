@@ -14,6 +14,7 @@ import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchDirectory.Born;
 import io.homeostat.observe.LaunchDirectory.Recorded;
 import io.homeostat.observe.LaunchMarks;
+import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.PluginReply;
 import io.homeostat.observe.ProcFs;
@@ -49,17 +50,22 @@ public final class Stopper {
     private final Layout layout;
     private final ProcFs procFs;
     private final PluginChannel plugins;
+    private final LimitObserver groups;
     private final Ticker ticker;
     private final LaunchDirectories launches;
     private final PluginSockets sockets;
     private final Signals signals;
 
-    /** @param plugins used, not closed */
-    public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins) {
-        this(layout, procFs, plugins, Ticker.systemTicker());
+    /**
+     * @param plugins used, not closed
+     * @param groups knows the processes that have left every other trace of who they belong to
+     */
+    public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups) {
+        this(layout, procFs, plugins, groups, Ticker.systemTicker());
     }
 
-    Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, Ticker ticker) {
+    Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups, Ticker ticker) {
+        this.groups = groups;
         this.layout = layout;
         this.procFs = procFs;
         this.plugins = plugins;
@@ -82,7 +88,8 @@ public final class Stopper {
             if (identity == null) {
                 identity = settled(handle, directory);
             }
-            ProcessTree tree = new ProcessTree(procFs, directory, handle.launchId(), identity);
+            ProcessTree tree =
+                    new ProcessTree(procFs, directory, handle.workload(), handle.launchId(), identity, groups);
             long end = ticker.read() + request.timeout().toNanos();
             How how = How.ALREADY_GONE;
             if (identity != null && procFs.runs(identity)) {

@@ -1,5 +1,6 @@
 # Keeps one launch: starts the program, waits for it, writes down how it ended.
-# $1 the launch's directory, $2 the command mv; the rest is what to execute.
+# $1 the launch's directory, $2 the command mv; $3 whether the program must be in all of its control groups or may be outside,
+# $4 how many there are, then their cgroup.procs; the rest is what to execute.
 # Nothing in this text comes from outside: whatever varies is a positional parameter.
 
 # What is written here is for nobody else; the program gets the umask that was.
@@ -17,15 +18,24 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM
 
 # In the foreground: a background job of this shell would ignore SIGINT and SIGQUIT, and so would the program.
 (
+  homeostat_directory=$1 homeostat_mv=$2 homeostat_must=$3 homeostat_groups=$4
+  shift 4
+  while [ "$homeostat_groups" -gt 0 ]
+  do
+    # 0 is whoever writes: this subshell, which becomes the program. As the user we are: the program's may not.
+    printf 0 > "$1" || [ "$homeostat_must" = may ] || exit 125
+    shift
+    homeostat_groups=$((homeostat_groups - 1))
+  done
   {
     IFS= read -r homeostat_stat < /proc/self/stat &&
     IFS= read -r homeostat_boot < /proc/sys/kernel/random/boot_id &&
-    printf '%s\n%s\n' "$homeostat_stat" "$homeostat_boot" > "$1/identity.tmp" &&
-    "$2" -f "$1/identity.tmp" "$1/identity"
+    printf '%s\n%s\n' "$homeostat_stat" "$homeostat_boot" > "$homeostat_directory/identity.tmp" &&
+    "$homeostat_mv" -f "$homeostat_directory/identity.tmp" "$homeostat_directory/identity"
   } || exit 125
   umask "$homeostat_mask"
   unset homeostat_mask homeostat_stat homeostat_boot HOMEOSTAT_KEEPER
-  shift 2
+  unset homeostat_directory homeostat_mv homeostat_must homeostat_groups
   exec "$@"
 )
 set -- "$1" "$2" "$?"

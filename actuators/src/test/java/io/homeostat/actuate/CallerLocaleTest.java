@@ -121,7 +121,9 @@ class CallerLocaleTest {
     private static void attempt(TestBed bed, ImmutableList<String> words, ImmutableMap<String, String> env)
             throws Exception {
         try {
-            bed.launcher.launch(new LaunchRequest(bed.handle(TestBed.PROCESS), Path.of("/bin/true"), words, env, null));
+            bed.launcher.launch(
+                    new LaunchRequest(bed.handle(TestBed.PROCESS), Path.of("/bin/true"), words, env, null),
+                    CgroupPlan.NONE);
         } catch (ActuationFailure e) {
             System.out.println(e.getMessage());
         }

@@ -74,7 +74,7 @@ final class LaunchingJvm implements AutoCloseable {
                 ImmutableMap.of(),
                 arguments[3].isEmpty() ? null : arguments[3]);
         try {
-            System.out.println(bed.launcher.launch(request));
+            System.out.println(bed.launcher.launch(request, CgroupPlan.NONE));
         } catch (ActuationFailure e) {
             System.out.println(e.getMessage());
         }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.Enforcement.Enforced;
 import io.homeostat.actuate.Enforcement.Unavailable;
 import io.homeostat.desired.model.Cpu;
@@ -39,7 +40,8 @@ class LimitEnforcerTest {
         CgroupPlan plan = enforcer.prepare(ID, SOME);
 
         Path group = kernel.root.resolve("homeostat.slice/plugin-ops-agent");
-        assertEquals(new CgroupPlan(ImmutableList.of(group.resolve("cgroup.procs")), new Enforced()), plan);
+        assertEquals(ImmutableList.of(group.resolve("cgroup.procs")), plan.procs());
+        assertEquals(new Enforced(), plan.enforcement());
         assertEquals(
                 ImmutableList.of(
                         "cgroup.subtree_control +memory",
@@ -127,7 +129,8 @@ class LimitEnforcerTest {
         assertEquals(ImmutableList.of(), plan.procs());
         assertInstanceOf(Unavailable.class, plan.enforcement());
         CgroupPlan unlimited = new LimitEnforcer(layout(kernel, "/"), nothing).prepare(ID, Limits.NONE);
-        assertEquals(new CgroupPlan(ImmutableList.of(), new Enforced()), unlimited);
+        assertEquals(ImmutableList.of(), unlimited.procs());
+        assertEquals(new Enforced(), unlimited.enforcement());
     }
 
     @Test
@@ -149,19 +152,23 @@ class LimitEnforcerTest {
         kernel.run(kernel.root.resolve("homeostat.slice/plugin-ops-agent"), 4711);
 
         Limits other = new Limits(new Size(1L << 30), new Cpu(250), false);
-        assertEquals(new Enforced(), enforcer.apply(ID, other));
+        assertEquals(new Enforced(), enforcer.apply(ID, other, ImmutableList.of()));
         assertEquals(Observation.seen(other), observer.observe(ID));
 
-        assertEquals(new Enforced(), enforcer.apply(ID, Limits.NONE));
+        assertEquals(new Enforced(), enforcer.apply(ID, Limits.NONE, ImmutableList.of()));
         assertEquals(Observation.seen(Limits.NONE), observer.observe(ID));
     }
 
     @Test
-    void limitsOfWhatHasNoGroupCantBeChanged() throws IOException {
+    void whatRunsOutsideIsMovedIntoGroupsThatAreMadeForIt() throws IOException {
         FakeControlGroups kernel = kernel("cpu memory");
-        Enforcement enforcement = enforcer(kernel, "/").apply(ID, SOME);
-        assertTrue(((Unavailable) enforcement).reason().contains("launched again"));
-        assertEquals(new Enforced(), enforcer(kernel, "/").apply(ID, Limits.NONE));
+        LimitObserver observer = new LimitObserver(layout(kernel, "/"));
+        kernel.run(kernel.root, 4711);
+
+        assertEquals(new Enforced(), enforcer(kernel, "/").apply(ID, SOME, ImmutableList.of(4711L)));
+
+        assertEquals(Observation.seen(ImmutableSortedSet.of(4711L)), observer.pids(ID));
+        assertTrue(LimitObserver.agree(SOME, ((Observation.Seen<Limits>) observer.observe(ID)).value()));
     }
 
     @Test

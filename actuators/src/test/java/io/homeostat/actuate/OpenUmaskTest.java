@@ -102,11 +102,13 @@ class OpenUmaskTest {
         new LocalDisk().write(bed.layout.archive(key), archive);
         String directory = "node-exporter_1";
         new Unpacker(bed.layout, UnpackLimits.DEFAULT).unpack(TestBed.PROCESS, key, "1", directory, ENTRY_POINT);
-        bed.launcher.launch(new LaunchRequest(
-                TestBed.handle(TestBed.PROCESS, LAUNCH, Instant.now()),
-                bed.layout.install(TestBed.PROCESS, directory).resolve(ENTRY_POINT),
-                ImmutableList.of(),
-                ImmutableMap.of(),
-                null));
+        bed.launcher.launch(
+                new LaunchRequest(
+                        TestBed.handle(TestBed.PROCESS, LAUNCH, Instant.now()),
+                        bed.layout.install(TestBed.PROCESS, directory).resolve(ENTRY_POINT),
+                        ImmutableList.of(),
+                        ImmutableMap.of(),
+                        null),
+                CgroupPlan.NONE);
     }
 }

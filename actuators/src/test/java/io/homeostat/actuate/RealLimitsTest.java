@@ -110,9 +110,9 @@ class RealLimitsTest {
         assertEquals(Observation.seen(first), observer.observe(ID));
 
         Limits second = new Limits(new Size(48 << 20), new Cpu(250), false);
-        assertEquals(new Enforced(), enforcer.apply(ID, second));
+        assertEquals(new Enforced(), enforcer.apply(ID, second, List.of()));
         assertEquals(Observation.seen(second), observer.observe(ID));
-        assertEquals(new Enforced(), enforcer.apply(ID, Limits.NONE));
+        assertEquals(new Enforced(), enforcer.apply(ID, Limits.NONE, List.of()));
         assertEquals(Observation.seen(Limits.NONE), observer.observe(ID));
         assertTrue(process.isAlive());
     }
@@ -124,7 +124,7 @@ class RealLimitsTest {
         Limits kept = ((Observation.Seen<Limits>) observer.observe(ID)).value();
         assertTrue(LimitObserver.agree(declared, kept), kept.toString());
 
-        enforcer.apply(ID, new Limits(new Size(2_000_000), new Cpu(10), false));
+        enforcer.apply(ID, new Limits(new Size(2_000_000), new Cpu(10), false), List.of());
         Limits changed = ((Observation.Seen<Limits>) observer.observe(ID)).value();
         assertTrue(!LimitObserver.agree(declared, changed), changed.toString());
     }

@@ -14,7 +14,9 @@ import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchMarks;
+import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
@@ -277,7 +279,8 @@ class StopperTest {
                 return TimeUnit.SECONDS.toNanos(seconds.incrementAndGet());
             }
         };
-        Stopper stopper = new Stopper(bed.layout, new ProcFs(proc), bed.plugins, ticker);
+        Stopper stopper =
+                new Stopper(bed.layout, new ProcFs(proc), bed.plugins, new LimitObserver(CgroupLayout.NONE), ticker);
 
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,

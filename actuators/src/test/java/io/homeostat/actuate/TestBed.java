@@ -11,8 +11,10 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchMarks;
+import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
@@ -48,6 +50,7 @@ final class TestBed implements AutoCloseable {
     final Launcher launcher;
     final Stopper stopper;
     final ProcessObserver observer;
+    private final LimitObserver groups = new LimitObserver(CgroupLayout.NONE);
     private final List<Handle> launched = new ArrayList<>();
     private int launches;
 
@@ -60,8 +63,8 @@ final class TestBed implements AutoCloseable {
         this.layout = new Layout(root.resolve("state"), run, "i-1");
         this.directories = new LaunchDirectories(layout, procFs);
         this.launcher = new Launcher(layout, procFs);
-        this.stopper = new Stopper(layout, procFs, plugins);
-        this.observer = new ProcessObserver(layout, procFs, InstantSource.system());
+        this.stopper = new Stopper(layout, procFs, plugins, groups);
+        this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups);
     }
 
     /** An executable shell script. */
@@ -107,7 +110,7 @@ final class TestBed implements AutoCloseable {
 
     Handle launch(LaunchRequest request) throws Exception {
         launched.add(request.handle());
-        Handle handle = request.handle().withIdentity(launcher.launch(request));
+        Handle handle = request.handle().withIdentity(launcher.launch(request, CgroupPlan.NONE));
         launched.set(launched.size() - 1, handle);
         return handle;
     }
@@ -195,7 +198,8 @@ final class TestBed implements AutoCloseable {
     }
 
     int members(Handle handle) throws IOException {
-        return new ProcessTree(procFs, directory(handle), handle.launchId(), handle.identity())
+        return new ProcessTree(
+                        procFs, directory(handle), handle.workload(), handle.launchId(), handle.identity(), groups)
                 .members()
                 .size();
     }

@@ -2,12 +2,15 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * One tree of control groups in which workloads have a group each.
@@ -29,6 +32,11 @@ public record CgroupHierarchy(
         V2
     }
 
+    /** Whether the place where groups are made was made by us, and not given to us. */
+    public boolean isHomeOurs() {
+        return enabling.isEmpty() || !enabling.getFirst().equals(home);
+    }
+
     /** Where a workload's group is made. */
     public Path group(WorkloadId id) {
         return home.resolve(name(id));
@@ -44,6 +52,41 @@ public record CgroupHierarchy(
             }
         }
         return found.build();
+    }
+
+    /** Why no groups can be made here; empty when it seems that they can. */
+    Optional<String> obstacle() {
+        Path made = home;
+        while (Files.notExists(made) && made.getParent() != null) {
+            made = made.getParent();
+        }
+        return Files.isWritable(made) ? Optional.empty() : Optional.of(made + " may not be written to");
+    }
+
+    /** Whether a process is in one of these groups, or in one that the workload made itself below them. */
+    public boolean isIn(ImmutableList<Path> groups, long pid) throws IOException {
+        for (Path group : groups) {
+            // Most workloads make none: walking is for the rest.
+            if (processes(group).contains(pid) || members(group).contains(pid)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The processes in a group and in all below it. */
+    static ImmutableSortedSet<Long> members(Path group) throws IOException {
+        ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
+        try (Stream<Path> groups = Files.walk(group)) {
+            for (Path each : groups.filter(Files::isDirectory).toList()) {
+                pids.addAll(processes(each));
+            }
+        } catch (NoSuchFileException e) {
+            return pids.build();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+        return pids.build();
     }
 
     /** Of several groups the one that has processes, else the first. */

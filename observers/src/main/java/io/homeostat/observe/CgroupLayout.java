@@ -2,8 +2,11 @@ package io.homeostat.observe;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.layout.Layout;
 import io.homeostat.observe.CgroupHierarchy.Version;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,7 +14,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -31,8 +36,14 @@ import java.util.regex.Pattern;
  * @param hierarchies empty when the machine has no control groups for memory and processor time
  */
 public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
+    /** That of a machine that has none, or on which none are to be used. */
+    public static final CgroupLayout NONE = new CgroupLayout(ImmutableList.of());
+
     /** The group of our own processes in a delegated subtree. */
     public static final String AGENT = "agent";
+
+    /** Why a controller that no hierarchy has can't be used, for people. */
+    public static final String NO_CONTROLLER = "this machine has no control groups for it, or none that pass it on";
 
     private static final String CONTROLLERS = "cgroup.controllers";
 
@@ -41,9 +52,26 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
 
     private static final Path SERVICE = Path.of("system.slice", "homeostat.service");
 
-    /** This machine's. */
-    public static CgroupLayout detect() {
-        return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), "homeostat");
+    /** Of the group that holds the groups of workloads, for who keeps state where it belongs. */
+    private static final String NAME = "homeostat";
+
+    private static final Path USUAL_STATE = Path.of("/var/lib/homeostat");
+    private static final int HASH_DIGITS = 8;
+
+    /**
+     * This machine's. Whoever keeps state in another place than the usual one has groups of another name: two of us may have a
+     * workload of the same name each.
+     */
+    public static CgroupLayout detect(Layout state) {
+        Path directory = state.stateDir();
+        String name = directory.equals(USUAL_STATE)
+                ? NAME
+                : NAME + "-"
+                        + Hashing.sha256()
+                                .hashString(directory.toString(), StandardCharsets.UTF_8)
+                                .toString()
+                                .substring(0, HASH_DIGITS);
+        return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), name);
     }
 
     /**
@@ -83,7 +111,9 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
 
     private static CgroupHierarchy unified(Path root, Path proc, String name, Set<Controller> separate) {
         Path slice = root.resolve(name + ".slice");
-        ImmutableList<Path> known = ImmutableList.of(slice, root.resolve(SERVICE));
+        // The service is that of the usual state: to anybody else, what is in it belongs to another of us.
+        ImmutableList<Path> known =
+                name.equals(NAME) ? ImmutableList.of(slice, root.resolve(SERVICE)) : ImmutableList.of(slice);
         Optional<Path> delegated =
                 own(proc).map(path -> root.resolve(path.substring(1))).flatMap(CgroupLayout::delegated);
         Path home = delegated.orElse(slice);
@@ -137,6 +167,22 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
             // Nothing is delegated to what has no place.
             return Optional.empty();
         }
+    }
+
+    /** What can't be limited here, and why; what the kernel refuses although it looks possible shows only when it is tried. */
+    public LimitObstacles obstacles() {
+        Map<Controller, String> reasons = new EnumMap<>(Controller.class);
+        for (Controller controller : Controller.values()) {
+            Optional<CgroupHierarchy> hierarchy = hierarchies.stream()
+                    .filter(each -> each.controllers().contains(controller))
+                    .findFirst();
+            if (hierarchy.isEmpty()) {
+                reasons.put(controller, NO_CONTROLLER);
+            } else {
+                hierarchy.get().obstacle().ifPresent(why -> reasons.put(controller, why));
+            }
+        }
+        return new LimitObstacles(ImmutableMap.copyOf(reasons));
     }
 
     private static Set<Controller> controllers(Path group) {

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Reads the notes on one launch. Each file in it becomes visible complete, by a rename; a reader never sees half of one. */
 public record LaunchDirectory(Path path) {
@@ -36,6 +37,11 @@ public record LaunchDirectory(Path path) {
     /** The status that the shell saw, then /proc/uptime; the file's own time is the time of the end. */
     public Path exitFile() {
         return path.resolve("exit");
+    }
+
+    /** How many processes of the workload the kernel had killed for want of memory before this launch. */
+    public Path oomKillsFile() {
+        return path.resolve("oom-kills");
     }
 
     /** What the launching shell itself had to say; empty when all went well. */
@@ -104,6 +110,20 @@ public record LaunchDirectory(Path path) {
                     new Recorded(exit(Integer.parseInt(words.get(0)), at), ProcFs.uptimeTicks(words.get(1))));
         } catch (NumberFormatException e) {
             throw new IOException(exitFile() + " can't be used: " + text.get().strip(), e);
+        }
+    }
+
+    /** Empty when it was not known, as without control groups. */
+    public OptionalLong oomKillsBefore() throws IOException {
+        Optional<String> text = read(oomKillsFile());
+        if (text.isEmpty()) {
+            return OptionalLong.empty();
+        }
+        try {
+            return OptionalLong.of(Long.parseLong(text.get().strip()));
+        } catch (NumberFormatException e) {
+            throw new IOException(
+                    oomKillsFile() + " can't be used: " + text.get().strip(), e);
         }
     }
 

@@ -1,17 +1,16 @@
 package io.homeostat.observe;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What the kernel limits of a workload, read from its control groups. */
@@ -23,6 +22,32 @@ public final class LimitObserver {
 
     public LimitObserver(CgroupLayout layout) {
         this.layout = layout;
+    }
+
+    /**
+     * How a workload is limited.
+     *
+     * @param running its main processes; without any, its groups are of no interest
+     */
+    public Observation<ObservedLimits> look(WorkloadId id, ImmutableSet<Long> running) {
+        LimitObstacles obstacles = layout.obstacles();
+        if (running.isEmpty()) {
+            return Observation.seen(new ObservedLimits(Limits.NONE, ImmutableSortedSet.of(), obstacles));
+        }
+        ImmutableSortedSet.Builder<Long> outside = ImmutableSortedSet.naturalOrder();
+        for (long pid : running) {
+            switch (holds(id, pid)) {
+                case Observation.Unseen<Boolean>(String why) -> {
+                    return Observation.unseen(why);
+                }
+                case Observation.Seen<Boolean>(Boolean inside) -> {
+                    if (!inside) {
+                        outside.add(pid);
+                    }
+                }
+            }
+        }
+        return observe(id).map(inForce -> new ObservedLimits(inForce, outside.build(), obstacles));
     }
 
     /**
@@ -68,11 +93,8 @@ public final class LimitObserver {
     public Observation<Boolean> holds(WorkloadId id, long pid) {
         try {
             for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-                boolean inside = hierarchy.existing(id).isEmpty();
-                for (Path group : hierarchy.existing(id)) {
-                    inside |= members(group).contains(pid);
-                }
-                if (!inside) {
+                ImmutableList<Path> groups = hierarchy.existing(id);
+                if (!groups.isEmpty() && !hierarchy.isIn(groups, pid)) {
                     return Observation.seen(false);
                 }
             }
@@ -88,7 +110,7 @@ public final class LimitObserver {
             ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
             for (CgroupHierarchy hierarchy : layout.hierarchies()) {
                 for (Path group : hierarchy.existing(id)) {
-                    pids.addAll(members(group));
+                    pids.addAll(CgroupHierarchy.members(group));
                 }
             }
             return Observation.seen(pids.build());
@@ -115,18 +137,6 @@ public final class LimitObserver {
         } catch (IOException e) {
             return unseen(id, "out-of-memory kills", e);
         }
-    }
-
-    private static ImmutableSortedSet<Long> members(Path group) throws IOException {
-        ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
-        try (Stream<Path> groups = Files.walk(group)) {
-            for (Path each : groups.filter(Files::isDirectory).toList()) {
-                pids.addAll(CgroupHierarchy.processes(each));
-            }
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
-        return pids.build();
     }
 
     private static <T> Observation<T> unseen(WorkloadId id, String what, IOException e) {

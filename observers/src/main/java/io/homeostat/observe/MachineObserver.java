@@ -25,13 +25,19 @@ public final class MachineObserver implements Observer, AutoCloseable {
     private final PluginChannel plugins;
     private final Probes probes;
     private final Losses losses;
+    private final LimitObserver limits;
     private final InstantSource clock;
 
     /** @param plugins used, not closed */
     public MachineObserver(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock) {
+        this(layout, procFs, plugins, clock, new LimitObserver(CgroupLayout.detect(layout)));
+    }
+
+    MachineObserver(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock, LimitObserver limits) {
         this.layout = layout;
+        this.limits = limits;
         this.installations = new InstallationObserver(layout);
-        this.processes = new ProcessObserver(layout, procFs, clock);
+        this.processes = new ProcessObserver(layout, procFs, clock, limits);
         this.plugins = plugins;
         this.probes = new Probes(clock);
         this.losses = new Losses(layout, procFs);
@@ -40,12 +46,26 @@ public final class MachineObserver implements Observer, AutoCloseable {
 
     @Override
     public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        Observation<ImmutableList<ObservedProcess>> launches = asked(processes.look(id, handles), checks);
         return new ObservedWorkload(
                 id,
                 installations.installations(id),
                 installations.active(id),
-                asked(processes.look(id, handles), checks),
+                launches,
+                limits.look(id, running(launches)),
                 installations.residue(id));
+    }
+
+    private static ImmutableSet<Long> running(Observation<ImmutableList<ObservedProcess>> launches) {
+        ImmutableSet.Builder<Long> pids = ImmutableSet.builder();
+        if (launches instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var found)) {
+            for (ObservedProcess process : found) {
+                if (process.liveness() instanceof Running running) {
+                    pids.add(running.identity().pid());
+                }
+            }
+        }
+        return pids.build();
     }
 
     @Override

@@ -10,6 +10,7 @@ import java.util.Optional;
  * @param installations its complete installations
  * @param active name of the directory that its symlink points to; empty when there is none
  * @param processes its launches that are not known to be over, oldest first
+ * @param limits how those that run are limited
  * @param residue anything else of it is left on disk: its own state, its log, an interrupted unpacking
  */
 public record ObservedWorkload(
@@ -17,6 +18,7 @@ public record ObservedWorkload(
         Observation<ImmutableList<Installation>> installations,
         Observation<Optional<String>> active,
         Observation<ImmutableList<ObservedProcess>> processes,
+        Observation<ObservedLimits> limits,
         Observation<Boolean> residue) {
 
     /** A workload of which there is no trace. */
@@ -26,6 +28,11 @@ public record ObservedWorkload(
                 Observation.seen(ImmutableList.of()),
                 Observation.seen(Optional.empty()),
                 Observation.seen(ImmutableList.of()),
+                Observation.seen(ObservedLimits.NONE),
                 Observation.seen(false));
+    }
+
+    public ObservedWorkload withProcesses(ImmutableList<ObservedProcess> known) {
+        return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue);
     }
 }

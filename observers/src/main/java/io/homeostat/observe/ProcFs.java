@@ -144,11 +144,21 @@ public final class ProcFs {
      * another user's can't: then the process isn't known to be ours.
      */
     public boolean carries(long pid, String variable, String value) {
+        return variable(pid, variable).filter(value::equals).isPresent();
+    }
+
+    /** The value of an environment variable with which a process's program was executed; empty when it has none, or it can't be read. */
+    public Optional<String> variable(long pid, String variable) {
         try {
-            String environment = read(root.resolve(Long.toString(pid)).resolve("environ"));
-            return ("\0" + environment).contains("\0" + variable + "=" + value + "\0");
+            String environment = "\0" + read(root.resolve(Long.toString(pid)).resolve("environ"));
+            String start = "\0" + variable + "=";
+            int found = environment.indexOf(start);
+            int end = environment.indexOf('\0', found + 1);
+            return found < 0 || end < 0
+                    ? Optional.empty()
+                    : Optional.of(environment.substring(found + start.length(), end));
         } catch (IOException e) {
-            return false;
+            return Optional.empty();
         }
     }
 

@@ -24,6 +24,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What has become of the launches of a workload: of those that are remembered, and of those that only the machine knows.
@@ -34,14 +36,18 @@ public final class ProcessObserver {
     /** A launch that is younger and of which there is no trace may be about to appear. */
     private static final Duration YOUNG = Duration.ofSeconds(2);
 
+    private static final int SIGKILL = 9;
+
     private final Layout layout;
     private final ProcFs procFs;
     private final InstantSource clock;
+    private final LimitObserver limits;
 
-    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock) {
+    public ProcessObserver(Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits) {
         this.layout = layout;
         this.procFs = procFs;
         this.clock = clock;
+        this.limits = limits;
     }
 
     /**
@@ -103,7 +109,7 @@ public final class ProcessObserver {
         }
         Optional<Recorded> recorded = new Keeper(procFs, directory, handle.launchId()).awaitRecord();
         Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
-        return over(exit, new ProcessTree(procFs, directory, handle.launchId(), identity));
+        return over(outOfMemory(handle, directory, exit), tree(handle, directory, identity));
     }
 
     /** No process has told who it is. */
@@ -121,7 +127,29 @@ public final class ProcessObserver {
         if (young || underWay(handle.launchId())) {
             return new Liveness.Pending();
         }
-        return over(unknown(now), new ProcessTree(procFs, directory, handle.launchId(), null));
+        return over(unknown(now), tree(handle, directory, null));
+    }
+
+    /**
+     * Whether it was the kernel that killed the process, because its memory had run out: it kills with SIGKILL, and counts. What
+     * can't be seen leaves the end as it is.
+     */
+    private Exit outOfMemory(Handle handle, LaunchDirectory directory, Exit exit) throws IOException {
+        Integer signal = exit.signal();
+        OptionalLong before = directory.oomKillsBefore();
+        if (signal == null || signal != SIGKILL || before.isEmpty()) {
+            return exit;
+        }
+        if (!(limits.oomKills(handle.workload()) instanceof Observation.Seen<Long>(Long now))) {
+            return exit;
+        }
+        // Fewer than before: groups that were made anew count anew.
+        boolean more = now > before.getAsLong() || (now < before.getAsLong() && now > 0);
+        return more ? new Exit(exit.code(), signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
+    }
+
+    private ProcessTree tree(Handle handle, LaunchDirectory directory, @Nullable ProcessIdentity main) {
+        return new ProcessTree(procFs, directory, handle.workload(), handle.launchId(), main, limits);
     }
 
     private boolean underWay(String launchId) throws IOException {

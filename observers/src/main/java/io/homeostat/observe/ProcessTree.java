@@ -1,6 +1,8 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.LaunchDirectory.Recorded;
 import io.homeostat.observe.ProcFs.Stat;
@@ -21,16 +23,20 @@ import org.jspecify.annotations.Nullable;
  *   <li>it is in the main process's session. The kernel gives a session's number to nobody else while a process is in the session,
  *       so one that was in it before the main process ended makes sure of all that are in it now;
  *   <li>its parent is one of them;
+ *   <li>it is in the workload's control groups, and has not another launch's mark;
  *   <li>it was one of them when this object looked before.
  * </ul>
  *
- * What leaves the session, replaces its environment and loses its parent before anybody looks can't be found this way.
+ * Where there are no control groups, what leaves the session, replaces its environment and loses its parent before anybody looks
+ * can't be found this way.
  */
 public final class ProcessTree {
     private final ProcFs procFs;
     private final LaunchDirectory directory;
+    private final WorkloadId id;
     private final String launchId;
     private final @Nullable ProcessIdentity main;
+    private final LimitObserver groups;
     private final long self;
     private Set<Key> known = Set.of();
 
@@ -41,7 +47,15 @@ public final class ProcessTree {
     }
 
     /** @param main null when it isn't known; the other signs remain */
-    public ProcessTree(ProcFs procFs, LaunchDirectory directory, String launchId, @Nullable ProcessIdentity main) {
+    public ProcessTree(
+            ProcFs procFs,
+            LaunchDirectory directory,
+            WorkloadId id,
+            String launchId,
+            @Nullable ProcessIdentity main,
+            LimitObserver groups) {
+        this.id = id;
+        this.groups = groups;
         this.procFs = procFs;
         this.directory = directory;
         this.launchId = launchId;
@@ -69,6 +83,7 @@ public final class ProcessTree {
                 found.add(stat.pid());
             }
         }
+        addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
         ImmutableList<Stat> members = running.values().stream()
@@ -82,6 +97,20 @@ public final class ProcessTree {
 
     private boolean isMain(Stat stat) {
         return main != null && stat.is(main);
+    }
+
+    /** Groups that can't be read tell nothing. */
+    private void addGrouped(Map<Long, Stat> running, Set<Long> found) {
+        if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
+            for (long pid : pids) {
+                boolean ofAnother = procFs.variable(pid, LaunchMarks.LAUNCH)
+                        .filter(mark -> !mark.equals(launchId))
+                        .isPresent();
+                if (running.containsKey(pid) && !ofAnother) {
+                    found.add(pid);
+                }
+            }
+        }
     }
 
     private void addSession(Map<Long, Stat> running, Set<Long> found, Optional<Recorded> end) {

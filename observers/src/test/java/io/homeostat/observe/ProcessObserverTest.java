@@ -45,7 +45,8 @@ class ProcessObserverTest {
     }
 
     private Observation<ImmutableList<ObservedProcess>> look(Handle... handles) {
-        return new ProcessObserver(layout, proc.procFs, () -> now).look(Launches.ID, ImmutableList.copyOf(handles));
+        return new ProcessObserver(layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE))
+                .look(Launches.ID, ImmutableList.copyOf(handles));
     }
 
     private ImmutableList<ObservedProcess> seen(Handle... handles) {

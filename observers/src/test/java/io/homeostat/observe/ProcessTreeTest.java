@@ -33,7 +33,8 @@ class ProcessTreeTest {
     }
 
     private ProcessTree tree(@Nullable ProcessIdentity main) {
-        return new ProcessTree(proc.procFs, launches.directory(handle), "l1", main);
+        return new ProcessTree(
+                proc.procFs, launches.directory(handle), Launches.ID, "l1", main, new LimitObserver(CgroupLayout.NONE));
     }
 
     private static void assertMembers(List<Long> expected, ProcessTree tree) throws Exception {

@@ -16,7 +16,9 @@ public record Condition(Type type, Status status, String reason, String message,
         HEALTHY("Healthy"),
         PAUSED("Paused"),
         GIVEN_UP("GivenUp"),
-        ROLLED_BACK("RolledBack");
+        ROLLED_BACK("RolledBack"),
+        /** Only where limits are declared and do not hold. */
+        LIMITS_NOT_ENFORCED("LimitsNotEnforced");
 
         private final String word;
 

@@ -90,6 +90,7 @@ final class HistoryCodec {
         node.set("install", attempts(trial.install()));
         node.set("start", attempts(trial.start()));
         node.set("configure", attempts(trial.configure()));
+        node.set("limits", attempts(trial.limits()));
         node.set("upkeep", attempts(trial.upkeep()));
         node.put("restartToConfigure", trial.restartToConfigure());
         return node;
@@ -101,6 +102,7 @@ final class HistoryCodec {
                 attempts(node.path("install")),
                 attempts(node.path("start")),
                 attempts(node.path("configure")),
+                attempts(node.path("limits")),
                 attempts(node.path("upkeep")),
                 node.path("restartToConfigure").asBoolean());
     }

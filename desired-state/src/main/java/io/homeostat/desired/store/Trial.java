@@ -7,6 +7,7 @@ package io.homeostat.desired.store;
  * @param install failures to fetch and unpack
  * @param start failures to launch, start and become healthy
  * @param configure failures of Apply
+ * @param limits failures to set limits in place
  * @param upkeep failures of what has to succeed on any machine in order: stop, activate, remove
  * @param restartToConfigure the running process refuses Apply: the new configuration needs a restart
  */
@@ -15,31 +16,36 @@ public record Trial(
         Attempts install,
         Attempts start,
         Attempts configure,
+        Attempts limits,
         Attempts upkeep,
         boolean restartToConfigure) {
     public static final Trial NONE = of("");
 
     public static Trial of(String hash) {
-        return new Trial(hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, false);
+        return new Trial(hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, false);
     }
 
     public Trial withInstall(Attempts attempts) {
-        return new Trial(hash, attempts, start, configure, upkeep, restartToConfigure);
+        return new Trial(hash, attempts, start, configure, limits, upkeep, restartToConfigure);
     }
 
     public Trial withStart(Attempts attempts) {
-        return new Trial(hash, install, attempts, configure, upkeep, restartToConfigure);
+        return new Trial(hash, install, attempts, configure, limits, upkeep, restartToConfigure);
     }
 
     public Trial withConfigure(Attempts attempts) {
-        return new Trial(hash, install, start, attempts, upkeep, restartToConfigure);
+        return new Trial(hash, install, start, attempts, limits, upkeep, restartToConfigure);
+    }
+
+    public Trial withLimits(Attempts attempts) {
+        return new Trial(hash, install, start, configure, attempts, upkeep, restartToConfigure);
     }
 
     public Trial withUpkeep(Attempts attempts) {
-        return new Trial(hash, install, start, configure, attempts, restartToConfigure);
+        return new Trial(hash, install, start, configure, limits, attempts, restartToConfigure);
     }
 
     public Trial withRestartToConfigure(boolean needed) {
-        return new Trial(hash, install, start, configure, upkeep, needed);
+        return new Trial(hash, install, start, configure, limits, upkeep, needed);
     }
 }

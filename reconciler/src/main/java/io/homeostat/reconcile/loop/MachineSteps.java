@@ -4,12 +4,14 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.Activator;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.CgroupPlan;
 import io.homeostat.actuate.DownloadLimits;
 import io.homeostat.actuate.Downloader;
 import io.homeostat.actuate.GarbageCollector;
 import io.homeostat.actuate.LaunchDirectories;
 import io.homeostat.actuate.LaunchRequest;
 import io.homeostat.actuate.Launcher;
+import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.actuate.Progress;
 import io.homeostat.actuate.Remover;
 import io.homeostat.actuate.StopRequest;
@@ -24,6 +26,8 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.CgroupLayout;
+import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
@@ -67,6 +71,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private final Launcher launcher;
     private final LaunchDirectories launches;
     private final Stopper stopper;
+    private final LimitSteps confinement;
     private final GarbageCollector garbage;
     private final Remover remover;
 
@@ -86,12 +91,15 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.plugins = plugins;
         this.clock = clock;
         this.progress = progress;
+        CgroupLayout cgroups = CgroupLayout.detect(layout);
+        LimitObserver groups = new LimitObserver(cgroups);
+        this.confinement = new LimitSteps(layout, procFs, groups, new LimitEnforcer(cgroups));
         this.downloader = new Downloader(layout, DownloadLimits.DEFAULT);
         this.unpacker = new Unpacker(layout, UnpackLimits.DEFAULT);
         this.activator = new Activator(layout);
         this.launcher = new Launcher(layout, procFs);
         this.launches = new LaunchDirectories(layout, procFs);
-        this.stopper = new Stopper(layout, procFs, plugins);
+        this.stopper = new Stopper(layout, procFs, plugins, groups);
         this.garbage = new GarbageCollector(layout);
         this.remover = new Remover(layout);
     }
@@ -112,7 +120,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Launch launch -> launch(launch, seen);
                 case Step.Start start -> start(start, onlyHandle(seen));
                 case Step.ApplyConfig apply -> applyConfig(apply, onlyHandle(seen));
-                case Step.SetLimits limits -> new Outcome.Failed("this version does not enforce limits", true);
+                case Step.SetLimits limit -> confinement.change(limit, processes(seen));
                 case Step.Stop stop -> stop(stop);
                 case Step.Remove remove -> remove(remove);
                 case Step.CollectGarbage collect -> collect(collect);
@@ -144,9 +152,6 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
         Program program = step.declared().program();
-        if (program.limits().areAny()) {
-            LOG.warn("[{}] runs without its limits: this version does not enforce them", id);
-        }
         forgetEnded(id, seen);
         Handle handle = new Handle(
                 UUID.randomUUID().toString(),
@@ -164,7 +169,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         LaunchRequest request =
                 new LaunchRequest(handle, executable(step), program.arguments(), program.env(), program.user());
         try {
-            return Outcome.launched(handle.withIdentity(launcher.launch(request)));
+            CgroupPlan groups = confinement.prepare(id, program.limits());
+            return Outcome.launched(handle.withIdentity(launcher.launch(request, groups)));
         } catch (ActuationFailure e) {
             undo(handle);
             throw e;
@@ -263,7 +269,9 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 .words());
     }
 
-    private Outcome remove(Step.Remove step) throws ActuationFailure {
+    private Outcome remove(Step.Remove step) throws ActuationFailure, InterruptedException {
+        // Before the rest: as long as that is there, what is left of them brings the next pass back.
+        confinement.lift(step.workload());
         remover.remove(step.workload());
         return Outcome.done();
     }

@@ -62,12 +62,7 @@ public final class Bookkeeping {
                     alive.add(noteLife(situation, notes, process));
                 }
             }
-            seen = new ObservedWorkload(
-                    seen.id(),
-                    seen.installations(),
-                    seen.active(),
-                    Observation.seen(ImmutableList.copyOf(alive)),
-                    seen.residue());
+            seen = seen.withProcesses(ImmutableList.copyOf(alive));
             if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));
             }
@@ -190,7 +185,7 @@ public final class Bookkeeping {
         }
     }
 
-    /** A declaration is proven when its process runs, has started, has its configuration and has not failed a health check since. */
+    /** A declaration is proven when its process runs, has started, has its configuration and its limits and has not failed a health check since. */
     private static void noteProof(Situation situation, Notes notes, ObservedProcess process) {
         Declaration declared = situation.declared();
         if (declared == null
@@ -207,6 +202,7 @@ public final class Bookkeeping {
                 && LaunchInputs.difference(handle, wanted.program(), target.directory())
                         .isEmpty()
                 && hasConfig(handle, wanted)
+                && new Confinement(situation, wanted.program().limits()).holds()
                 && !Judgement.broughtBack(declared, notes.history(), handle)
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;

@@ -6,22 +6,30 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
 /** How a workload is, as the conditions that status shows. Pure. */
 public final class Conditions {
     private Conditions() {}
 
-    /** All five conditions; one whose status is what it was keeps its time of transition. */
+    /**
+     * The five conditions that every workload has, and the one that only what is not limited as declared has. One whose status is
+     * what it was keeps its time of transition.
+     */
     public static ImmutableList<Condition> of(Situation situation, WorkloadPlan plan) {
-        return ImmutableList.of(
+        ImmutableList.Builder<Condition> conditions = ImmutableList.builder();
+        conditions.add(
                 converged(situation, plan),
                 healthy(situation, plan),
                 keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, "NotPaused", ""),
                 givenUp(situation, plan),
                 rolledBack(situation));
+        limitsNotEnforced(situation).ifPresent(conditions::add);
+        return conditions.build();
     }
 
     private static Condition converged(Situation situation, WorkloadPlan plan) {
@@ -32,17 +40,6 @@ public final class Conditions {
                     Condition.Status.UNKNOWN,
                     plan.reason().camelCase(),
                     plan.message());
-        }
-        Declaration declared = situation.declared();
-        if (plan.steps().isEmpty()
-                && declared != null
-                && declared.workload().program().limits().areAny()) {
-            return keep(
-                    situation,
-                    Condition.Type.CONVERGED,
-                    Condition.Status.TRUE,
-                    plan.reason().camelCase(),
-                    "its limits are not enforced by this version");
         }
         Condition.Status status = plan.steps().isEmpty() ? Condition.Status.TRUE : Condition.Status.FALSE;
         return keep(situation, Condition.Type.CONVERGED, status, plan.reason().camelCase(), plan.message());
@@ -89,6 +86,37 @@ public final class Conditions {
                 Condition.Status.TRUE,
                 "UpgradeFailed",
                 "revision " + failed.revision() + " was undone: " + failed.error());
+    }
+
+    private static Optional<Condition> limitsNotEnforced(Situation situation) {
+        Declaration declared = situation.declared();
+        if (declared == null || !declared.workload().program().limits().areAny()) {
+            return Optional.empty();
+        }
+        if (situation.seen().limits() instanceof Observation.Unseen<ObservedLimits>(String why)) {
+            return Optional.of(keep(
+                    situation,
+                    Condition.Type.LIMITS_NOT_ENFORCED,
+                    Condition.Status.UNKNOWN,
+                    Reason.CANNOT_OBSERVE.camelCase(),
+                    why));
+        }
+        Confinement confinement =
+                new Confinement(situation, declared.workload().program().limits());
+        Optional<String> unenforceable = confinement.unenforceable();
+        if (unenforceable.isPresent()) {
+            return Optional.of(keep(
+                    situation,
+                    Condition.Type.LIMITS_NOT_ENFORCED,
+                    Condition.Status.TRUE,
+                    "NotPossible",
+                    unenforceable.get()));
+        }
+        String error = situation.history().trial().limits().error();
+        return error.isEmpty() || confinement.holds()
+                ? Optional.empty()
+                : Optional.of(
+                        keep(situation, Condition.Type.LIMITS_NOT_ENFORCED, Condition.Status.TRUE, "NotSet", error));
     }
 
     private static Condition keep(

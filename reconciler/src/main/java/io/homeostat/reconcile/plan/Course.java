@@ -52,7 +52,7 @@ final class Course {
             return;
         }
         if (current == null) {
-            if (pauseBeforeLaunch()) {
+            if (mustNotLaunch() || pauseBeforeLaunch()) {
                 return;
             }
             relaunch();
@@ -63,6 +63,14 @@ final class Course {
         } else if (current.liveness() instanceof Running running) {
             new Upkeep(situation, draft, this).maintain(current.handle(), running);
         }
+    }
+
+    /** What may not run without its limits is not launched where there can be none; and what would run instead of it is not stopped. */
+    private boolean mustNotLaunch() {
+        Optional<String> obstacle = new Confinement(situation, target.program().limits()).obstacle();
+        obstacle.ifPresent(
+                why -> draft.waitFor(Reason.LIMITS_NOT_ENFORCEABLE, why, Instant.MAX, Wait.Kind.DECLARATION));
+        return obstacle.isPresent();
     }
 
     private Optional<Reason> needsAnotherTrial(Handle handle) {
@@ -172,6 +180,9 @@ final class Course {
     }
 
     private void replace(ObservedProcess current, Reason difference) {
+        if (mustNotLaunch()) {
+            return;
+        }
         if (isUndoing()) {
             nameUndoing();
             draft.stop(current.handle(), Cause.UNDONE);
@@ -201,6 +212,9 @@ final class Course {
 
     /** Stops the process and launches another. */
     void restart(Handle handle, Cause cause) {
+        if (mustNotLaunch()) {
+            return;
+        }
         draft.stop(handle, cause);
         launch();
     }

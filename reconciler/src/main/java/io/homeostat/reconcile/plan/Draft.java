@@ -60,7 +60,8 @@ final class Draft {
     }
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
-        boolean saidAlready = why == Reason.CANNOT_OBSERVE || why == Reason.UNCLAIMED;
+        boolean saidAlready =
+                why == Reason.CANNOT_OBSERVE || why == Reason.UNCLAIMED || why == Reason.LIMITS_NOT_ENFORCEABLE;
         String whole = saidAlready ? words : words + whatEndsIt(until, kind);
         because(Action.WAIT, why, whole);
         add(new Step.Wait(situation.id(), until, kind, whole));
@@ -108,12 +109,12 @@ final class Draft {
             case Step.Activate s -> true;
             case Step.Remove s -> true;
             case Step.CollectGarbage s -> true;
-            case Step.SetLimits s -> true;
             case Step.Download s -> false;
             case Step.Unpack s -> false;
             case Step.Launch s -> false;
             case Step.Start s -> false;
             case Step.ApplyConfig s -> false;
+            case Step.SetLimits s -> false;
             case Step.Wait s -> false;
         };
         Instant retry = Pauses.afterUpkeep(situation, failures);

@@ -4,7 +4,6 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
@@ -66,12 +65,6 @@ public final class Planner {
         Execution execution = declared.workload().program().execution();
         if (execution.type() == Execution.Type.ONE_SHOT) {
             return unsupported(situation, "execution.type oneShot is not run by this version; declare a daemon");
-        }
-        Limits limits = declared.workload().program().limits();
-        if (limits.required() && limits.areAny()) {
-            return unsupported(
-                    situation,
-                    "limits.required is true, and this version can't enforce limits; remove it to run without them");
         }
         if (execution.rules().isEmpty() && execution.defaultState() == Execution.State.DISABLED) {
             return disabled(situation, processes);

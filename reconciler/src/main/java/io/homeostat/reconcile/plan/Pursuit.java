@@ -52,10 +52,15 @@ final class Pursuit {
             }
         }
         boolean lastGoodIsQuicker = lastGood != null
-                && !wanted.installed()
-                && (lastGood.installed()
-                        || situation.history().trial().install().count() > 0);
+                && (mustNotLaunch(wanted)
+                        || (!wanted.installed()
+                                && (lastGood.installed()
+                                        || situation.history().trial().install().count() > 0)));
         return lastGoodIsQuicker ? prepareBeside(Objects.requireNonNull(lastGood), wanted) : pursue(wanted);
+    }
+
+    private boolean mustNotLaunch(Target target) {
+        return new Confinement(situation, target.program().limits()).obstacle().isPresent();
     }
 
     private WorkloadPlan pursue(Target target) {

@@ -32,7 +32,7 @@ public final class StepLedger {
             case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
             case Step.Remove remove -> removing(situation, notes, outcome);
             case Step.Activate activate -> upkeep(situation, notes, outcome);
-            case Step.SetLimits limits -> upkeep(situation, notes, outcome);
+            case Step.SetLimits limits -> limiting(situation, plan, notes, limits, outcome);
             case Step.CollectGarbage garbage -> upkeep(situation, notes, outcome);
             case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
         }
@@ -42,14 +42,23 @@ public final class StepLedger {
     /** What has no other event: drift that no process's end has told of. */
     private static void noteDrift(WorkloadPlan plan, Notes notes) {
         switch (plan.reason()) {
-            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING, SOCKET_MISSING, LOG_MISSING -> {
-                WorkloadPlan.Facts after = plan.after();
-                notes.event(EventType.DRIFT_DETECTED, after == null ? "" : after.revision(), plan.message());
+            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING, SOCKET_MISSING, LOG_MISSING ->
+                noteDriftOf(plan, notes);
+            case LIMITS_DRIFTED -> {
+                // Once, not at each attempt to set them.
+                if (notes.history().trial().limits().count() == 0) {
+                    noteDriftOf(plan, notes);
+                }
             }
             default -> {
                 // The process's own event tells what happened, or nothing did.
             }
         }
+    }
+
+    private static void noteDriftOf(WorkloadPlan plan, Notes notes) {
+        WorkloadPlan.Facts after = plan.after();
+        notes.event(EventType.DRIFT_DETECTED, after == null ? "" : after.revision(), plan.message());
     }
 
     private static void fetching(Situation situation, Notes notes, String key, Outcome outcome, boolean complete) {
@@ -148,6 +157,27 @@ public final class StepLedger {
             }
             case Outcome.Interrupted interrupted -> {
                 // Apply is repeated.
+            }
+        }
+    }
+
+    private static void limiting(
+            Situation situation, WorkloadPlan plan, Notes notes, Step.SetLimits step, Outcome outcome) {
+        switch (outcome) {
+            case Outcome.Done done -> {
+                if (plan.reason() == Reason.LIMITS_CHANGED) {
+                    notes.event(
+                            EventType.PLUGIN_CONFIG_APPLIED,
+                            wantedRevision(situation),
+                            "limits are " + Confinement.words(step.limits()));
+                }
+                notes.trial(trial -> trial.withLimits(Attempts.NONE));
+            }
+            case Outcome.Failed(String error, boolean fatal) ->
+                notes.trial(trial -> trial.withLimits(trial.limits().failed(situation.now(), error, fatal)));
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> {
+                // They are set again.
             }
         }
     }

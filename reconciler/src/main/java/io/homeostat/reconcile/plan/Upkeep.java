@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
@@ -51,7 +52,9 @@ final class Upkeep {
                     return;
                 }
                 if (!makeGood(handle, running, Loss.LOG)) {
+                    confine();
                     configure(handle);
+                    awaitConfinement();
                 }
             }
         }
@@ -132,6 +135,59 @@ final class Upkeep {
         Instant next = lastFailure.plus(interval);
         boolean ahead = situation.now().isBefore(next) && !lastFailure.isAfter(situation.now());
         return ahead ? next : situation.now().plus(interval);
+    }
+
+    /** Sets limits that do not hold, unless that has just failed. */
+    private void confine() {
+        Confinement confinement = confinement();
+        if (confinement.holds() || situation.now().isBefore(retryOfLimits())) {
+            return;
+        }
+        ProvenRevision proven = situation.history().proven();
+        String differences = confinement.differences(" instead of ");
+        if (proven == null || !proven.hash().equals(target.hash())) {
+            draft.because(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
+        } else if (!differences.isEmpty()) {
+            draft.because(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
+        } else {
+            draft.because(
+                    Action.CONFIGURE,
+                    Reason.LIMITS_DRIFTED,
+                    "process " + confinement.outside().first()
+                            + " is outside its control groups, so its limits do not hold for it");
+        }
+        draft.add(new Step.SetLimits(situation.id(), confinement.enforceable()));
+    }
+
+    private static String changeOfLimits(Confinement confinement) {
+        String differences = confinement.differences(" -> ");
+        return differences.isEmpty() ? "its limits do not hold yet" : "limits changed: " + differences;
+    }
+
+    /** What could not be limited is not as declared, and neither is what must not run without limits and does. */
+    private void awaitConfinement() {
+        Confinement confinement = confinement();
+        if (draft.isEmpty() && !confinement.holds()) {
+            String error = situation.history().trial().limits().error();
+            draft.waitFor(Reason.STEP_FAILED, "could not set its limits: " + error, retryOfLimits(), Wait.Kind.RETRY);
+        }
+        if (draft.isEmpty()) {
+            confinement
+                    .obstacle()
+                    .ifPresent(why -> draft.waitFor(
+                            Reason.LIMITS_NOT_ENFORCEABLE,
+                            why + "; it runs on without them",
+                            Instant.MAX,
+                            Wait.Kind.DECLARATION));
+        }
+    }
+
+    private Confinement confinement() {
+        return new Confinement(situation, target.program().limits());
+    }
+
+    private Instant retryOfLimits() {
+        return Pauses.afterUpkeep(situation, situation.history().trial().limits());
     }
 
     private void configure(Handle handle) {

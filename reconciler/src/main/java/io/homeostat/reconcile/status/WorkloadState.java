@@ -57,7 +57,10 @@ public enum WorkloadState {
     private static WorkloadState atRest(Situation situation, WorkloadPlan plan) {
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
-        if (declared == null || plan.action() == Action.NONE || plan.reason() == Reason.UNSUPPORTED) {
+        if (declared == null
+                || plan.action() == Action.NONE
+                || plan.reason() == Reason.UNSUPPORTED
+                || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE) {
             return STOPPED;
         }
         if (history.trial().install().count() > 0 || isUsedUp(declared, history)) {

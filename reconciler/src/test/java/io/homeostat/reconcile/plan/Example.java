@@ -18,6 +18,7 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
@@ -45,6 +46,7 @@ public final class Example {
     private @Nullable Declaration declared;
     private @Nullable String link;
     private @Nullable String blind;
+    private Observation<ObservedLimits> limits = Observation.seen(ObservedLimits.NONE);
     private boolean residue;
     private WorkloadHistory history = WorkloadHistory.NONE;
 
@@ -198,6 +200,7 @@ public final class Example {
                 Observation.seen(ImmutableList.copyOf(installations)),
                 Observation.seen(Optional.ofNullable(link)),
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
+                limits,
                 Observation.seen(residue));
         return new Situation(declared, seen, archives.build(), history, 7, NOW);
     }

@@ -18,6 +18,7 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
@@ -129,6 +130,7 @@ class JudgementTest {
                 Observation.seen(ImmutableList.of(new Installation("p_A", "A", "a", "a"))),
                 Observation.seen(Optional.of("p_A")),
                 Observation.seen(ImmutableList.of(process)),
+                Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
         return Bookkeeping.observed(new Situation(wrong, seen, ImmutableSet.of(), history, 7, NOW))
                 .situation();

@@ -14,6 +14,7 @@ import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Health.Verdict;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
@@ -59,6 +60,7 @@ final class FakeObserver implements Observer {
                         () -> ImmutableList.copyOf(disk.installs(id).values())),
                 unless(Fault.LINK_UNSEEN, id, () -> Optional.ofNullable(disk.links.get(id))),
                 unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, handles, checks)),
+                Observation.seen(ObservedLimits.NONE),
                 unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
     }
 

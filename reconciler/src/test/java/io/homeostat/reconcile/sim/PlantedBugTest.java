@@ -111,14 +111,7 @@ class PlantedBugTest {
             @Override
             public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
                 ObservedWorkload seen = eyes.look(id, handles, checks);
-                return seen.processes() instanceof Observation.Unseen<?>
-                        ? new ObservedWorkload(
-                                id,
-                                seen.installations(),
-                                seen.active(),
-                                Observation.seen(allEnded(handles)),
-                                seen.residue())
-                        : seen;
+                return seen.processes() instanceof Observation.Unseen<?> ? seen.withProcesses(allEnded(handles)) : seen;
             }
 
             private ImmutableList<ObservedProcess> allEnded(ImmutableList<Handle> handles) {

@@ -1,0 +1,80 @@
+package io.homeostat.reconcile.loop;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.CgroupPlan;
+import io.homeostat.actuate.Enforcement;
+import io.homeostat.actuate.LimitEnforcer;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.LimitObserver;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.ProcFs.Stat;
+import io.homeostat.observe.ProcessTree;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the steps do about limits: before a launch, while it runs, and when it is removed. */
+final class LimitSteps {
+    private static final Logger LOG = LoggerFactory.getLogger(LimitSteps.class);
+
+    private final Layout layout;
+    private final ProcFs procFs;
+    private final LimitObserver groups;
+    private final LimitEnforcer enforcer;
+
+    LimitSteps(Layout layout, ProcFs procFs, LimitObserver groups, LimitEnforcer enforcer) {
+        this.layout = layout;
+        this.procFs = procFs;
+        this.groups = groups;
+        this.enforcer = enforcer;
+    }
+
+    /** @throws ActuationFailure when limits that are required can't be set; they may yet, so it is not fatal */
+    CgroupPlan prepare(WorkloadId id, Limits limits) throws ActuationFailure {
+        CgroupPlan plan = enforcer.prepare(id, limits);
+        if (plan.enforcement() instanceof Enforcement.Unavailable(String reason)) {
+            if (plan.required()) {
+                throw new ActuationFailure(
+                        "could not launch " + id + ": limits.required is true: " + reason, false, null);
+            }
+            LOG.warn("[{}] runs without some of its limits: {}", id, reason);
+        }
+        return plan;
+    }
+
+    /** Sets the limits of what runs, and brings back in whoever is outside. */
+    Outcome change(Step.SetLimits step, ImmutableList<ObservedProcess> processes) throws ActuationFailure {
+        ImmutableList.Builder<Long> pids = ImmutableList.builder();
+        for (ObservedProcess process : processes) {
+            pids.addAll(tree(process.handle()));
+        }
+        return switch (enforcer.apply(step.workload(), step.limits(), pids.build())) {
+            case Enforcement.Enforced enforced -> Outcome.done();
+            case Enforcement.Unavailable(String reason) -> new Outcome.Failed(reason, false);
+        };
+    }
+
+    /** Removes the groups of what runs no more. */
+    void lift(WorkloadId id) throws ActuationFailure, InterruptedException {
+        enforcer.remove(id);
+    }
+
+    private ImmutableList<Long> tree(Handle handle) throws ActuationFailure {
+        WorkloadId id = handle.workload();
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, handle.launchId()));
+        try {
+            return new ProcessTree(procFs, directory, id, handle.launchId(), handle.identity(), groups)
+                    .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
+        } catch (IOException e) {
+            throw new ActuationFailure("could not look at the processes of " + id + ": " + e.getMessage(), false, e);
+        }
+    }
+}
