@@ -35,7 +35,7 @@ public final class AgentConfigReader {
         try (InputStream in = Files.newInputStream(file)) {
             return read(in, report, file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            report.error("can't be read: " + DocumentFiles.reason(e));
+            report.error("can't be read: " + IoReason.of(e));
             return new Result(null, ImmutableList.copyOf(report.errors()));
         }
     }

@@ -1,10 +1,8 @@
 package io.homeostat.desired.yaml;
 
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -22,9 +20,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the files below paths, in name order. Symbolic links are followed, hidden names skipped (what editors and mounts leave
- * there), and a file that is reached twice is read once.
+ * there), and a file or directory that is reached twice is read once.
  */
 final class DocumentFiles {
+    /** Deeper than anybody nests directories, and shallow enough for any stack. */
+    private static final int MAX_DEPTH = 64;
+
     private final Consumer<Problem> errors;
     private final Set<Object> seen = new HashSet<>();
 
@@ -47,17 +48,38 @@ final class DocumentFiles {
         return files;
     }
 
+    /** As {@link #at}, but a path that leads to neither a file nor a directory is an error and not opened. */
+    List<Path> watched(Path path) {
+        BasicFileAttributes attributes = attributes(path);
+        if (attributes == null) {
+            return List.of();
+        }
+        if (!attributes.isDirectory() && !attributes.isRegularFile()) {
+            error(path, "neither a file nor a directory; name another path");
+            return List.of();
+        }
+        return at(path);
+    }
+
     private void directory(Path directory, BasicFileAttributes self, Deque<Object> above, List<Path> files) {
         Object key = self.fileKey() == null ? directory.toAbsolutePath().normalize() : self.fileKey();
         if (above.contains(key)) {
             error(directory, "a symbolic link to a directory it stands in; remove it");
             return;
         }
+        if (above.size() == MAX_DEPTH) {
+            error(directory, "more than " + MAX_DEPTH + " directories deep; move it up");
+            return;
+        }
+        // Links that meet again and again would take for ever otherwise.
+        if (!seen.add(key)) {
+            return;
+        }
         List<Path> children = new ArrayList<>();
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
             stream.forEach(children::add);
         } catch (IOException | DirectoryIteratorException e) {
-            error(directory, "the directory can't be read: " + reason(e));
+            error(directory, "the directory can't be read: " + IoReason.of(e));
             return;
         }
         Collections.sort(children);
@@ -72,10 +94,7 @@ final class DocumentFiles {
     }
 
     private void child(Path child, boolean wanted, Deque<Object> above, List<Path> files) {
-        if (!wanted && Files.isRegularFile(child, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        if (!wanted && !Files.isDirectory(child)) {
+        if (!wanted && (Files.isRegularFile(child, LinkOption.NOFOLLOW_LINKS) || leadsNowhere(child))) {
             return;
         }
         BasicFileAttributes attributes = attributes(child);
@@ -84,10 +103,24 @@ final class DocumentFiles {
         }
         if (attributes.isDirectory()) {
             directory(child, attributes, above, files);
+        } else if (!wanted) {
+            return;
         } else if (!attributes.isRegularFile()) {
             error(child, "neither a file nor a directory; remove it or give it another name");
         } else if (attributes.fileKey() == null || seen.add(attributes.fileKey())) {
             files.add(child);
+        }
+    }
+
+    /** A link whose target can't be looked at is something else: a directory may be behind it. */
+    private static boolean leadsNowhere(Path path) {
+        try {
+            Files.readAttributes(path, BasicFileAttributes.class);
+            return false;
+        } catch (NoSuchFileException e) {
+            return true;
+        } catch (IOException e) {
+            return false;
         }
     }
 
@@ -97,22 +130,12 @@ final class DocumentFiles {
         } catch (NoSuchFileException e) {
             error(path, Files.isSymbolicLink(path) ? "a symbolic link to nothing" : "no such file or directory");
         } catch (IOException e) {
-            error(path, "can't be read: " + reason(e));
+            error(path, "can't be read: " + IoReason.of(e));
         }
         return null;
     }
 
     private void error(Path path, String message) {
         errors.accept(new Problem(path.toString(), 0, 0, message));
-    }
-
-    static String reason(Exception e) {
-        Throwable cause = e.getCause() instanceof IOException io ? io : e;
-        return switch (cause) {
-            case AccessDeniedException denied -> "permission denied";
-            case NoSuchFileException missing -> "it is gone";
-            case FileSystemException failed when failed.getReason() != null -> failed.getReason();
-            default -> String.valueOf(cause.getMessage());
-        };
     }
 }

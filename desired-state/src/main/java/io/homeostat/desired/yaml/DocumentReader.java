@@ -1,5 +1,6 @@
 package io.homeostat.desired.yaml;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
@@ -41,11 +42,39 @@ public final class DocumentReader {
                 ImmutableList.sortedCopyOf(reader.warnings));
     }
 
+    /**
+     * Reads a document that was not written as YAML; the same rules hold, but for paths, which are refused.
+     *
+     * @param name as errors call it; their lines and columns mean nothing
+     */
+    public static ReadResult readTree(String name, ObjectNode document) {
+        Report report = new Report(name);
+        ImmutableList<ReadWorkload> read;
+        try {
+            read = Documents.read(JsonText.read(document.toString()), report, null).stream()
+                    .map(named -> new ReadWorkload(named.workload(), name, name, 1))
+                    .collect(ImmutableList.toImmutableList());
+        } catch (IOException impossible) {
+            // Without its cause and message: they quote the document.
+            throw new IllegalArgumentException("the JSON of a tree can't be read, " + name);
+        }
+        boolean valid = report.errors().isEmpty();
+        return new ReadResult(
+                valid ? read : ImmutableList.of(),
+                ImmutableList.sortedCopyOf(report.errors()),
+                ImmutableList.sortedCopyOf(report.warnings()));
+    }
+
     private void input(Input input) {
         switch (input) {
             case Input.At at -> {
                 for (Path file : files.at(at.path())) {
                     file(file, at.path().toString());
+                }
+            }
+            case Input.Watched watched -> {
+                for (Path file : files.watched(watched.path())) {
+                    file(file, watched.path().toString());
                 }
             }
             case Input.Stream stream ->
@@ -59,9 +88,13 @@ public final class DocumentReader {
 
     private void file(Path file, String input) {
         try (InputStream in = Files.newInputStream(file)) {
+            if (Files.size(file) > TextFile.MAX_BYTES) {
+                errors.add(new Problem(file.toString(), 0, 0, TextFile.TOO_LONG));
+                return;
+            }
             text(file.toString(), input, in, file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            errors.add(new Problem(file.toString(), 0, 0, "can't be read: " + DocumentFiles.reason(e)));
+            errors.add(new Problem(file.toString(), 0, 0, "can't be read: " + IoReason.of(e)));
         }
     }
 
@@ -71,7 +104,7 @@ public final class DocumentReader {
             Optional<String> text = TextFile.read(in, report);
             text.ifPresent(yaml -> YamlText.read(yaml, report, root -> document(root, report, input, base)));
         } catch (IOException e) {
-            report.error("can't be read: " + DocumentFiles.reason(e));
+            report.error("can't be read: " + IoReason.of(e));
         }
         errors.addAll(report.errors());
         warnings.addAll(report.warnings());

@@ -8,6 +8,9 @@ public sealed interface Input {
     /** A file, or a directory with all {@code .yaml} and {@code .yml} files below it. */
     record At(Path path) implements Input {}
 
+    /** As {@link At}, but never a device or a fifo, which could be read for ever. */
+    record Watched(Path path) implements Input {}
+
     /**
      * Standard input, for one.
      *

@@ -16,13 +16,15 @@ final class TextFile {
     /** The longest text that is read, in bytes. */
     static final int MAX_BYTES = 16 << 20;
 
+    static final String TOO_LONG = "is longer than " + (MAX_BYTES >> 20) + " MiB; split it";
+
     private TextFile() {}
 
     /** The whole text without its byte order mark; empty when it isn't UTF-8, too long or has characters that YAML excludes. */
     static Optional<String> read(InputStream in, Report report) throws IOException {
         byte[] bytes = in.readNBytes(MAX_BYTES + 1);
         if (bytes.length > MAX_BYTES) {
-            report.error("is longer than " + (MAX_BYTES >> 20) + " MiB; split it");
+            report.error(TOO_LONG);
             return Optional.empty();
         }
         CharsetDecoder decoder = StandardCharsets.UTF_8

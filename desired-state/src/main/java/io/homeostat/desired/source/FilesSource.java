@@ -1,0 +1,51 @@
+package io.homeostat.desired.source;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.desired.yaml.Problem;
+import io.homeostat.desired.yaml.ReadResult;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The source {@code files}: YAML in directories that are looked at again and again. Reads the disk and nothing else; whoever
+ * calls stores what is read.
+ */
+public final class FilesSource {
+    private final ImmutableList<Path> paths;
+    private final InstantSource clock;
+
+    /**
+     * @param paths directories and files, in the order that decides which declaration of a workload is the first
+     * @param clock the one that files get their times from
+     */
+    public FilesSource(ImmutableList<Path> paths, InstantSource clock) {
+        this.paths = paths.stream().map(Path::toAbsolutePath).collect(ImmutableList.toImmutableList());
+        this.clock = clock;
+    }
+
+    /**
+     * What the files declare now. A file with an error, or that can't be read, keeps what is stored of it; nothing is thrown
+     * for what is on the disk. The origin of a workload is the absolute path of its file.
+     */
+    public Reading read(Stored stored) {
+        Retention retention = new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), clock.instant());
+        List<Input> inputs = new ArrayList<>();
+        for (Path path : paths) {
+            if (Roots.there(path, stored, retention)) {
+                inputs.add(new Input.Watched(path));
+            }
+        }
+        ReadResult read = DocumentReader.readAll(inputs);
+        read.workloads().forEach(found -> retention.declared(found.workload(), found.file()));
+        for (Problem problem : read.errors()) {
+            retention.problem(problem.file(), problem.toString());
+        }
+        return retention.reading();
+    }
+}

@@ -1,0 +1,13 @@
+package io.homeostat.desired.source;
+
+import io.homeostat.desired.store.SourceContent;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * What a source says now.
+ *
+ * @param lookAgain after this long the source should be read again, though nothing may hint at a change: something of it
+ *     is too young to be believed
+ */
+public record Reading(SourceContent content, Optional<Duration> lookAgain) {}

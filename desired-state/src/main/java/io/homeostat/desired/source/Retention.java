@@ -1,0 +1,137 @@
+package io.homeostat.desired.source;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.SourceContent;
+import io.homeostat.desired.store.SourceProblem;
+import io.homeostat.desired.store.StateStore.ToApply;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Decides what stays in force of files that can't be believed now. What is wrong keeps its last good content; and nothing is
+ * withdrawn because of what is younger than {@link #SETTLED}: that is as long as a file may be half written, or away while an
+ * editor replaces it.
+ */
+final class Retention {
+    /** How long a file or directory has to be left alone before what is missing there is believed to be meant. */
+    static final Duration SETTLED = Duration.ofSeconds(2);
+
+    private final SourceName source;
+    private final ImmutableList<Path> roots;
+    private final Stored stored;
+    private final ImmutableSet<String> disabled;
+    private final Instant now;
+    private final List<ToApply> documents = new ArrayList<>();
+    private final Set<SourceProblem> problems = new LinkedHashSet<>();
+    private final Set<String> retained = new HashSet<>();
+    private Optional<Duration> lookAgain = Optional.empty();
+
+    /**
+     * @param roots the configured paths, absolute; what was stored from elsewhere is no longer wanted
+     * @param disabled the names of workloads that are not retained either
+     */
+    Retention(SourceName source, ImmutableList<Path> roots, Stored stored, ImmutableSet<String> disabled, Instant now) {
+        this.source = source;
+        this.roots = roots;
+        this.stored = stored;
+        this.disabled = disabled;
+        this.now = now;
+    }
+
+    void declared(Workload workload, String origin) {
+        documents.add(new ToApply(workload, origin));
+    }
+
+    /** @param path the file or directory that is wrong: all that was stored from it and from below it is retained */
+    void problem(String path, String message) {
+        problems.add(new SourceProblem(source, path, message));
+    }
+
+    Reading reading() {
+        Set<String> wrong = new HashSet<>();
+        for (SourceProblem problem : problems) {
+            wrong.add(problem.origin());
+            retained.addAll(stored.atOrBelow(problem.origin()));
+        }
+        documents.removeIf(document -> wrong.contains(document.origin()));
+        Set<WorkloadId> declared = new HashSet<>();
+        documents.forEach(document -> declared.add(document.workload().id()));
+        for (String origin : stored.origins()) {
+            boolean loses = wanted(origin).stream().anyMatch(workload -> !declared.contains(workload.id()));
+            if (loses && !retained.contains(origin) && configured(origin)) {
+                withdrawn(origin);
+            }
+        }
+        documents.removeIf(document -> retained.contains(document.origin()));
+        retained.removeIf(this::retainedWithoutTheDisabled);
+        return new Reading(
+                new SourceContent(
+                        source,
+                        ImmutableList.copyOf(documents),
+                        ImmutableSet.copyOf(retained),
+                        ImmutableList.copyOf(problems)),
+                lookAgain);
+    }
+
+    private ImmutableList<Workload> wanted(String origin) {
+        return stored.from(origin).stream()
+                .filter(workload -> !disabled.contains(workload.id().name()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** A file is retained as a whole; of one that has disabled workloads the others are declared as they are stored. */
+    private boolean retainedWithoutTheDisabled(String origin) {
+        ImmutableList<Workload> wanted = wanted(origin);
+        if (wanted.size() == stored.from(origin).size()) {
+            return false;
+        }
+        for (Workload workload : wanted) {
+            if (documents.stream()
+                    .noneMatch(document -> document.workload().id().equals(workload.id()))) {
+                declared(workload, origin);
+            }
+        }
+        return true;
+    }
+
+    private boolean configured(String origin) {
+        return roots.stream().anyMatch(Path.of(origin)::startsWith);
+    }
+
+    /** Something that was stored is no longer declared where it was. */
+    private void withdrawn(String origin) {
+        switch (Whereabouts.of(Path.of(origin))) {
+            case Whereabouts.There there -> unlessYoung(origin, there.changed());
+            case Whereabouts.Gone gone -> unlessYoung(origin, gone.changed());
+            case Whereabouts.Unknown unknown -> {
+                retained.add(origin);
+                problem(
+                        unknown.path().toString(),
+                        unknown.path() + ": " + unknown.reason()
+                                + "; what it declared stays in force until it can be read or is removed");
+            }
+        }
+    }
+
+    private void unlessYoung(String origin, Instant changed) {
+        Duration age = Duration.between(changed, now);
+        // What changed in the future says nothing; waiting for it could take for ever.
+        if (!age.isNegative() && age.compareTo(SETTLED) < 0) {
+            retained.add(origin);
+            Duration rest = SETTLED.minus(age);
+            lookAgain = Optional.of(
+                    lookAgain.filter(sooner -> sooner.compareTo(rest) > 0).orElse(rest));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package io.homeostat.desired.source;
+
+import static io.homeostat.desired.source.SourceFixture.NOW;
+import static io.homeostat.desired.source.SourceFixture.messages;
+import static io.homeostat.desired.source.SourceFixture.names;
+import static io.homeostat.desired.source.SourceFixture.process;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FilesSourceTest {
+    @TempDir
+    Path directory;
+
+    private SourceFixture files;
+    private FilesSource source;
+
+    @BeforeEach
+    void source() {
+        files = new SourceFixture(directory);
+        source = new FilesSource(ImmutableList.of(directory), InstantSource.fixed(NOW));
+    }
+
+    @Test
+    void aWorkloadComesFromTheAbsolutePathOfItsFile() throws IOException {
+        Path file = files.write("b/one.yaml", process("one", "two"));
+        files.write("a.yaml", process("three"));
+        Reading reading = source.read(files.stored());
+        assertEquals(List.of("three", "one", "two"), names(reading));
+        assertEquals(file.toString(), reading.content().documents().getLast().origin());
+        assertEquals(ImmutableList.of(), reading.content().problems());
+        assertEquals(Optional.empty(), reading.lookAgain());
+    }
+
+    @Test
+    void aBrokenFileKeepsAllOfItsLastGoodContentAndTheOthersAreNotAffected() throws IOException {
+        Path bad = files.write("bad.yaml", process("a", "b"));
+        Path good = files.write("good.yaml", process("c"));
+        read();
+        files.write("bad.yaml", process("a", "b").replace("name: b", "nam: b"));
+        files.write("good.yaml", process("c", "d"));
+        Reading reading = read();
+        assertEquals(ImmutableSet.of(bad.toString()), reading.content().retainedOrigins());
+        assertEquals(List.of("c", "d"), names(reading));
+        assertEquals(
+                ImmutableList.of(bad + ":9:12: metadata: unknown key 'nam'; did you mean 'name'?"), messages(reading));
+        assertEquals(List.of("a", "b", "c", "d"), files.inForce());
+        assertEquals(bad.toString(), reading.content().problems().getFirst().origin());
+        assertEquals(good.toString(), reading.content().documents().getFirst().origin());
+    }
+
+    @Test
+    void aFileThatIsBrokenWhenItIsFirstReadDeclaresNothing() throws IOException {
+        files.write("bad.yaml", process("a") + process("-"));
+        Reading reading = read();
+        assertEquals(List.of(), names(reading));
+        assertEquals(ImmutableSet.of(), reading.content().retainedOrigins());
+        assertEquals(1, reading.content().problems().size());
+    }
+
+    @Test
+    void aRepairedFileIsInForceAgain() throws IOException {
+        files.write("a.yaml", process("a"));
+        read();
+        files.write("a.yaml", "a: [");
+        read();
+        files.write("a.yaml", process("a", "b"));
+        assertEquals(List.of("a", "b"), names(read()));
+    }
+
+    @Test
+    void aWorkloadDeclaredInTwoFilesIsAnErrorAtTheLaterOne() throws IOException {
+        Path first = files.write("1.yaml", process("a"));
+        Path second = files.write("2.yaml", process("b"));
+        read();
+        files.write("2.yaml", process("a", "b"));
+        Reading reading = read();
+        assertEquals(
+                ImmutableList.of(second + ":4:18: metadata.name: process/a is declared twice, first at " + first
+                        + ":4:18; remove or rename one"),
+                messages(reading));
+        assertEquals(List.of("a"), names(reading));
+        assertEquals(ImmutableSet.of(second.toString()), reading.content().retainedOrigins());
+        assertEquals(List.of("a", "b"), files.inForce());
+    }
+
+    @Test
+    void aWorkloadThatMovesToAnotherFileIsDeclaredThroughout() throws IOException {
+        files.write("1.yaml", process("a"));
+        read();
+        Files.move(files.path("1.yaml"), files.path("2.yaml"));
+        Reading reading = read();
+        assertEquals(List.of("a"), names(reading));
+        assertEquals(ImmutableSet.of(), reading.content().retainedOrigins());
+    }
+
+    @Test
+    void aDeletedFileIsWithdrawn() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        Files.delete(file);
+        files.age(Duration.ofSeconds(2));
+        Reading reading = files.store(source.read(files.stored()));
+        assertEquals(ImmutableList.of(), reading.content().problems());
+        assertEquals(List.of(), files.inForce());
+    }
+
+    @Test
+    void aFileThatIsAwayForAnInstantWhileAnEditorReplacesItIsNotWithdrawn() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        Files.move(file, files.path("a.yaml~"), StandardCopyOption.ATOMIC_MOVE);
+        files.age(Duration.ofMillis(1500));
+        Reading reading = files.store(source.read(files.stored()));
+        assertEquals(ImmutableList.of(), reading.content().problems());
+        assertEquals(Optional.of(Duration.ofMillis(500)), reading.lookAgain());
+        assertEquals(List.of("a"), files.inForce());
+    }
+
+    @Test
+    void anEmptyFileThatIsBeingWrittenIsLookedAtAgain() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        files.write("a.yaml", "");
+        SourceFixture.changed(file, NOW.minusMillis(1));
+        Reading reading = files.store(source.read(files.stored()));
+        assertEquals(ImmutableList.of(), reading.content().problems());
+        assertEquals(Optional.of(Duration.ofMillis(1999)), reading.lookAgain());
+        assertEquals(ImmutableSet.of(file.toString()), reading.content().retainedOrigins());
+        SourceFixture.changed(file, NOW.minusSeconds(2));
+        files.store(source.read(files.stored()));
+        assertEquals(List.of(), files.inForce());
+    }
+
+    @Test
+    void aFileThatIsWrittenOnlyInPartKeepsWhatItHadUntilItIsLeftAlone() throws IOException {
+        Path file = files.write("a.yaml", process("a", "b"));
+        read();
+        files.write("a.yaml", process("a"));
+        SourceFixture.changed(file, NOW.minusMillis(1));
+        assertTrue(files.store(source.read(files.stored())).lookAgain().isPresent());
+        assertEquals(List.of("a", "b"), files.inForce());
+        read();
+        assertEquals(List.of("a"), files.inForce());
+    }
+
+    @Test
+    void aFileFromTheFutureIsBelieved() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        files.write("a.yaml", "");
+        SourceFixture.changed(file, NOW.plusSeconds(3600));
+        Reading reading = files.store(source.read(files.stored()));
+        assertEquals(Optional.empty(), reading.lookAgain());
+        assertEquals(List.of(), files.inForce());
+    }
+
+    /** With everything an hour old. */
+    private Reading read() throws IOException {
+        files.age(Duration.ofHours(1));
+        return files.store(source.read(files.stored()));
+    }
+}
