@@ -22,6 +22,7 @@ import io.homeostat.reconcile.loop.Convergence;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import java.time.Clock;
 import java.time.Duration;
@@ -107,7 +108,7 @@ final class DirectEnforcer implements Enforcer {
                                 convergence,
                                 Reconciler.untilSettled(clock))) {
                     reconciler.start();
-                    all.forEach(reconciler::hint);
+                    all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
                     convergence.await(left);
                 }
                 return proceedings.report(timeout);

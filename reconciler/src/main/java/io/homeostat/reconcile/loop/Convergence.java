@@ -54,6 +54,11 @@ public final class Convergence implements PassListener {
     }
 
     @Override
+    public void begun(PassId pass) {
+        delegate.begun(pass);
+    }
+
+    @Override
     public void starting(Step step) {
         put(step.workload(), new Standing.UnderWay(step.word()));
         delegate.starting(step);

@@ -5,6 +5,9 @@ import io.homeostat.reconcile.plan.Step;
 
 /** Is told what passes do, on the thread that does it. */
 public interface PassListener {
+    /** A pass begins. */
+    default void begun(PassId pass) {}
+
     /** A pass begins: what it sees and does goes by what is declared from now on. */
     default void begun(WorkloadId id) {}
 

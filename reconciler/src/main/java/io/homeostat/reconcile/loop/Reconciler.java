@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.base.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -9,6 +10,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,6 +24,7 @@ import org.slf4j.LoggerFactory;
  *   <li>Each pass has a virtual thread of its own, so what is slow in one workload delays no other.
  *   <li>A pass that did something is followed by another at once; one that has to wait by another when the wait is over.
  *   <li>A pass that throws is logged and repeated after a pause.
+ *   <li>What a pass logs carries the workload, the pass's number and its trigger: see {@link PassMarks}.
  * </ul>
  */
 public final class Reconciler implements AutoCloseable {
@@ -29,9 +32,14 @@ public final class Reconciler implements AutoCloseable {
     private static final Duration PAUSE_AFTER_A_BROKEN_PASS = Duration.ofSeconds(5);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
 
+    /** How often the loop shows that it goes round, when nothing is due. */
+    static final Duration ROUND = Duration.ofSeconds(2);
+
     private final WorkloadPass pass;
     private final PassListener listener;
     private final BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain;
+    private final Runnable heartbeat;
+    private final AtomicLong passes = new AtomicLong();
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
     private final ExecutorService workers = Executors.newThreadPerTaskExecutor(
             Thread.ofVirtual().name("pass-", 0).factory());
@@ -42,9 +50,19 @@ public final class Reconciler implements AutoCloseable {
      */
     public Reconciler(
             WorkloadPass pass, PassListener listener, BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain) {
+        this(pass, listener, whenAgain, () -> {});
+    }
+
+    /** @param heartbeat called every few seconds the way a pass is: when that stays away, no passes are begun either */
+    public Reconciler(
+            WorkloadPass pass,
+            PassListener listener,
+            BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain,
+            Runnable heartbeat) {
         this.pass = pass;
         this.listener = listener;
         this.whenAgain = whenAgain;
+        this.heartbeat = heartbeat;
     }
 
     /** Enforcement: what failed is tried again when its pause is over, and what is settled is looked at in every resync. */
@@ -74,16 +92,22 @@ public final class Reconciler implements AutoCloseable {
         Thread.ofPlatform().name("reconciler").daemon(true).start(this::dispatch);
     }
 
-    /** Says that this workload may need attention. */
-    public void hint(WorkloadId id) {
-        queue.add(id);
+    /** Says that this workload may need attention, and what made somebody think so. */
+    public void hint(WorkloadId id, Trigger trigger) {
+        queue.add(id, trigger);
+    }
+
+    /** How many workloads are due and have no pass yet. */
+    public int depth() {
+        return queue.depth();
     }
 
     private void dispatch() {
         try {
-            for (Optional<WorkloadId> id = queue.take(); id.isPresent(); id = queue.take()) {
-                WorkloadId due = id.get();
-                workers.execute(() -> reconcile(due));
+            while (!queue.isClosed()) {
+                Optional<Taken<WorkloadId>> taken = queue.take(ROUND);
+                workers.execute(heartbeat);
+                taken.ifPresent(due -> workers.execute(() -> reconcile(due)));
             }
         } catch (RejectedExecutionException e) {
             LOG.debug("closed while a pass was to begin", e);
@@ -92,18 +116,41 @@ public final class Reconciler implements AutoCloseable {
         }
     }
 
-    private void reconcile(WorkloadId id) {
-        try {
-            Next next = pass.run(id);
-            whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, delay));
-        } catch (RuntimeException | Error e) {
-            // Errors, too: a workload that nobody looks at again would be lost without a word.
-            LOG.error("[{}] pass broke off; it is repeated in {} s", id, PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), e);
-            queue.add(id, PAUSE_AFTER_A_BROKEN_PASS);
-            listener.broken(id, e);
+    private void reconcile(Taken<WorkloadId> due) {
+        WorkloadId id = due.key();
+        PassId marks = new PassId(id, passes.incrementAndGet(), due.trigger());
+        try (PassMarks _ = PassMarks.set(marks)) {
+            reconcile(marks);
         } finally {
             queue.done(id);
         }
+    }
+
+    private void reconcile(PassId passId) {
+        WorkloadId id = passId.workload();
+        try {
+            listener.begun(passId);
+            Next next = pass.run(id);
+            whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
+        } catch (RuntimeException | Error e) {
+            // Errors, too: a workload that nobody looks at again would be lost without a word.
+            LOG.error("pass broke off; it is repeated in {} s", PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), e);
+            queue.add(id, Trigger.RETRY, PAUSE_AFTER_A_BROKEN_PASS);
+            listener.broken(id, e);
+        }
+    }
+
+    private static Trigger trigger(Next next) {
+        return switch (next) {
+            case Next.Again again -> Trigger.STEP;
+            case Next.Settled settled -> Trigger.RESYNC;
+            case Next.Later later ->
+                switch (later.until().kind()) {
+                    case PROGRESS -> Trigger.WAIT;
+                    case RETRY -> Trigger.RETRY;
+                    case DECLARATION -> Trigger.RESYNC;
+                };
+        };
     }
 
     /** Hands out no more passes, interrupts those under way and waits a bounded time for them; workloads go on running. */

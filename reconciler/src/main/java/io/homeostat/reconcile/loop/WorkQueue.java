@@ -17,12 +17,17 @@ import java.util.concurrent.locks.ReentrantLock;
  * Keys that want attention. A key that is added twice is handed out once; a key that is added while somebody works on it is
  * handed out again when that one is done, so that no two work on it and no addition is lost. A key that was added for later and
  * is added for sooner comes sooner.
+ *
+ * <p>A key is handed out with the trigger of the addition that made it due: the soonest one, and of equals the first.
  */
 final class WorkQueue<K> {
     private static final Duration LONGEST_DELAY = Duration.ofDays(365);
 
     /** When a key is due, in nanoseconds of the ticker; the order of addition decides between equals. */
-    private record Due<K>(K key, long at, long order) {}
+    private record Due<K>(K key, Trigger trigger, long at, long order) {}
+
+    /** A key that is due, and why. */
+    record Taken<K>(K key, Trigger trigger) {}
 
     private final Ticker ticker;
     private final ReentrantLock lock = new ReentrantLock();
@@ -38,15 +43,15 @@ final class WorkQueue<K> {
         this.ticker = ticker;
     }
 
-    void add(K key) {
-        add(key, Duration.ZERO);
+    void add(K key, Trigger trigger) {
+        add(key, trigger, Duration.ZERO);
     }
 
-    void add(K key, Duration delay) {
+    void add(K key, Trigger trigger, Duration delay) {
         Duration bounded = delay.compareTo(LONGEST_DELAY) > 0 ? LONGEST_DELAY : delay;
         lock.lock();
         try {
-            Due<K> due = new Due<>(key, ticker.read() + Math.max(0, bounded.toNanos()), order++);
+            Due<K> due = new Due<>(key, trigger, ticker.read() + Math.max(0, bounded.toNanos()), order++);
             Due<K> known = dueByKey.get(key);
             if (known != null && known.at() <= due.at()) {
                 return;
@@ -64,25 +69,29 @@ final class WorkQueue<K> {
         }
     }
 
-    /** Waits for a key that is due; empty when the queue was closed. Whoever takes a key calls {@link #done}. */
-    Optional<K> take() throws InterruptedException {
+    /**
+     * Waits for a key that is due; whoever takes a key calls {@link #done}.
+     *
+     * @return empty when none was due for so long, or the queue is closed
+     */
+    Optional<Taken<K>> take(Duration patience) throws InterruptedException {
         lock.lockInterruptibly();
         try {
+            long end = ticker.read() + patience.toNanos();
             while (!closed) {
-                if (waiting.isEmpty()) {
-                    changed.await();
-                    continue;
+                long now = ticker.read();
+                long left = waiting.isEmpty() ? Long.MAX_VALUE : waiting.first().at() - now;
+                if (left <= 0) {
+                    Due<K> next = waiting.first();
+                    waiting.remove(next);
+                    dueByKey.remove(next.key());
+                    inWork.add(next.key());
+                    return Optional.of(new Taken<>(next.key(), next.trigger()));
                 }
-                Due<K> next = waiting.first();
-                long left = next.at() - ticker.read();
-                if (left > 0) {
-                    changed.await(left, TimeUnit.NANOSECONDS);
-                    continue;
+                if (end - now <= 0) {
+                    return Optional.empty();
                 }
-                waiting.remove(next);
-                dueByKey.remove(next.key());
-                inWork.add(next.key());
-                return Optional.of(next.key());
+                changed.await(Math.min(left, end - now), TimeUnit.NANOSECONDS);
             }
             return Optional.empty();
         } finally {
@@ -99,6 +108,27 @@ final class WorkQueue<K> {
                 waiting.add(again);
             }
             changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** How many keys are due and have not been handed out, those included that wait for somebody to be done with them. */
+    int depth() {
+        lock.lock();
+        try {
+            long now = ticker.read();
+            return Math.toIntExact(
+                    dueByKey.values().stream().filter(due -> due.at() <= now).count());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isClosed() {
+        lock.lock();
+        try {
+            return closed;
         } finally {
             lock.unlock();
         }

@@ -82,8 +82,8 @@ class ReconcilerTest {
     @Test
     void aSlowStepOfOneWorkloadDelaysNoOther() throws InterruptedException {
         reconciler.start();
-        reconciler.hint(SLOW);
-        reconciler.hint(QUICK);
+        reconciler.hint(SLOW, Trigger.REQUEST);
+        reconciler.hint(QUICK, Trigger.REQUEST);
 
         await().atMost(Duration.ofSeconds(30))
                 .until(() -> convergence.await(Duration.ZERO).get(QUICK) instanceof Convergence.Standing.Stuck);
@@ -96,8 +96,8 @@ class ReconcilerTest {
     void whoWaitsForConvergenceHearsWhatEachWorkloadFailedOf() throws InterruptedException {
         release.countDown();
         reconciler.start();
-        reconciler.hint(SLOW);
-        reconciler.hint(QUICK);
+        reconciler.hint(SLOW, Trigger.REQUEST);
+        reconciler.hint(QUICK, Trigger.REQUEST);
 
         ImmutableSortedMap<WorkloadId, Convergence.Standing> standings = convergence.await(Duration.ofSeconds(30));
 
@@ -110,7 +110,7 @@ class ReconcilerTest {
     @Test
     void closingInterruptsWhatIsUnderWay() {
         reconciler.start();
-        reconciler.hint(SLOW);
+        reconciler.hint(SLOW, Trigger.REQUEST);
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
 
         reconciler.close();
@@ -124,11 +124,11 @@ class ReconcilerTest {
             throw new IllegalStateException("a bug");
         };
         reconciler.start();
-        reconciler.hint(SLOW);
+        reconciler.hint(SLOW, Trigger.REQUEST);
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("broken a bug"));
         onLook = () -> {};
 
-        reconciler.hint(QUICK);
+        reconciler.hint(QUICK, Trigger.REQUEST);
 
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
     }
@@ -139,7 +139,7 @@ class ReconcilerTest {
             throw new AssertionError("worse than a bug");
         };
         reconciler.start();
-        reconciler.hint(SLOW);
+        reconciler.hint(SLOW, Trigger.REQUEST);
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("broken worse than a bug"));
         onLook = () -> {};
 
@@ -160,10 +160,10 @@ class ReconcilerTest {
         };
         desired.withdraw(QUICK);
         reconciler.start();
-        reconciler.hint(QUICK);
+        reconciler.hint(QUICK, Trigger.REQUEST);
         assertTrue(looking.await(30, TimeUnit.SECONDS));
         for (int i = 0; i < 100; i++) {
-            reconciler.hint(QUICK);
+            reconciler.hint(QUICK, Trigger.REQUEST);
         }
         goOn.countDown();
 

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.base.Ticker;
+import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -21,60 +22,103 @@ class WorkQueueTest {
         }
     });
 
+    private String take() throws InterruptedException {
+        return queue.take(Duration.ofMinutes(1)).orElseThrow().key();
+    }
+
+    @Test
+    void aKeyComesWithTheTriggerThatMadeItDue() throws InterruptedException {
+        queue.add("a", Trigger.RESYNC, Duration.ofHours(1));
+        queue.add("a", Trigger.EXIT);
+        queue.add("a", Trigger.FILES);
+
+        assertEquals(Optional.of(new Taken<>("a", Trigger.EXIT)), queue.take(Duration.ofMinutes(1)));
+    }
+
+    @Test
+    void whatWasHintedAtDuringWorkKeepsItsTrigger() throws InterruptedException {
+        queue.add("a", Trigger.START);
+        take();
+        queue.add("a", Trigger.EXIT);
+        queue.add("a", Trigger.RESYNC, Duration.ofHours(1));
+        queue.done("a");
+
+        assertEquals(Optional.of(new Taken<>("a", Trigger.EXIT)), queue.take(Duration.ofMinutes(1)));
+    }
+
+    @Test
+    void whoTakesWaitsNoLongerThanItsPatience() throws InterruptedException {
+        queue.add("late", Trigger.RESYNC, Duration.ofHours(1));
+
+        assertEquals(Optional.empty(), queue.take(Duration.ZERO));
+    }
+
+    @Test
+    void theDepthCountsWhatIsDueAndNotWhatIsLaterOrHandedOut() throws InterruptedException {
+        queue.add("a", Trigger.EXIT);
+        queue.add("b", Trigger.EXIT);
+        queue.add("late", Trigger.RESYNC, Duration.ofHours(1));
+        assertEquals(2, queue.depth());
+        take();
+        assertEquals(1, queue.depth());
+        queue.add("a", Trigger.FILES);
+        assertEquals(2, queue.depth(), "a is due again, although it is being worked on");
+    }
+
     @Test
     void whatIsAddedTwiceIsHandedOutOnce() throws InterruptedException {
-        queue.add("a");
-        queue.add("a");
-        queue.add("b");
+        queue.add("a", Trigger.EXIT);
+        queue.add("a", Trigger.EXIT);
+        queue.add("b", Trigger.EXIT);
 
-        assertEquals(Optional.of("a"), queue.take());
-        assertEquals(Optional.of("b"), queue.take());
+        assertEquals("a", take());
+        assertEquals("b", take());
     }
 
     @Test
     void whatIsAddedDuringWorkIsHandedOutAfterIt() throws InterruptedException {
-        queue.add("a");
-        assertEquals(Optional.of("a"), queue.take());
-        queue.add("a");
-        queue.add("b");
+        queue.add("a", Trigger.EXIT);
+        assertEquals("a", take());
+        queue.add("a", Trigger.EXIT);
+        queue.add("b", Trigger.EXIT);
 
-        assertEquals(Optional.of("b"), queue.take(), "a is being worked on");
+        assertEquals("b", take(), "a is being worked on");
         queue.done("a");
-        assertEquals(Optional.of("a"), queue.take());
+        assertEquals("a", take());
     }
 
     @Test
     void soonerOvertakesLaterAndLaterDoesNotDelaySooner() throws InterruptedException {
-        queue.add("a", Duration.ofHours(1));
-        queue.add("a");
-        queue.add("a", Duration.ofHours(2));
+        queue.add("a", Trigger.RESYNC, Duration.ofHours(1));
+        queue.add("a", Trigger.EXIT);
+        queue.add("a", Trigger.RESYNC, Duration.ofHours(2));
 
-        assertEquals(Optional.of("a"), queue.take());
+        assertEquals("a", take());
     }
 
     @Test
     void whatIsDueLaterComesWhenItsTimeHasCome() throws InterruptedException {
-        queue.add("late", Duration.ofSeconds(10));
-        queue.add("soon", Duration.ofSeconds(5));
+        queue.add("late", Trigger.RESYNC, Duration.ofSeconds(10));
+        queue.add("soon", Trigger.RESYNC, Duration.ofSeconds(5));
         nanos.addAndGet(Duration.ofSeconds(10).toNanos());
 
-        assertEquals(Optional.of("soon"), queue.take());
-        assertEquals(Optional.of("late"), queue.take());
+        assertEquals("soon", take());
+        assertEquals("late", take());
     }
 
     @Test
     void aDelayOfAgesIsNoOverflow() throws InterruptedException {
-        queue.add("never", Duration.ofSeconds(Long.MAX_VALUE));
-        queue.add("now");
+        queue.add("never", Trigger.RESYNC, Duration.ofSeconds(Long.MAX_VALUE));
+        queue.add("now", Trigger.EXIT);
 
-        assertEquals(Optional.of("now"), queue.take());
+        assertEquals("now", take());
     }
 
     @Test
     void closingWakesWhoWaits() throws Exception {
-        CompletableFuture<Optional<String>> taken = CompletableFuture.supplyAsync(() -> {
+        CompletableFuture<Optional<Taken<String>>> taken = CompletableFuture.supplyAsync(() -> {
             try {
-                return queue.take();
+                return queue.take(Duration.ofMinutes(1));
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
