@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import io.homeostat.proto.acp.AgentControlplaneProto;
 import io.homeostat.proto.acs.AgentCommunicationProto;
+import io.homeostat.proto.agent.AgentProto;
 import io.homeostat.proto.plugin.PluginCommProto;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,7 +25,8 @@ class WireTableTest {
     private static final List<FileDescriptor> GENERATED = List.of(
             AgentControlplaneProto.getDescriptor(),
             PluginCommProto.getDescriptor(),
-            AgentCommunicationProto.getDescriptor());
+            AgentCommunicationProto.getDescriptor(),
+            AgentProto.getDescriptor());
 
     @Test
     void whatTheTablesRecordIsWhatWeSpeakAndNothingElseIs() throws IOException {

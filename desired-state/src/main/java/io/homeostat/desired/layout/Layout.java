@@ -36,6 +36,16 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return stateDir.resolve("lock");
     }
 
+    /** While an agent runs on this state directory: who it is and where it listens. */
+    public Path agentFile() {
+        return stateDir.resolve("agent");
+    }
+
+    /** Where an agent listens for commands. */
+    public Path agentSocket() {
+        return runDir.resolve("agent.sock");
+    }
+
     /** Complete archives, one file each, named by its key; see {@link #archive}. */
     public Path archives() {
         return stateDir.resolve("cache").resolve("archives");

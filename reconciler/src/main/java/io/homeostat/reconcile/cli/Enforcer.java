@@ -1,8 +1,13 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
 @FunctionalInterface
@@ -17,4 +22,21 @@ interface Enforcer {
      */
     int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException;
+
+    /**
+     * Looks at what is remembered, as it is now; empty when there is nothing yet. Inside an agent the database must not be opened a
+     * second time: closing it would give back the locks of the first (fcntl(2)).
+     */
+    default <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
+        return StateStores.openForReading(layout).map(reader -> {
+            try (StateReader open = reader) {
+                return look.apply(open);
+            }
+        });
+    }
+
+    /** The agent that this is a part of; empty when it is none. */
+    default Optional<AgentIdentity> agent() {
+        return Optional.empty();
+    }
 }

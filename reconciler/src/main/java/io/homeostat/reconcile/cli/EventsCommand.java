@@ -5,12 +5,9 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.StateReader;
-import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoredEvent;
 import java.io.IOException;
 import java.util.Iterator;
-import java.util.Optional;
 
 /** Shows what happened. */
 final class EventsCommand implements Command {
@@ -25,20 +22,19 @@ final class EventsCommand implements Command {
 
     @Override
     public int run() {
-        Optional<StateReader> opened = StateStores.openForReading(workspace.layout());
-        if (opened.isEmpty()) {
-            return ExitStatus.OK;
-        }
-        try (StateReader reader = opened.get()) {
-            long last = 0;
-            ImmutableList<StoredEvent> page = reader.events(last, PAGE);
-            while (!page.isEmpty()) {
-                page.forEach(this::print);
-                last = page.getLast().id();
-                page = reader.events(last, PAGE);
-            }
+        long last = 0;
+        ImmutableList<StoredEvent> page = after(last);
+        while (!page.isEmpty()) {
+            page.forEach(this::print);
+            last = page.getLast().id();
+            page = after(last);
         }
         return ExitStatus.OK;
+    }
+
+    /** A page each time it is read: nothing may keep the database from being tidied while somebody reads slowly. */
+    private ImmutableList<StoredEvent> after(long id) {
+        return workspace.remembered(reader -> reader.events(id, PAGE)).orElse(ImmutableList.of());
     }
 
     private void print(StoredEvent event) {

@@ -1,9 +1,11 @@
 package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.layout.Layout;
-import io.homeostat.desired.store.StoreException;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -72,7 +74,8 @@ public final class Homeostat {
                 options.format(),
                 new Ink(isColoured(options, environment.outIsTerminal())));
         try {
-            int status = command(verb, arguments, console).run();
+            int status = new Attempt(verb, console, options.debug())
+                    .run(() -> command(verb, arguments, console).run());
             if (environment.out().checkError() && status != ExitStatus.FAILED) {
                 // Who reads the result must not take what little arrived for all of it.
                 console.say(verb.word() + ": what it found could not be written to standard output");
@@ -81,49 +84,55 @@ public final class Homeostat {
             return status;
         } catch (UsageException e) {
             return misunderstood(line, e.getMessage());
-        } catch (CommandFailure | StoreException e) {
-            fail(console, verb, e, options.debug());
-            return ExitStatus.FAILED;
         } catch (InterruptedException e) {
             // Whoever was interrupted has said what it means.
             return ExitStatus.INTERRUPTED;
-        } catch (RuntimeException e) {
-            fail(console, verb, e, options.debug());
-            console.say("this is a defect of homeostat; --log-level debug shows where it happened");
-            return ExitStatus.FAILED;
         }
     }
 
     private Command command(Verb verb, Arguments arguments, Console console) {
         return switch (verb) {
             case VALIDATE -> new ValidateCommand(inputs(arguments), console);
-            case PLAN ->
-                new PlanCommand(
-                        workspace(arguments, console),
-                        inputs(arguments),
-                        arguments.flag(Syntax.PRUNE),
-                        arguments.flag(Syntax.DETAILED_EXIT_CODE));
-            case APPLY ->
-                new ApplyCommand(
-                        workspace(arguments, console),
-                        inputs(arguments),
-                        arguments.flag(Syntax.PRUNE),
-                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT));
-            case DELETE ->
-                new DeleteCommand(
-                        workspace(arguments, console),
-                        arguments.workloads(),
-                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT));
-            case STATUS -> new StatusCommand(workspace(arguments, console), arguments.workloads());
-            case EVENTS -> new EventsCommand(workspace(arguments, console));
-            case LOGS ->
-                new LogsCommand(
-                        workspace(arguments, console), arguments.workloads().getFirst());
+            case PLAN, APPLY, DELETE, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
             case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
             case SCHEMA -> new SchemaCommand(console);
             case COMPLETION -> new CompletionCommand(arguments.word().orElse("bash"), console);
             case VERSION -> new VersionCommand(console);
             case SELF_TRAIN -> new SelfTrainCommand(environment);
+        };
+    }
+
+    /** By the agent when one runs on the state directory; then only what speaks to it has to be loaded, else only what does it. */
+    private Command asked(Verb verb, Arguments arguments, Console console) {
+        Workspace workspace = workspace(arguments, console);
+        Optional<Request> request = request(verb, arguments, console);
+        if (request.isEmpty()) {
+            return () -> ExitStatus.FAILED;
+        }
+        return Files.exists(workspace.layout().agentFile())
+                ? () -> new AgentSession(workspace).run(request.get())
+                : request.get().on(workspace);
+    }
+
+    /** Empty when the files that it is about are wrong, which was said. */
+    private Optional<Request> request(Verb verb, Arguments arguments, Console console) {
+        return switch (verb) {
+            case PLAN ->
+                inputs(arguments)
+                        .read(verb, arguments.flag(Syntax.PRUNE), console)
+                        .map(given -> new Request.Plan(given, arguments.flag(Syntax.DETAILED_EXIT_CODE)));
+            case APPLY -> {
+                Duration timeout = arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT);
+                yield inputs(arguments)
+                        .read(verb, arguments.flag(Syntax.PRUNE), console)
+                        .map(given -> new Request.Apply(given, timeout));
+            }
+            case DELETE ->
+                Optional.of(new Request.Delete(arguments.workloads(), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case STATUS -> Optional.of(new Request.Status(arguments.workloads(), false));
+            case EVENTS -> Optional.of(new Request.Events(false));
+            case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), false));
+            default -> throw new IllegalStateException(verb.word() + " is about no state directory");
         };
     }
 
@@ -174,13 +183,5 @@ public final class Homeostat {
                 && !options.noColor()
                 && environment.variable("NO_COLOR").isEmpty()
                 && !environment.variable("TERM").equals("dumb");
-    }
-
-    private static void fail(Console console, Verb verb, RuntimeException e, boolean debug) {
-        String why = e.getMessage() == null ? e.toString() : e.getMessage();
-        console.say(verb.word() + ": " + why);
-        if (debug) {
-            e.printStackTrace(console.err());
-        }
     }
 }

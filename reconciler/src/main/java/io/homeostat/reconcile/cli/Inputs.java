@@ -7,10 +7,12 @@ import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Input;
 import io.homeostat.desired.yaml.ReadResult;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /** The PATHs of {@code -f}. */
 final class Inputs {
-    private static final String STANDARD_INPUT = "-";
+    /** Also the origin of what was read from it. */
+    static final String STANDARD_INPUT = "-";
 
     private final Environment environment;
     private final ImmutableList<String> paths;
@@ -25,13 +27,40 @@ final class Inputs {
         }
     }
 
-    boolean areGiven() {
-        return !paths.isEmpty();
+    /**
+     * Reads all of them and tells people what is wrong.
+     *
+     * @param verb what they are for
+     * @return empty when something is wrong
+     * @throws UsageException when what to prune can't be told
+     */
+    Optional<Given> read(Verb verb, boolean prune, Console console) {
+        checkPrune(prune);
+        if (paths.isEmpty()) {
+            return Optional.of(Given.NOTHING);
+        }
+        ReadResult read = read();
+        Problems.print(read, console.err());
+        if (!read.valid()) {
+            console.say(verb.word() + ": " + Problems.count(read)
+                    + (verb == Verb.APPLY ? ", so nothing was stored or changed" : "") + "; correct the files");
+            return Optional.empty();
+        }
+        return Optional.of(new Given(
+                read.workloads().stream()
+                        .map(document -> new ToApply(document.workload(), origin(document.input())))
+                        .collect(ImmutableList.toImmutableList()),
+                paths.stream().map(this::origin).collect(ImmutableSet.toImmutableSet()),
+                prune));
     }
 
-    /** @throws UsageException when what to prune can't be told */
-    void checkPrune(boolean prune) {
-        if (prune && !areGiven()) {
+    /** Reads all of them; says nothing of errors, which are in the result. */
+    ReadResult read() {
+        return DocumentReader.readAll(paths.stream().map(this::input).toList());
+    }
+
+    private void checkPrune(boolean prune) {
+        if (prune && paths.isEmpty()) {
             throw new UsageException(Syntax.PRUNE + " needs " + Syntax.FILES
                     + ": it removes what an earlier apply of the same PATH declared");
         }
@@ -41,11 +70,6 @@ final class Inputs {
         }
     }
 
-    /** Reads all of them; says nothing of errors, which are in the result. */
-    ReadResult read() {
-        return DocumentReader.readAll(paths.stream().map(this::input).toList());
-    }
-
     private Input input(String path) {
         return path.equals(STANDARD_INPUT)
                 ? new Input.Stream(STANDARD_INPUT, environment.in(), environment.workingDirectory())
@@ -53,17 +77,6 @@ final class Inputs {
     }
 
     /** What {@code --prune} goes by: the same PATH from another working directory is another one, however it is written. */
-    ImmutableSet<String> origins() {
-        return paths.stream().map(this::origin).collect(ImmutableSet.toImmutableSet());
-    }
-
-    /** The workloads with their origins, for the store. */
-    ImmutableList<ToApply> toApply(ReadResult read) {
-        return read.workloads().stream()
-                .map(document -> new ToApply(document.workload(), origin(document.input())))
-                .collect(ImmutableList.toImmutableList());
-    }
-
     private String origin(String path) {
         return path.equals(STANDARD_INPUT)
                 ? STANDARD_INPUT

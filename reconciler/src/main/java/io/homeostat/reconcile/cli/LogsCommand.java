@@ -2,8 +2,6 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateReader;
-import io.homeostat.desired.store.StateStores;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
@@ -53,14 +51,10 @@ final class LogsCommand implements Command {
     }
 
     private int nothing() {
-        ImmutableSortedSet<WorkloadId> declared = StateStores.openForReading(workspace.layout())
-                .map(reader -> {
-                    try (StateReader open = reader) {
-                        return open.declarations().stream()
-                                .map(declaration -> declaration.workload().id())
-                                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
-                    }
-                })
+        ImmutableSortedSet<WorkloadId> declared = workspace
+                .remembered(reader -> reader.declarations().stream()
+                        .map(declaration -> declaration.workload().id())
+                        .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
         if (!declared.contains(id)) {
             throw new CommandFailure(id + " has written nothing here; " + Declared.words(declared));

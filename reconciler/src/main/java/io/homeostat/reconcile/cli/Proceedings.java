@@ -66,7 +66,7 @@ final class Proceedings implements AutoCloseable {
         boolean live =
                 environment.errIsTerminal() && !environment.variable("TERM").equals("dumb");
         return live
-                ? new LiveDisplay(workspace.console(), TerminalSize.ofControllingTerminal(), width)
+                ? new LiveDisplay(workspace.console(), TerminalSize.of(environment), width)
                 : new PlainDisplay(workspace.console(), width);
     }
 }

@@ -31,10 +31,14 @@ final class StatusCommand implements Command {
                 : all.stream().filter(status -> asked.contains(status.id())).collect(ImmutableList.toImmutableList());
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
-            Json.print(console.out(), json -> StatusJson.write(shown, json));
-        } else if (!asked.isEmpty()) {
+            Json.print(
+                    console.out(), json -> StatusJson.write(workspace.enforcer().agent(), now, shown, json));
+        } else {
+            workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
+        }
+        if (!console.json() && !asked.isEmpty()) {
             shown.forEach(status -> StatusText.details(status, now, console));
-        } else if (!shown.isEmpty()) {
+        } else if (!console.json() && !shown.isEmpty()) {
             StatusText.table(shown, now, console);
         }
         if (all.isEmpty() && !sight.everDeclared()) {

@@ -8,8 +8,10 @@ import io.homeostat.observe.Health;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Status for programs; its form is a public interface. */
@@ -19,10 +21,18 @@ final class StatusJson {
 
     private StatusJson() {}
 
-    static void write(List<WorkloadStatus> workloads, JsonGenerator json) throws IOException {
+    static void write(Optional<AgentIdentity> agent, Instant now, List<WorkloadStatus> workloads, JsonGenerator json)
+            throws IOException {
         json.writeStartObject();
-        // Nobody enforces while this runs: commands work on the directory themselves.
-        json.writeNullField("agent");
+        if (agent.isPresent()) {
+            json.writeObjectFieldStart("agent");
+            json.writeStringField("version", agent.get().version());
+            json.writeNumberField("pid", agent.get().pid());
+            json.writeNumberField("uptimeSeconds", agent.get().uptime(now).toSeconds());
+            json.writeEndObject();
+        } else {
+            json.writeNullField("agent");
+        }
         json.writeArrayFieldStart("workloads");
         for (WorkloadStatus workload : workloads) {
             write(workload, json);

@@ -37,6 +37,14 @@ final class StatusText {
         table.print(console.out(), console.ink());
     }
 
+    /** Who enforces. A message, so that results are the same whoever found them. */
+    static void agent(AgentIdentity agent, Instant now, Console console) {
+        console.err()
+                .println("agent: pid " + agent.pid() + ", up " + Spans.words(agent.uptime(now)) + ", version "
+                        + agent.version());
+        console.err().flush();
+    }
+
     /** One workload with all that is known of it. */
     static void details(WorkloadStatus workload, Instant now, Console console) {
         PrintStream out = console.out();

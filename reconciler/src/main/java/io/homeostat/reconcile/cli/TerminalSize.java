@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableMap;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,10 +11,28 @@ import java.util.concurrent.TimeUnit;
 /** How much fits on the terminal. */
 record TerminalSize(int rows, int columns) {
     private static final TerminalSize USUAL = new TerminalSize(24, 80);
+    private static final TerminalSize UNKNOWN = new TerminalSize(0, 0);
+    private static final String LINES = "LINES";
+    private static final String COLUMNS = "COLUMNS";
     private static final long PATIENCE_MILLIS = 500;
 
+    /** LINES and COLUMNS (POSIX, Environment Variables) when both are set, else the controlling terminal's. */
+    static TerminalSize of(Environment environment) throws InterruptedException {
+        TerminalSize told = parse(environment.variable(LINES) + " " + environment.variable(COLUMNS), UNKNOWN);
+        return told.equals(UNKNOWN) ? ofControllingTerminal() : told;
+    }
+
+    /** The variables that {@link #of} goes by. */
+    static ImmutableMap<String, String> variables(int rows, int columns) {
+        return ImmutableMap.of(
+                LINES,
+                Integer.toString(rows > 0 ? rows : USUAL.rows),
+                COLUMNS,
+                Integer.toString(columns > 0 ? columns : USUAL.columns));
+    }
+
     /** Asks stty(1): Java has no way of its own. */
-    static TerminalSize ofControllingTerminal() throws InterruptedException {
+    private static TerminalSize ofControllingTerminal() throws InterruptedException {
         try {
             Process stty = new ProcessBuilder("stty", "size")
                     .redirectInput(new File("/dev/tty"))
@@ -30,12 +49,16 @@ record TerminalSize(int rows, int columns) {
     }
 
     static TerminalSize parse(String text) {
+        return parse(text, USUAL);
+    }
+
+    private static TerminalSize parse(String text, TerminalSize otherwise) {
         List<String> words = Splitter.on(' ').omitEmptyStrings().splitToList(text.strip());
         try {
             TerminalSize size = new TerminalSize(Integer.parseInt(words.get(0)), Integer.parseInt(words.get(1)));
-            return size.rows > 0 && size.columns > 0 ? size : USUAL;
+            return size.rows > 0 && size.columns > 0 ? size : otherwise;
         } catch (NumberFormatException | IndexOutOfBoundsException e) {
-            return USUAL;
+            return otherwise;
         }
     }
 }

@@ -32,7 +32,7 @@ final class VersionCommand implements Command {
     }
 
     /** As the build wrote it down. */
-    private static String version() {
+    static String version() {
         try (InputStream resource = VersionCommand.class.getResourceAsStream("version.properties")) {
             Properties properties = new Properties();
             properties.load(Objects.requireNonNull(resource, "version.properties is missing"));

@@ -6,7 +6,6 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
-import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.MachineObserver;
@@ -35,6 +34,13 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
      */
     record Sight(DesiredState desired, boolean everDeclared, ImmutableList<Finding> findings) {}
 
+    private record Recollection(DesiredState desired, Memory memory, boolean everDeclared) {}
+
+    /** Looks at what is remembered here; empty when there is nothing yet. */
+    <T> Optional<T> remembered(Function<StateReader, T> look) {
+        return enforcer.remembered(layout, look);
+    }
+
     /**
      * Every workload of which there is a trace on the machine, whoever declared it.
      *
@@ -60,31 +66,22 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
             Collection<WorkloadId> triedNow,
             Survey.Depth depth)
             throws InterruptedException {
-        Optional<StateReader> opened = StateStores.openForReading(layout);
-        DesiredState desired;
-        Memory memory;
-        boolean everDeclared;
-        if (opened.isEmpty()) {
-            desired = wanted.apply(ImmutableList.of());
-            memory = Memory.NONE;
-            everDeclared = false;
-        } else {
-            try (StateReader reader = opened.get()) {
-                desired = wanted.apply(reader.declarations());
-                memory = Memory.of(reader).retriedNow(triedNow);
-                everDeclared = reader.everDeclared();
-            }
-        }
+        Recollection recollection = remembered(reader -> new Recollection(
+                        wanted.apply(reader.declarations()),
+                        Memory.of(reader).retriedNow(triedNow),
+                        reader.everDeclared()))
+                .orElseGet(() -> new Recollection(wanted.apply(ImmutableList.of()), Memory.NONE, false));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MachineObserver observer = new MachineObserver(layout, new ProcFs(), plugins, environment.clock())) {
-            Survey.Findings seen = new Survey(observer, memory, environment.clock()).everything(desired, depth);
+            Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
+                    .everything(recollection.desired(), depth);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");
             }
             return new Sight(
-                    desired,
-                    everDeclared,
+                    recollection.desired(),
+                    recollection.everDeclared(),
                     seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
         }
     }

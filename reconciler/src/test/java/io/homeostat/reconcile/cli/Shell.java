@@ -57,6 +57,10 @@ final class Shell {
         return this;
     }
 
+    long uid() {
+        return uid;
+    }
+
     Path state() {
         return directory.resolve("state");
     }

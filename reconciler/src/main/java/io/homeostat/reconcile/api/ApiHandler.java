@@ -1,0 +1,26 @@
+package io.homeostat.reconcile.api;
+
+import io.homeostat.proto.agent.ApplyRequest;
+import io.homeostat.proto.agent.DeleteRequest;
+import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.StatusRequest;
+
+/**
+ * Answers calls. Each comes on a thread of its own, which is interrupted when the caller goes away or the server closes. What a
+ * request holds was checked by nobody. A method returns the exit status; whatever it throws ends the call as a defect.
+ */
+public interface ApiHandler {
+    int status(StatusRequest request, ApiOutput output) throws InterruptedException;
+
+    int plan(PlanRequest request, ApiOutput output) throws InterruptedException;
+
+    int apply(ApplyRequest request, ApiOutput output) throws InterruptedException;
+
+    int delete(DeleteRequest request, ApiOutput output) throws InterruptedException;
+
+    int events(EventsRequest request, ApiOutput output) throws InterruptedException;
+
+    int logs(LogsRequest request, ApiOutput output) throws InterruptedException;
+}

@@ -1,0 +1,139 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.protobuf.ByteString;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.proto.agent.Format;
+import io.homeostat.proto.agent.Presentation;
+import io.homeostat.reconcile.api.AgentFile;
+import io.homeostat.reconcile.api.ApiClient;
+import io.homeostat.reconcile.api.ApiException;
+import io.homeostat.reconcile.api.ApiReader;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Has the agent that runs on a state directory do what was asked for; when none does, it is done here. */
+final class AgentSession {
+    private final Workspace workspace;
+    private final Console console;
+    private final Duration patience;
+
+    AgentSession(Workspace workspace) {
+        this(workspace, ApiClient.PATIENCE);
+    }
+
+    AgentSession(Workspace workspace, Duration patience) {
+        this.workspace = workspace;
+        this.console = workspace.console();
+        this.patience = patience;
+    }
+
+    int run(Request request) throws InterruptedException {
+        Optional<AgentFile> agent = agent();
+        return agent.isPresent() ? ask(agent.get(), request) : here(request);
+    }
+
+    private Optional<AgentFile> agent() {
+        try {
+            return AgentFile.running(workspace.layout(), new ProcFs());
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot find out whether an agent runs on "
+                            + workspace.layout().stateDir() + ": " + LogsCommand.reason(e),
+                    e);
+        }
+    }
+
+    private int here(Request request) throws InterruptedException {
+        return request.on(workspace).run();
+    }
+
+    private int ask(AgentFile agent, Request request) throws InterruptedException {
+        String who = "the agent (pid " + agent.identity().pid() + ", version " + agent.version() + ")";
+        // Who only looks can be ended at any time.
+        try (Interrupts.Guard _ = request.onlyLooks()
+                        ? () -> {}
+                        : workspace.environment().interrupts().guard();
+                ApiClient client = new ApiClient(agent.socket(), patience)) {
+            return AgentCalls.call(client, request, presentation(request), new ToConsole());
+        } catch (InterruptedException e) {
+            console.say(request.verb().word() + ": interrupted; " + who + " goes on with what is declared");
+            throw e;
+        } catch (ApiException e) {
+            return failed(who, agent, request, e);
+        }
+    }
+
+    private int failed(String who, AgentFile agent, Request request, ApiException e) throws InterruptedException {
+        String why = e.getMessage();
+        switch (e.kind()) {
+            case UNANSWERED -> {
+                if (request.onlyLooks()) {
+                    console.say(who + " does not answer: " + why + "; reading "
+                            + workspace.layout().stateDir() + " without it");
+                    return here(request);
+                }
+                throw new CommandFailure(
+                        who + " does not answer: " + why + "; see its log, or stop it (kill "
+                                + agent.identity().pid() + ") and try again",
+                        e);
+            }
+            case UNKNOWN_CALL ->
+                throw new CommandFailure(
+                        who + " knows no '" + request.verb().word() + "', and this program is version "
+                                + VersionCommand.version() + "; restart the agent",
+                        e);
+            case LOST ->
+                throw new CommandFailure(
+                        who + " went away before it was done: " + why
+                                + (request.onlyLooks() ? "" : "; homeostat status shows how far it came"),
+                        e);
+            case REFUSED, NOT_SERVED -> throw new CommandFailure(who + " refuses: " + why, e);
+        }
+        throw new IllegalStateException("unreachable", e);
+    }
+
+    private Presentation presentation(Request request) throws InterruptedException {
+        Environment environment = workspace.environment();
+        boolean drawable = !environment.variable("TERM").equals("dumb");
+        boolean draws = drawable && environment.errIsTerminal() && !request.onlyLooks();
+        Presentation.Builder presentation = Presentation.newBuilder()
+                .setFormat(console.json() ? Format.FORMAT_JSON : Format.FORMAT_TEXT)
+                .setColour(console.ink().coloured())
+                .setOutputTerminal(drawable && environment.outIsTerminal())
+                .setErrorTerminal(drawable && environment.errIsTerminal());
+        if (draws) {
+            TerminalSize size = TerminalSize.of(environment);
+            presentation.setColumns(size.columns()).setRows(size.rows());
+        }
+        return presentation.build();
+    }
+
+    private final class ToConsole implements ApiReader {
+        @Override
+        public void standardOutput(ByteString bytes) {
+            write(bytes, console.out());
+        }
+
+        @Override
+        public void standardError(ByteString bytes) {
+            write(bytes, console.err());
+        }
+
+        @Override
+        public boolean readsOn() {
+            return true;
+        }
+
+        private static void write(ByteString bytes, PrintStream stream) {
+            try {
+                bytes.writeTo(stream);
+                stream.flush();
+            } catch (IOException e) {
+                throw new UncheckedIOException("a PrintStream throws nothing", e);
+            }
+        }
+    }
+}

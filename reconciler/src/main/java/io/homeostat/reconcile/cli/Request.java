@@ -1,0 +1,131 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import java.time.Duration;
+
+/** What was asked for that concerns a state directory: done on the directory itself, or by the agent that runs on it. */
+sealed interface Request {
+    Verb verb();
+
+    /** What does it in this process. Not a switch over the kinds: looking up patterns costs a tenth of a start. */
+    Command on(Workspace workspace);
+
+    /** Whether it only looks, so that whoever can read the state directory can do it as well as the agent. */
+    default boolean onlyLooks() {
+        return true;
+    }
+
+    /**
+     * How things are.
+     *
+     * @param workloads none: all
+     * @param watch again and again
+     */
+    record Status(ImmutableList<WorkloadId> workloads, boolean watch) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.STATUS;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new StatusCommand(workspace, workloads);
+        }
+    }
+
+    /**
+     * What would change.
+     *
+     * @param given nothing: against the stored desired state
+     */
+    record Plan(Given given, boolean detailedExitCode) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.PLAN;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new PlanCommand(workspace, given, detailedExitCode);
+        }
+    }
+
+    /**
+     * To declare and converge.
+     *
+     * @param timeout how long to wait for that
+     */
+    record Apply(Given given, Duration timeout) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.APPLY;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new ApplyCommand(workspace, given, timeout);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
+     * To withdraw and remove.
+     *
+     * @param timeout how long to wait until they are gone
+     */
+    record Delete(ImmutableList<WorkloadId> workloads, Duration timeout) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.DELETE;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new DeleteCommand(workspace, workloads, timeout);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
+     * What happened.
+     *
+     * @param follow goes on with what happens from now on
+     */
+    record Events(boolean follow) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.EVENTS;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new EventsCommand(workspace);
+        }
+    }
+
+    /**
+     * What a workload wrote.
+     *
+     * @param follow goes on with what is written from now on
+     */
+    record Logs(WorkloadId workload, boolean follow) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.LOGS;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new LogsCommand(workspace, workload);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Commands while an agent runs on the state directory: they are done inside it, and print what they print without one. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class AgentCommandsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    Path directory;
+
+    private Shell shell;
+    private TestAgent agent;
+
+    @BeforeEach
+    void start() throws IOException {
+        shell = new Shell(directory);
+        agent = TestAgent.start(shell);
+    }
+
+    @AfterEach
+    void leaveNothingBehind() {
+        agent.close();
+        shell.close();
+    }
+
+    @Test
+    void planAndStatusPrintTheSameWithAndWithoutAnAgent() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600) + Shell.sleeper("b", 600));
+        Result planned = shell.run("plan", "-f", directory + "/a.yaml", "--detailed-exitcode");
+        Result applied = shell.run("apply", "-f", directory + "/a.yaml");
+        shell.write("a.yaml", Shell.sleeper("a", 601));
+        Result replanned = shell.run("plan", "-f", directory + "/a.yaml", "--prune", "-o", "json");
+        Result status = shell.run("status", "process/a");
+        Result events = shell.run("events", "-o", "json");
+        Result logs = shell.run("logs", "process/a");
+        assertEquals(6, agent.calls());
+        agent.close();
+
+        assertEquals(2, planned.status(), planned.err());
+        assertTrue(planned.out().contains("Plan: 2 to install"), planned.out());
+        assertEquals(0, applied.status(), applied.err());
+        assertTrue(applied.out().endsWith("Apply: 2 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.\n"));
+        assertEquals(replanned, shell.run("plan", "-f", directory + "/a.yaml", "--prune", "-o", "json"));
+        assertEquals(
+                status.out().replaceAll("[0-9]+s", "Ns"),
+                shell.run("status", "process/a").out().replaceAll("[0-9]+s", "Ns"));
+        assertEquals(events, shell.run("events", "-o", "json"));
+        assertEquals(logs, shell.run("logs", "process/a"));
+    }
+
+    @Test
+    void statusSaysWhichAgentAnswersAndNullWithoutOne() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        shell.run("apply", "-f", directory + "/a.yaml");
+        JsonNode json = JSON.readTree(shell.run("status", "-o", "json").out()).path("agent");
+        assertEquals(ProcessHandle.current().pid(), json.path("pid").asLong());
+        assertEquals(VersionCommand.version(), json.path("version").asText());
+        assertTrue(json.path("uptimeSeconds").asLong(-1) >= 0);
+        Result text = shell.run("status");
+        assertTrue(text.err().matches("agent: pid [0-9]+, up .*, version .*\n"), text.err());
+
+        agent.close();
+        assertTrue(JSON.readTree(shell.run("status", "-o", "json").out())
+                .path("agent")
+                .isNull());
+        assertEquals("", shell.run("status").err());
+    }
+
+    @Test
+    void deleteInsideTheAgentRemovesTheProcess() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        shell.run("apply", "-f", directory + "/a.yaml");
+        long pid = shell.pid(WorkloadId.process("a"));
+        Result deleted = shell.run("delete", "process/a");
+        assertEquals(0, deleted.status(), deleted.err());
+        assertFalse(ProcessHandle.of(pid).isPresent());
+        assertEquals(2, agent.calls());
+    }
+
+    @Test
+    void filesAreReadByTheCallerAndTheirErrorsNeverReachTheAgent() throws IOException {
+        shell.write("bad.yaml", "apiVersion: homeostat.io/v1\nkind: Process\n");
+        Result bad = shell.run("apply", "-f", directory + "/bad.yaml");
+        assertEquals(1, bad.status());
+        assertTrue(bad.err().contains("nothing was stored or changed"), bad.err());
+        assertEquals(0, agent.calls());
+
+        Result typed = shell.typing(Shell.sleeper("a", 600)).run("apply", "-f", "-");
+        assertEquals(0, typed.status(), typed.err());
+        assertEquals(1, agent.calls());
+    }
+
+    @Test
+    void failuresInsideTheAgentAreToldInTheSameWords() throws IOException {
+        Result through = shell.run("logs", "process/nobody");
+        Result status = shell.run("status");
+        agent.close();
+        assertEquals(1, through.status());
+        assertEquals(through, shell.run("logs", "process/nobody"));
+        assertEquals(ExitStatus.NOTHING_DECLARED, status.status());
+    }
+
+    @Test
+    void theSocketAndTheNoteAreForNobodyElseAndGoWithTheAgent() throws IOException {
+        for (Path file :
+                new Path[] {shell.layout().agentSocket(), shell.layout().agentFile()}) {
+            assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+        }
+        agent.close();
+        assertFalse(Files.exists(shell.layout().agentSocket()));
+        assertFalse(Files.exists(shell.layout().agentFile()));
+    }
+
+    @Test
+    void theNoteOfADeadAgentIsIgnored() throws IOException {
+        String note = Files.readString(shell.layout().agentFile());
+        agent.close();
+        Files.writeString(
+                shell.layout().agentFile(),
+                note.replaceAll("\"startTicks\":[0-9]+", "\"startTicks\":1").replace("agent.sock", "gone.sock"));
+        Result status = shell.run("status");
+        assertEquals(ExitStatus.NOTHING_DECLARED, status.status(), status.err());
+        assertFalse(status.err().contains("agent"), status.err());
+        Files.writeString(shell.layout().agentFile(), "not json");
+        assertEquals(ExitStatus.NOTHING_DECLARED, shell.run("status").status());
+    }
+
+    @Test
+    void anAgentThatDoesNotAnswerIsReadAroundButNotChangedAround() throws IOException {
+        Files.writeString(
+                shell.layout().agentFile(),
+                Files.readString(shell.layout().agentFile()).replace("agent.sock", "gone.sock"));
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Result plan = shell.run("plan", "-f", directory + "/a.yaml");
+        assertEquals(0, plan.status(), plan.err());
+        assertTrue(plan.err().contains("does not answer"), plan.err());
+        assertTrue(plan.err().contains("without it"), plan.err());
+        assertTrue(plan.out().contains("Plan: 1 to install"), plan.out());
+
+        Result apply = shell.run("apply", "-f", directory + "/a.yaml");
+        assertEquals(1, apply.status());
+        assertTrue(apply.err().contains("gone.sock"), apply.err());
+        assertTrue(apply.err().contains("kill " + ProcessHandle.current().pid()), apply.err());
+        assertEquals(0, agent.calls());
+    }
+
+    @Test
+    void coloursAreTheCallersChoice() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+        Shell terminal = new Shell(directory).onTerminal().with(ImmutableMap.of("TERM", "xterm"));
+        assertTrue(terminal.run("plan", "-f", directory + "/a.yaml").out().contains("\u001b["));
+        assertFalse(shell.run("plan", "-f", directory + "/a.yaml").out().contains("\u001b["));
+        assertEquals(2, agent.calls());
+    }
+}

@@ -1,0 +1,76 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.StateStore;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/** An agent's API in this process, without an agent: what changes takes the lock as a command of its own would. */
+final class TestAgent implements AutoCloseable {
+    private final AgentServer server;
+
+    private TestAgent(Shell shell) {
+        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+        Environment environment = new Environment(
+                ImmutableMap.of(),
+                Path.of("/"),
+                shell.uid(),
+                InputStream.nullInputStream(),
+                nowhere,
+                nowhere,
+                false,
+                false,
+                Clock.systemUTC(),
+                Interrupts.none());
+        new Directories(environment).createRunDirectory(shell.layout().runDir());
+        new Directories(environment).createRunDirectory(shell.layout().stateDir());
+        server = AgentServer.open(environment, shell.layout(), new Direct());
+    }
+
+    static TestAgent start(Shell shell) {
+        return new TestAgent(shell);
+    }
+
+    /** How many commands came here. */
+    long calls() {
+        return server.calls();
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+
+    private final class Direct implements Enforcer {
+        private final Enforcer direct = new DirectEnforcer();
+        private final Instant since = Instant.now();
+
+        @Override
+        public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+                throws InterruptedException {
+            return direct.enforce(workspace, verb, timeout, declare);
+        }
+
+        @Override
+        public <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
+            return direct.remembered(layout, look);
+        }
+
+        @Override
+        public Optional<AgentIdentity> agent() {
+            return Optional.of(new AgentIdentity(
+                    VersionCommand.version(), ProcessHandle.current().pid(), since));
+        }
+    }
+}
