@@ -1,9 +1,12 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -15,8 +18,10 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Controller;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
+import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
@@ -69,6 +74,40 @@ public final class Example {
     public Example wants(String revision, String config, String... arguments) {
         declared = declarations.declare(id, revision, ImmutableList.copyOf(arguments), config);
         history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return this;
+    }
+
+    public Example wants(String revision, Limits limits) {
+        declared = declarations.declare(id, revision, limits);
+        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return this;
+    }
+
+    /** What is declared was seen well, just so. */
+    public Example provenAsDeclared() {
+        Declaration now = Objects.requireNonNull(declared);
+        history = history.withProven(new ProvenRevision(
+                now.workload(), now.hash(), "p_" + now.workload().revision()));
+        return this;
+    }
+
+    /** What limits its process, on a machine that can enforce limits. */
+    public Example limited(Limits inForce, Long... outside) {
+        limits = Observation.seen(new ObservedLimits(inForce, ImmutableSortedSet.copyOf(outside), LimitObstacles.NONE));
+        return this;
+    }
+
+    public Example limited(Observation<ObservedLimits> seen) {
+        limits = seen;
+        return this;
+    }
+
+    /** On a machine that can't enforce limits. */
+    public Example unlimitable() {
+        limits = Observation.seen(new ObservedLimits(
+                Limits.NONE,
+                ImmutableSortedSet.of(),
+                new LimitObstacles(ImmutableMap.of(Controller.MEMORY, "no right", Controller.CPU, "no right"))));
         return this;
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.FailedRevision;
@@ -94,7 +95,9 @@ class JudgementTest {
 
     private Declaration declare(Probing probe) {
         return declarations.declare(
-                SourceName.APPLIED, ID, new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe));
+                SourceName.APPLIED,
+                ID,
+                new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe, Limits.NONE));
     }
 
     /** @param undone when the wrong declaration was undone; null when it has not failed */

@@ -54,9 +54,14 @@ public final class Declarations implements DesiredSource {
             ImmutableList<String> arguments,
             @Nullable String config,
             int giveUpAfter,
-            Probing probe) {
+            Probing probe,
+            Limits limits) {
         static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
-            return new Wish(revision, revision, arguments, config, 0, Probing.NONE);
+            return new Wish(revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE);
+        }
+
+        Wish limited(Limits other) {
+            return new Wish(revision, content, arguments, config, giveUpAfter, probe, other);
         }
     }
 
@@ -72,6 +77,14 @@ public final class Declarations implements DesiredSource {
     public Declaration declare(
             WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
         return declare(SourceName.APPLIED, id, Wish.of(revision, arguments, config));
+    }
+
+    /** The same with limits. */
+    public Declaration declare(WorkloadId id, String revision, Limits limits) {
+        return declare(
+                SourceName.APPLIED,
+                id,
+                Wish.of(revision, ImmutableList.of(), "c").limited(limits));
     }
 
     public Declaration declare(SourceName source, WorkloadId id, Wish wish) {
@@ -146,7 +159,7 @@ public final class Declarations implements DesiredSource {
                 ImmutableSortedMap.of(),
                 null,
                 Program.Install.DYNAMIC,
-                Limits.NONE,
+                wish.limits(),
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),

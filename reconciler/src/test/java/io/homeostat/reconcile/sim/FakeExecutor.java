@@ -69,7 +69,7 @@ final class FakeExecutor implements StepExecutor {
             case Step.Stop stop -> stop(stop);
             case Step.Remove remove -> remove(remove);
             case Step.CollectGarbage garbage -> collect(garbage);
-            case Step.SetLimits limits -> Outcome.done();
+            case Step.SetLimits limits -> limit(limits);
             case Step.Wait wait -> throw new Violation(Invariant.NO_PASS_BREAKS, "a wait was executed");
         };
         if (outcome instanceof Outcome.Done) {
@@ -151,6 +151,7 @@ final class FakeExecutor implements StepExecutor {
         long takes = dice.pick(Dice.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
         FakeProcess process =
                 processes.launch(handle, disk.behaviour(id, handle.revision()), clock.steadyMillis() + takes);
+        process.limits = step.declared().program().limits();
         process.exitOnDisk = !dice.strikes(Fault.EXIT_NOT_RECORDED, id);
         disk.residue.add(id);
         agentMayDie(id, "while a process is being born");
@@ -218,6 +219,14 @@ final class FakeExecutor implements StepExecutor {
         process.configHash = ConfigHash.of(step.config());
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
         process.note = process.note.withStart(Handle.StartState.SUCCEEDED, process.configHash);
+        return Outcome.done();
+    }
+
+    private Outcome limit(Step.SetLimits step) {
+        if (dice.strikes(Fault.LIMITS_ARE_REFUSED, step.workload())) {
+            return new Outcome.Failed("busy", false);
+        }
+        processes.living(step.workload()).forEach(process -> process.limits = step.limits());
         return Outcome.done();
     }
 

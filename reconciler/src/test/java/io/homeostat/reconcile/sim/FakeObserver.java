@@ -2,7 +2,9 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadId;
@@ -13,6 +15,7 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Health.Verdict;
+import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedProcess;
@@ -60,8 +63,15 @@ final class FakeObserver implements Observer {
                         () -> ImmutableList.copyOf(disk.installs(id).values())),
                 unless(Fault.LINK_UNSEEN, id, () -> Optional.ofNullable(disk.links.get(id))),
                 unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, handles, checks)),
-                Observation.seen(ObservedLimits.NONE),
+                unless(Fault.LIMITS_UNSEEN, id, () -> limits(id)),
                 unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
+    }
+
+    private ObservedLimits limits(WorkloadId id) {
+        Limits inForce = processes.living(id).stream()
+                .map(process -> process.limits)
+                .reduce(Limits.NONE, (older, newer) -> newer);
+        return new ObservedLimits(inForce, ImmutableSortedSet.of(), LimitObstacles.NONE);
     }
 
     private <T> Observation<T> unless(Fault fault, WorkloadId id, Supplier<T> look) {

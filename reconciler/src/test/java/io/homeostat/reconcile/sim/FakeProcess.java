@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
@@ -26,6 +27,7 @@ final class FakeProcess {
     boolean doubted;
 
     String configHash = "";
+    Limits limits = Limits.NONE;
 
     /** Null until it is born. */
     @Nullable

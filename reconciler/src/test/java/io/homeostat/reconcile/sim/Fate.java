@@ -2,7 +2,10 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
@@ -84,6 +87,8 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
             return new Happening.RecyclePid(id);
         } else if (roll < 79) {
             return new Happening.EmptyCache();
+        } else if (roll < 82) {
+            return new Happening.SetLimits(id, limits(random));
         } else if (roll < 86) {
             return new Happening.SetClock(clockError(random));
         } else if (roll < 91) {
@@ -132,7 +137,16 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
                 random.nextInt(100) < 70 ? ImmutableList.of() : ImmutableList.of("-v"),
                 "config" + random.nextInt(2),
                 random.nextInt(100) < 90 ? 0 : 3,
-                probe(random, behaviour));
+                probe(random, behaviour),
+                limits(random));
+    }
+
+    private static Limits limits(SplittableRandom random) {
+        return switch (random.nextInt(4)) {
+            case 0 -> new Limits(new Size(64 << 20), null, false);
+            case 1 -> new Limits(new Size(128 << 20), new Cpu(20), random.nextBoolean());
+            default -> Limits.NONE;
+        };
     }
 
     private static Behaviour withoutProtocol(Behaviour behaviour) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
@@ -33,6 +34,9 @@ sealed interface Happening {
 
     /** Its process dies, and at once its number is that of somebody else's. */
     record RecyclePid(WorkloadId id) implements OfWorkload {}
+
+    /** Somebody limits its process otherwise. */
+    record SetLimits(WorkloadId id, Limits limits) implements OfWorkload {}
 
     record EmptyCache() implements Happening {}
 

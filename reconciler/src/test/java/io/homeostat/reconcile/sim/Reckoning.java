@@ -16,6 +16,7 @@ import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Bookkeeping;
@@ -108,6 +109,9 @@ final class Reckoning {
                         .inputs()
                         .equals(LaunchInputs.of(declared.workload().program())),
                 () -> id + " runs with wrong arguments: " + process);
+        Invariant.CONVERGES.require(
+                LimitObserver.agree(declared.workload().program().limits(), process.limits),
+                () -> id + " runs with wrong limits: " + process.limits);
         if (declared.workload().spec() instanceof PluginSpec plugin) {
             Invariant.CONVERGES.require(
                     ConfigHash.of(plugin.config()).equals(process.configHash),

@@ -98,6 +98,7 @@ final class World implements StepExecutor {
             case Happening.MoveLink move -> machine.disk.moveLink(move.id());
             case Happening.DeleteInstalls delete -> machine.disk.deleteInstalls(delete.id());
             case Happening.RecyclePid recycle -> machine.processes.recycle(recycle.id());
+            case Happening.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
             case Happening.EmptyCache empty -> machine.disk.archives.clear();
             case Happening.SetClock set -> clock.set(set.by());
             case Happening.KillAgent kill -> throw new AgentCrash("by kill -9");

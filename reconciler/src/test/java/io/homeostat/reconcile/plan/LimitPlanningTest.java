@@ -1,0 +1,218 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Observation;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What limits do to a plan, and what is said of them. */
+class LimitPlanningTest {
+    private static final Limits SOME = new Limits(new Size(64 << 20), new Cpu(20), false);
+    private static final Limits MORE = new Limits(new Size(128 << 20), new Cpu(20), false);
+    private static final Limits REQUIRED = new Limits(new Size(64 << 20), null, true);
+
+    @Test
+    void whatRunsWithinItsLimitsIsLeftAlone() {
+        assertEquals("none AT_DESIRED_STATE", running(SOME).limited(SOME).planned());
+    }
+
+    @Test
+    void changedLimitsAreSetWithoutARestart() {
+        Example example = running(MORE).proven("A").limited(SOME);
+        assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
+        assertEquals("limits changed: memory 64Mi -> 128Mi", example.plan().message());
+    }
+
+    @Test
+    void limitsThatAreNoLongerDeclaredAreLifted() {
+        Example example = running(Limits.NONE).limited(SOME);
+        assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
+        assertEquals(
+                "limits changed: memory 64Mi -> unlimited, cpu 20% -> unlimited",
+                example.plan().message());
+    }
+
+    @Test
+    void limitsThatSomebodyChangedAreSetAgain() {
+        Example example = running(SOME).provenAsDeclared().limited(MORE);
+        assertEquals("configure LIMITS_DRIFTED: setLimits", example.planned());
+        assertEquals(
+                "limits were changed from outside: memory 128Mi instead of 64Mi",
+                example.plan().message());
+        assertEquals(WorkloadPlan.Bucket.REPAIR, example.plan().bucket());
+    }
+
+    @Test
+    void aProcessThatIsOutsideIsBroughtBackIn() {
+        Example example = running(SOME).provenAsDeclared().limited(SOME, 4711L);
+        assertEquals("configure LIMITS_DRIFTED: setLimits", example.planned());
+        assertEquals(
+                "process 4711 is outside its control groups, so its limits do not hold for it",
+                example.plan().message());
+    }
+
+    @Test
+    void whereAProcessIsDoesNotMatterWithoutLimits() {
+        assertEquals(
+                "none AT_DESIRED_STATE",
+                running(Limits.NONE).limited(Limits.NONE, 4711L).planned());
+    }
+
+    @Test
+    void limitsThatCouldNotBeSeenAreLeftAlone() {
+        assertEquals(
+                "none AT_DESIRED_STATE",
+                running(SOME).limited(Observation.unseen("input/output error")).planned());
+    }
+
+    @Test
+    void whatIsUnhealthyIsRestartedAndNotLimitedFirst() {
+        Example example = plugin().wants("A", SOME)
+                .installed("A")
+                .active("A")
+                .provenAsDeclared()
+                .limited(MORE)
+                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), sick())
+                .history(history -> history.withRun(history.run()
+                        .unhealthy(NOW.minusSeconds(60))
+                        .unhealthy(NOW.minusSeconds(50))
+                        .unhealthy(NOW.minusSeconds(40))));
+        assertEquals("restart UNHEALTHY: stop launch start", example.planned());
+    }
+
+    @Test
+    void limitsThatCouldNotBeSetAreTriedAgainLater() {
+        Example example = running(SOME).provenAsDeclared().limited(MORE);
+        assertEquals(
+                "wait STEP_FAILED: wait",
+                example.trial(trial -> trial.withLimits(failed(3, NOW))).planned());
+        assertTrue(example.plan().message().startsWith("could not set its limits: no luck; next try at"));
+        assertEquals(
+                "configure LIMITS_DRIFTED: setLimits",
+                example.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))))
+                        .planned());
+    }
+
+    @Test
+    void limitsThatCouldNotBeSetStopNoUpgrade() {
+        Example example = plugin().wants("B", SOME)
+                .proven("A")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .runs("A")
+                .limited(MORE)
+                .trial(trial -> trial.withLimits(failed(3, NOW)));
+        assertTrue(example.planned().startsWith("upgrade REVISION_CHANGED: stop activate launch"), example.planned());
+    }
+
+    @Test
+    void whatCanNotBeLimitedRunsAllTheSameAndSaysSo() {
+        assertEquals(
+                "install NOT_INSTALLED: launch start",
+                plugin().wants("A", SOME)
+                        .installed("A")
+                        .active("A")
+                        .unlimitable()
+                        .planned());
+        Example running = running(SOME).unlimitable();
+        assertEquals("none AT_DESIRED_STATE", running.planned());
+        Condition condition = limitsNotEnforced(running).orElseThrow();
+        assertEquals(Condition.Status.TRUE, condition.status());
+        assertTrue(condition.message().contains("can't enforce limits.memory (no right)"), condition.message());
+        assertTrue(condition.message().contains("Delegate=yes"), condition.message());
+    }
+
+    @Test
+    void theConditionIsShownOnlyWhereLimitsAreDeclaredAndDoNotHold() {
+        assertEquals(Optional.empty(), limitsNotEnforced(running(Limits.NONE).unlimitable()));
+        assertEquals(Optional.empty(), limitsNotEnforced(running(SOME).limited(SOME)));
+        Condition unseen = limitsNotEnforced(running(SOME).limited(Observation.unseen("input/output error")))
+                .orElseThrow();
+        assertEquals(Condition.Status.UNKNOWN, unseen.status());
+        Condition refused = limitsNotEnforced(
+                        running(SOME).provenAsDeclared().limited(MORE).trial(trial -> trial.withLimits(failed(1, NOW))))
+                .orElseThrow();
+        assertEquals("no luck", refused.message());
+    }
+
+    @Test
+    void whatMustNotRunWithoutLimitsIsNotLaunched() {
+        Example example =
+                plugin().wants("A", REQUIRED).installed("A").active("A").unlimitable();
+        assertEquals("wait LIMITS_NOT_ENFORCEABLE: wait", example.planned());
+        String message = example.plan().message();
+        assertTrue(message.startsWith("limits.required is true: can't enforce limits.memory (no right)"), message);
+        assertEquals(
+                Step.Wait.Kind.DECLARATION, ((Step.Wait) example.plan().next().orElseThrow()).kind());
+    }
+
+    @Test
+    void whatMustNotRunWithoutLimitsAndDoesIsNotStopped() {
+        Example example = running(REQUIRED).unlimitable();
+        assertEquals("wait LIMITS_NOT_ENFORCEABLE: wait", example.planned());
+        assertTrue(example.plan().message().endsWith("it runs on without them"));
+    }
+
+    @Test
+    void theLastGoodRevisionIsKeptWhenItsSuccessorMayNotRun() {
+        Example successor = plugin().wants("B", REQUIRED)
+                .proven("A")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .unlimitable();
+        assertEquals("restart PROCESS_MISSING: launch start", successor.planned());
+        assertEquals("wait LIMITS_NOT_ENFORCEABLE: wait", successor.runs("A").planned());
+    }
+
+    @Test
+    void driftOfLimitsIsToldOnceAndAChangeWhenItIsDone() {
+        Example drift = running(SOME).provenAsDeclared().limited(MORE);
+        assertEquals(List.of(EventType.DRIFT_DETECTED), told(drift, Outcome.done()));
+        assertEquals(List.of(EventType.DRIFT_DETECTED), told(drift, new Outcome.Failed("busy", false)));
+        drift.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))));
+        assertEquals(List.of(), told(drift, Outcome.done()));
+        assertEquals(
+                List.of(EventType.PLUGIN_CONFIG_APPLIED),
+                told(running(MORE).proven("A").limited(SOME), Outcome.done()));
+    }
+
+    private static List<EventType> told(Example example, Outcome outcome) {
+        Situation situation = example.learned().situation();
+        WorkloadPlan plan = Planner.plan(situation);
+        return StepLedger.stepped(situation, plan, plan.next().orElseThrow(), outcome).events().stream()
+                .map(Event::type)
+                .toList();
+    }
+
+    private static Optional<Condition> limitsNotEnforced(Example example) {
+        Situation situation = example.learned().situation();
+        return Conditions.of(situation, Planner.plan(situation)).stream()
+                .filter(condition -> condition.type() == Condition.Type.LIMITS_NOT_ENFORCED)
+                .findFirst();
+    }
+
+    private static Health sick() {
+        return Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW);
+    }
+
+    private static Example running(Limits declared) {
+        return plugin().wants("A", declared).installed("A").active("A").runs("A");
+    }
+}
