@@ -8,6 +8,7 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Observation;
@@ -29,6 +30,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One pass over one workload, the heart of the loop: look, write down what was learned, plan, do the first step, write down how
@@ -68,7 +70,8 @@ public final class WorkloadPass {
     public Next run(WorkloadId id) {
         listener.begun(id);
         Situation seen = look(id);
-        Planned planned = holding(notes.readLock(), () -> plan(seen.withHistory(store.history(id))));
+        Planned planned = holding(
+                notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
         WorkloadPlan plan = planned.plan();
         Next next = plan.next()
                 .<Next>map(step -> go(planned.situation(), plan, step))
@@ -129,7 +132,11 @@ public final class WorkloadPass {
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
-        return new Situation(declared, seen, archives, history, store.seed(), clock.instant());
+        return new Situation(declared, seen, archives, history, pause(id), store.seed(), clock.instant());
+    }
+
+    private @Nullable Pause pause(WorkloadId id) {
+        return store.pause(id).orElse(null);
     }
 
     private Situation remember(Bookkeeping.Learned learned, WorkloadPlan plan) {
@@ -169,6 +176,7 @@ public final class WorkloadPass {
                     situation.seen(),
                     situation.archives(),
                     store.history(situation.id()),
+                    situation.pause(),
                     situation.seed(),
                     clock.instant());
             commit(StepLedger.stepped(after, plan, step, outcome));

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
@@ -25,7 +26,7 @@ public final class Conditions {
         conditions.add(
                 converged(situation, plan),
                 healthy(situation, plan),
-                keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, "NotPaused", ""),
+                paused(situation),
                 givenUp(situation, plan),
                 rolledBack(situation));
         limitsNotEnforced(situation).ifPresent(conditions::add);
@@ -66,6 +67,14 @@ public final class Conditions {
         return run.healthySince() == null
                 ? keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "Starting", "")
                 : keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "");
+    }
+
+    private static Condition paused(Situation situation) {
+        Pause pause = situation.pause();
+        return pause == null
+                ? keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, "NotPaused", "")
+                : new Condition(
+                        Condition.Type.PAUSED, Condition.Status.TRUE, "PausedByUser", pause.reason(), pause.since());
     }
 
     private static Condition givenUp(Situation situation, WorkloadPlan plan) {

@@ -60,8 +60,10 @@ final class Draft {
     }
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
-        boolean saidAlready =
-                why == Reason.CANNOT_OBSERVE || why == Reason.UNCLAIMED || why == Reason.LIMITS_NOT_ENFORCEABLE;
+        boolean saidAlready = switch (why) {
+            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED -> true;
+            default -> false;
+        };
         String whole = saidAlready ? words : words + whatEndsIt(until, kind);
         because(Action.WAIT, why, whole);
         add(new Step.Wait(situation.id(), until, kind, whole));

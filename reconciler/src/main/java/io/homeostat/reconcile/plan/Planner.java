@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -12,6 +13,7 @@ import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -34,8 +36,14 @@ public final class Planner {
         ImmutableList.Builder<WorkloadPlan> plans = ImmutableList.builder();
         for (WorkloadId id : ids) {
             Declaration declared = desired.declarations().get(id);
-            Situation situation =
-                    new Situation(declared, actual.get(id), actual.archives(), history.get(id), history.seed(), now);
+            Situation situation = new Situation(
+                    declared,
+                    actual.get(id),
+                    actual.archives(),
+                    history.get(id),
+                    history.pauses().get(id),
+                    history.seed(),
+                    now);
             WorkloadPlan plan = plan(situation);
             if (declared != null || !plan.steps().isEmpty()) {
                 plans.add(plan);
@@ -56,6 +64,10 @@ public final class Planner {
                     situation.now().plus(LOOK_AGAIN_AFTER_BLINDNESS),
                     Step.Wait.Kind.RETRY);
             return draft.build();
+        }
+        Pause pause = situation.pause();
+        if (pause != null) {
+            return paused(situation, pause);
         }
         List<ObservedProcess> processes = seen(seen.processes());
         Declaration declared = situation.declared();
@@ -100,6 +112,17 @@ public final class Planner {
             }
         }
         draft.add(new Step.Remove(situation.id()));
+        return draft.build();
+    }
+
+    /** Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. */
+    private static WorkloadPlan paused(Situation situation, Pause pause) {
+        Draft draft = new Draft(situation);
+        draft.waitFor(
+                Reason.PAUSED,
+                "paused since " + pause.since().truncatedTo(ChronoUnit.SECONDS) + ": " + pause.reason(),
+                Instant.MAX,
+                Step.Wait.Kind.DECLARATION);
         return draft.build();
     }
 

@@ -27,6 +27,7 @@ public enum Reason {
     STEP_FAILED(false),
     REVISION_FAILED(false),
     UNSUPPORTED(false),
+    PAUSED(false),
     INSTALL_MISSING(true),
     LINK_MOVED(true),
     SOCKET_MISSING(true),

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import java.time.Instant;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param declared null when nobody wants it
  * @param archives keys of the complete archives in the cache
+ * @param pause somebody's wish that it be left alone; null when there is none
  * @param seed from which the jitter of pauses grows
  */
 public record Situation(
@@ -20,6 +22,7 @@ public record Situation(
         ObservedWorkload seen,
         ImmutableSet<String> archives,
         WorkloadHistory history,
+        @Nullable Pause pause,
         long seed,
         Instant now) {
     public WorkloadId id() {
@@ -27,10 +30,14 @@ public record Situation(
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, seen, archives, next, seed, now);
+        return new Situation(declared, seen, archives, next, pause, seed, now);
+    }
+
+    public Situation withPause(@Nullable Pause next) {
+        return new Situation(declared, seen, archives, history, next, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, next, archives, history, seed, now);
+        return new Situation(declared, next, archives, history, pause, seed, now);
     }
 }

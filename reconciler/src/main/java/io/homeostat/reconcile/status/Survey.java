@@ -4,11 +4,13 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
@@ -60,19 +62,25 @@ public final class Survey {
     public record Memory(
             ImmutableMap<WorkloadId, WorkloadHistory> histories,
             ImmutableListMultimap<WorkloadId, Handle> handles,
+            ImmutableMap<WorkloadId, Pause> pauses,
             long seed) {
         /** For a state directory that does not exist yet. */
-        public static final Memory NONE = new Memory(ImmutableMap.of(), ImmutableListMultimap.of(), 0);
+        public static final Memory NONE =
+                new Memory(ImmutableMap.of(), ImmutableListMultimap.of(), ImmutableMap.of(), 0);
 
         public static Memory of(StateReader reader) {
-            return new Memory(reader.histories(), Multimaps.index(reader.handles(), Handle::workload), reader.seed());
+            return new Memory(
+                    reader.histories(),
+                    Multimaps.index(reader.handles(), Handle::workload),
+                    Maps.uniqueIndex(reader.pauses(), Pause::workload),
+                    reader.seed());
         }
 
         /** As it would be once these workloads are to be tried at once. */
         public Memory retriedNow(Collection<WorkloadId> ids) {
             Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
             ids.forEach(id -> retried.computeIfPresent(id, (same, history) -> history.retriedNow()));
-            return new Memory(ImmutableMap.copyOf(retried), handles, seed);
+            return new Memory(ImmutableMap.copyOf(retried), handles, pauses, seed);
         }
 
         WorkloadHistory history(WorkloadId id) {
@@ -109,6 +117,7 @@ public final class Survey {
     public Findings everything(DesiredState desired, Depth depth) throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(memory.handles().keySet());
+        ids.addAll(memory.pauses().keySet());
         ImmutableList.Builder<String> blind = ImmutableList.builder();
         switch (observer.traces()) {
             case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> ids.addAll(found);
@@ -154,6 +163,7 @@ public final class Survey {
                 observer.look(id, memory.handles().get(id), checks),
                 archives,
                 remembered,
+                memory.pauses().get(id),
                 memory.seed(),
                 clock.instant());
         Situation learned = Bookkeeping.observed(before).situation();

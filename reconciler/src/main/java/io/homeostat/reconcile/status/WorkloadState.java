@@ -35,8 +35,9 @@ public enum WorkloadState {
             return STATE_VALUE_UNSPECIFIED;
         }
         List<ObservedProcess> processes = Sight.processes(situation);
-        boolean wanted =
-                plan.reason() == Reason.UNCLAIMED || (situation.declared() != null && plan.reason() != Reason.DISABLED);
+        boolean wanted = plan.reason() == Reason.UNCLAIMED
+                || plan.reason() == Reason.PAUSED
+                || (situation.declared() != null && plan.reason() != Reason.DISABLED);
         return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
     }
 
@@ -72,6 +73,9 @@ public enum WorkloadState {
             return CRASHED;
         }
         if (ranBefore) {
+            return STOPPED;
+        }
+        if (plan.reason() == Reason.PAUSED) {
             return STOPPED;
         }
         return history.trial().start().count() > 0 ? STARTING : INSTALLING;

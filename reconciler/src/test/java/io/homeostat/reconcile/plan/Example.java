@@ -14,6 +14,7 @@ import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
@@ -53,6 +54,7 @@ public final class Example {
     private @Nullable String blind;
     private Observation<ObservedLimits> limits = Observation.seen(ObservedLimits.NONE);
     private boolean residue;
+    private @Nullable Pause pause;
     private WorkloadHistory history = WorkloadHistory.NONE;
 
     private Example(WorkloadId id) {
@@ -172,6 +174,11 @@ public final class Example {
         return is(revision, new Liveness.Ended(exit));
     }
 
+    public Example paused(String reason) {
+        pause = new Pause(id, reason, NOW.minusSeconds(60));
+        return this;
+    }
+
     /** It was declared here before. */
     public Example wasWanted() {
         history = history.withTrial(1, Trial.NONE);
@@ -241,7 +248,7 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, seen, archives.build(), history, 7, NOW);
+        return new Situation(declared, seen, archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

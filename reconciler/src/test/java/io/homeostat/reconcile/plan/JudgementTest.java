@@ -135,7 +135,7 @@ class JudgementTest {
                 Observation.seen(ImmutableList.of(process)),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
-        return Bookkeeping.observed(new Situation(wrong, seen, ImmutableSet.of(), history, 7, NOW))
+        return Bookkeeping.observed(new Situation(wrong, seen, ImmutableSet.of(), history, null, 7, NOW))
                 .situation();
     }
 }

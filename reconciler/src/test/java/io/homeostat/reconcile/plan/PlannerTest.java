@@ -32,11 +32,57 @@ class PlannerTest {
 
     @TestFactory
     Stream<DynamicTest> whatIsPlannedFromWhatIsThere() {
-        return Stream.of(installing(), upgrading(), repairing(), failing(), removing())
+        return Stream.of(installing(), upgrading(), repairing(), failing(), removing(), pausing())
                 .flatMap(List::stream)
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
                         () -> assertEquals(row.planned(), row.example().get().planned())));
+    }
+
+    private static List<Row> pausing() {
+        return List.of(
+                row(
+                        "a paused workload is not installed",
+                        "wait PAUSED: wait",
+                        () -> plugin().wants("A").paused("why")),
+                row(
+                        "it is not upgraded",
+                        "wait PAUSED: wait",
+                        () -> plugin().wants("B")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .proven("A")
+                                .paused("why")),
+                row(
+                        "it is not started again",
+                        "wait PAUSED: wait",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .ended("A", KILLED)
+                                .paused("why")),
+                row(
+                        "it is not removed",
+                        "wait PAUSED: wait",
+                        () -> plugin().wasWanted()
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .paused("why")),
+                row(
+                        "one that is as declared waits, too: nobody would repair it",
+                        "wait PAUSED: wait",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .paused("why")),
+                row("one that is gone still says so", "wait PAUSED: wait", () -> plugin().paused("why")),
+                row(
+                        "one that can't be seen says that first",
+                        "wait CANNOT_OBSERVE: wait",
+                        () -> plugin().wants("A").blind("no permission").paused("why")));
     }
 
     private static List<Row> installing() {

@@ -13,6 +13,7 @@ final class FakeMachine {
     final FakeStore store;
     final FakeObserver observer;
     final FakeExecutor executor;
+    final StepRules rules;
 
     /** @param desired what is wanted of it; the agent is to ask {@link #asked} instead */
     FakeMachine(Dice dice, VirtualClock clock, Declarations desired, long seed) {
@@ -20,7 +21,7 @@ final class FakeMachine {
         processes = new FakeProcesses(clock);
         store = new FakeStore(dice, disk, processes, seed);
         observer = new FakeObserver(dice, clock, disk, processes);
-        StepRules rules = new StepRules(disk, processes, asked, store);
+        rules = new StepRules(disk, processes, asked, store);
         executor = new FakeExecutor(dice, clock, disk, processes, rules, store);
     }
 

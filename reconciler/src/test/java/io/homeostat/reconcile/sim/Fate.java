@@ -69,8 +69,10 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
 
     private static Happening happening(SplittableRandom random, WorkloadId id) {
         int roll = random.nextInt(100);
-        if (roll < 34) {
+        if (roll < 31) {
             return new Happening.Declare(source(random), id, wish(random, id));
+        } else if (roll < 34) {
+            return new Happening.Pause(id);
         } else if (roll < 41) {
             return new Happening.Withdraw(sources(random), id);
         } else if (roll < 53) {
@@ -96,7 +98,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         } else if (roll < 94) {
             return new Happening.KillAgent();
         }
-        return roll < 97 ? new Happening.LoseDatabase() : new Happening.Nothing();
+        return roll < 97 ? new Happening.LoseDatabase() : new Happening.Resume(id);
     }
 
     private static SourceName source(SplittableRandom random) {

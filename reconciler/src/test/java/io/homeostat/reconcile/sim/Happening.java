@@ -19,6 +19,11 @@ sealed interface Happening {
 
     record Withdraw(ImmutableSet<SourceName> sources, WorkloadId id) implements OfWorkload {}
 
+    /** Somebody wants it to be left alone. */
+    record Pause(WorkloadId id) implements OfWorkload {}
+
+    record Resume(WorkloadId id) implements OfWorkload {}
+
     /** Its process is killed. */
     record Kill(WorkloadId id, int survivors) implements OfWorkload {}
 
@@ -50,6 +55,4 @@ sealed interface Happening {
 
     /** The database can't be read any more and is set aside; the agent begins with an empty one. */
     record LoseDatabase() implements Happening {}
-
-    record Nothing() implements Happening {}
 }

@@ -16,6 +16,7 @@ enum Invariant {
     BLIND_DOES_NOTHING("SPEC.md 3.1: every pass starts from what is observed, never from what was assumed"),
     NOTHING_ALIVE_IS_FORGOTTEN("SPEC.md 3.10: workloads outlive the agent and are adopted again"),
     UNCLAIMED_IS_LEFT_ALONE("ARCHITECTURE.md, state on disk: when a database is lost, nothing is killed"),
+    THE_PAUSED_ARE_LEFT_ALONE("SPEC.md 2: pause stops the enforcement of one workload"),
     THE_WELL_ARE_LEFT_ALONE("SPEC.md 3.12: nothing harms a workload that is well and as declared"),
     ONLY_THE_WANTED_IS_LAUNCHED("SPEC.md 1: what is declared runs, or the last good revision in its place"),
     STRONGEST_SOURCE_WINS("SPEC.md 1: controlPlane > applied > files > local"),

@@ -105,6 +105,7 @@ final class Loop {
 
     private void pass(WorkloadId id) {
         try {
+            machine.rules.passBegins(id);
             Next next = pass.run(id);
             last.put(id, next);
             due.put(id, clock.steadyMillis() + delay(next));

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
@@ -12,6 +13,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ActualState;
@@ -261,12 +263,21 @@ final class Reckoning {
                 id, machine.store.handles(id), Bookkeeping.checks(declared, machine.store.history(id)));
         ImmutableSet<String> archives = ImmutableSet.copyOf(machine.disk.archives);
         Situation situation = new Situation(
-                declared, seen, archives, machine.store.history(id), machine.store.seed(), clock.instant());
+                declared,
+                seen,
+                archives,
+                machine.store.history(id),
+                machine.store.pause(id).orElse(null),
+                machine.store.seed(),
+                clock.instant());
         Situation known = Bookkeeping.observed(situation).situation();
         return Planner.plan(
                 new DesiredState(declared == null ? ImmutableSortedMap.of() : ImmutableSortedMap.of(id, declared)),
                 new ActualState(ImmutableSortedMap.of(id, known.seen()), archives),
-                new History(ImmutableMap.of(id, known.history()), machine.store.seed()),
+                new History(
+                        ImmutableMap.of(id, known.history()),
+                        Maps.uniqueIndex(machine.store.pauses(), Pause::workload),
+                        machine.store.seed()),
                 clock.instant());
     }
 }

@@ -19,6 +19,7 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** What must hold before each step is done; knows the truth about the machine, not only what was seen of it. */
 final class StepRules {
@@ -26,6 +27,8 @@ final class StepRules {
     private final FakeProcesses processes;
     private final Asked asked;
     private final StateReader store;
+    /** Of the pass that is under way. */
+    private @Nullable WorkloadId paused;
 
     StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, StateReader store) {
         this.disk = disk;
@@ -34,10 +37,17 @@ final class StepRules {
         this.store = store;
     }
 
+    /** A pass begins: what is paused only in the middle of it may still get the step that was decided on. */
+    void passBegins(WorkloadId id) {
+        paused = store.pause(id).isPresent() ? id : null;
+    }
+
     void beforeAny(Step step, ObservedWorkload seen) {
         boolean blind = Stream.of(seen.installations(), seen.active(), seen.processes(), seen.residue())
                 .anyMatch(look -> look instanceof Observation.Unseen<?>);
         Invariant.BLIND_DOES_NOTHING.require(!blind, () -> step + " after " + seen);
+        Invariant.THE_PAUSED_ARE_LEFT_ALONE.require(
+                !step.workload().equals(paused), () -> "it was paused before this pass: " + step);
         boolean removes = step instanceof Step.Remove
                 || (step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REMOVED);
         Invariant.UNCLAIMED_IS_LEFT_ALONE.require(

@@ -48,11 +48,12 @@ final class World implements StepExecutor {
         }
     }
 
-    /** Nothing goes wrong any more by chance; what has gone wrong stays so until the agent repairs it. */
+    /** Nothing goes wrong any more by chance; what has gone wrong stays so until the agent repairs it, and nothing is left paused. */
     void calmDown() {
         story.tell(() -> "faults stop");
         dice.stopFaults();
         for (WorkloadId id : Fate.IDS) {
+            machine.store.resume(id, clock.instant());
             machine.living(id).stream()
                     .filter(process -> process.feels == Health.Verdict.UNKNOWN)
                     .forEach(process -> process.feels = Health.Verdict.HEALTHY);
@@ -87,6 +88,8 @@ final class World implements StepExecutor {
                     desired.withdraw(source, withdraw.id());
                 }
             }
+            case Happening.Pause pause -> machine.store.pause(pause.id(), "by hand", clock.instant());
+            case Happening.Resume resume -> machine.store.resume(resume.id(), clock.instant());
             case Happening.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case Happening.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case Happening.Spoil spoil -> {
@@ -110,9 +113,6 @@ final class World implements StepExecutor {
                 machine.store.lose();
                 machine.asked.forget();
                 throw new AgentCrash("and its database is lost");
-            }
-            case Happening.Nothing nothing -> {
-                // Time passes.
             }
         }
     }
