@@ -95,7 +95,8 @@ final class ManifestExecution {
             case BOOL_VALUE -> Boolean.toString(value.getBoolValue());
             case NUMBER_VALUE -> number(value.getNumberValue());
             case NULL_VALUE, STRUCT_VALUE, LIST_VALUE, KIND_NOT_SET -> {
-                problems.add("manifest.execution_model.rules: a value that is no text, number, true or false");
+                problems.add(
+                        "manifest.execution_model.rules: a value that is no text, number, true or false; send one of these");
                 yield "";
             }
         };

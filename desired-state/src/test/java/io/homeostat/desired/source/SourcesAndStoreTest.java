@@ -1,0 +1,100 @@
+package io.homeostat.desired.source;
+
+import static io.homeostat.desired.source.SourceFixture.NOW;
+import static io.homeostat.desired.source.SourceFixture.process;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredDeclaration;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A source beside a real store, as an agent has them. */
+class SourcesAndStoreTest {
+    private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadId B = WorkloadId.process("b");
+
+    @TempDir
+    Path temporary;
+
+    private SourceFixture files;
+    private FilesSource source;
+    private StateStore store;
+
+    @BeforeEach
+    void open() throws IOException {
+        Path directory = Files.createDirectory(temporary.resolve("desired.d"));
+        files = new SourceFixture(directory);
+        source = new FilesSource(ImmutableList.of(directory), InstantSource.fixed(NOW));
+        Layout layout = new Layout(temporary.resolve("state"), temporary.resolve("run"), "1");
+        store = StateStores.openForWriting(layout, Clock.fixed(NOW, ZoneOffset.UTC))
+                .store();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @Test
+    void aLookThatFindsNothingNewChangesNothing() throws IOException {
+        files.write("a.yaml", process("a", "b"));
+        assertEquals(ImmutableSet.of(A, B), look());
+        assertEquals(ImmutableSet.of(), look());
+        files.write("a.yaml", "a: [\n}");
+        assertEquals(ImmutableSet.of(), look());
+        int events = store.events(0, 100).size();
+        assertEquals(ImmutableSet.of(), look());
+        assertEquals(events, store.events(0, 100).size());
+    }
+
+    @Test
+    void aBrokenFileStaysInForceUntilItIsRepairedOrRemoved() throws IOException {
+        Path file = files.write("a.yaml", process("a", "b"));
+        look();
+        files.write("a.yaml", process("a", "-", "_"));
+        assertEquals(ImmutableSet.of(), look());
+        assertEquals(2, store.declarations().size());
+        assertEquals(2, store.problems().size());
+        files.write("a.yaml", process("a"));
+        assertEquals(ImmutableSet.of(B), look());
+        assertEquals(ImmutableList.of(), store.problems());
+        Files.delete(file);
+        assertEquals(ImmutableSet.of(A), look());
+        assertEquals(ImmutableList.of(), store.declarations());
+    }
+
+    @Test
+    void aWorkloadThatMovesToAnotherFileKeepsItsGeneration() throws IOException {
+        files.write("1.yaml", process("a"));
+        look();
+        Files.move(files.path("1.yaml"), files.path("2.yaml"));
+        assertEquals(ImmutableSet.of(), look());
+        StoredDeclaration moved = store.declarations().getFirst();
+        assertEquals(files.path("2.yaml").toString(), moved.origin());
+        assertEquals(1, moved.generation());
+        Files.delete(files.path("2.yaml"));
+        assertEquals(ImmutableSet.of(A), look());
+    }
+
+    private ImmutableSet<WorkloadId> look() throws IOException {
+        files.age(Duration.ofHours(1));
+        Reading reading = source.read(Stored.of(SourceName.FILES, store.declarations()));
+        return store.replace(reading.content(), NOW);
+    }
+}
