@@ -22,7 +22,7 @@ final class EntryPoint {
                 case null -> "is not in the archive";
                 case Node.Link(String target) -> "is a symlink to '" + EntryName.shown(target) + "'";
                 case Node.Directory() -> "is a directory";
-                case Node.File(boolean executable) -> executable ? "" : "is not executable";
+                case Node.File file -> file.executable() ? "" : "is not executable";
             };
         } catch (Refusal e) {
             wrong = "is not a path inside the archive";
@@ -36,7 +36,7 @@ final class EntryPoint {
     private static String candidates(Map<String, Node> nodes, String entryPoint) {
         String wanted = EntryName.last(entryPoint);
         List<String> executables = nodes.entrySet().stream()
-                .filter(each -> each.getValue().equals(new Node.File(true)))
+                .filter(each -> each.getValue() instanceof Node.File file && file.executable())
                 .map(Map.Entry::getKey)
                 .sorted(Comparator.comparing(
                                 (String name) -> !EntryName.last(name).equals(wanted))

@@ -20,6 +20,8 @@ final class OpenSslSha256 implements Sha256 {
     private static final String LIBRARY = "libcrypto.so.3";
     private static final int DIGEST_BYTES = 32;
 
+    private final MethodHandle init;
+    private final MemorySegment algorithm;
     private final MethodHandle update;
     private final MethodHandle digestFinal;
     private final MethodHandle free;
@@ -38,9 +40,14 @@ final class OpenSslSha256 implements Sha256 {
         MethodHandle create =
                 linker.downcallHandle(library.findOrThrow("EVP_MD_CTX_new"), FunctionDescriptor.of(ADDRESS));
         MethodHandle sha256 = linker.downcallHandle(library.findOrThrow("EVP_sha256"), FunctionDescriptor.of(ADDRESS));
-        MethodHandle init = linker.downcallHandle(library.findOrThrow("EVP_DigestInit_ex"), threePointers);
+        init = linker.downcallHandle(library.findOrThrow("EVP_DigestInit_ex"), threePointers);
         context = (MemorySegment) create.invokeExact();
-        check((int) init.invokeExact(context, (MemorySegment) sha256.invokeExact(), MemorySegment.NULL));
+        algorithm = (MemorySegment) sha256.invokeExact();
+        begin();
+    }
+
+    private void begin() throws Throwable {
+        check((int) init.invokeExact(context, algorithm, MemorySegment.NULL));
     }
 
     /** Empty when the machine has no such library, or it refuses. */
@@ -73,6 +80,7 @@ final class OpenSslSha256 implements Sha256 {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment digest = arena.allocate(DIGEST_BYTES);
             check((int) digestFinal.invokeExact(context, digest, MemorySegment.NULL));
+            begin();
             return BaseEncoding.base16().lowerCase().encode(digest.toArray(JAVA_BYTE));
         } catch (Throwable e) {
             throw undeclared(e);

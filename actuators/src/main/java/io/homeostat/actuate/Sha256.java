@@ -4,11 +4,11 @@ import com.google.common.io.BaseEncoding;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
-/** A SHA-256 that is being computed. Closed when it is not needed any more, whether or not it was finished. */
+/** Computes a SHA-256, and then another. Closed when it is not needed any more, whether or not it was finished. */
 interface Sha256 extends AutoCloseable {
     void update(byte[] bytes, int length);
 
-    /** The hash of everything, in lower-case hexadecimal; nothing may come after it. */
+    /** The hash of everything since the last one, in lower-case hexadecimal; what comes after it belongs to the next. */
     String finish();
 
     @Override

@@ -1,6 +1,8 @@
 package io.homeostat.actuate;
 
+import io.homeostat.observe.FileList;
 import io.homeostat.observe.InstallationMarker;
+import io.homeostat.observe.InstalledFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.ClosedByInterruptException;
@@ -18,6 +20,7 @@ import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * The directory an archive is unpacked into, and what is in it so far.
@@ -35,19 +38,22 @@ final class StagedTree {
     private final Path root;
     private final UnpackBudget budget;
     private final Map<String, Node> nodes = new HashMap<>();
+    private final Sha256 sha256;
     private final byte[] buffer = new byte[Chunk.BYTES];
 
     /** What is at a path. */
     sealed interface Node {
         record Directory() implements Node {}
 
-        record File(boolean executable) implements Node {}
+        record File(boolean executable, String sha256) implements Node {}
 
         record Link(String target) implements Node {}
     }
 
-    StagedTree(Path root, UnpackBudget budget) {
+    /** @param sha256 used, not closed */
+    StagedTree(Path root, UnpackBudget budget, Sha256 sha256) {
         this.root = root;
+        this.sha256 = sha256;
         this.budget = budget;
         nodes.put("", new Node.Directory());
     }
@@ -82,6 +88,7 @@ final class StagedTree {
                 file, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), Directories.OUR_FILE)) {
             for (int count; (count = content.read(buffer)) >= 0; ) {
                 budget.bytes(root, raw, count);
+                sha256.update(buffer, count);
                 write(file, out, count);
             }
         }
@@ -89,7 +96,7 @@ final class StagedTree {
         FileTime bounded =
                 modified.compareTo(EARLIEST) < 0 ? EARLIEST : modified.compareTo(LATEST) > 0 ? LATEST : modified;
         Files.getFileAttributeView(file, BasicFileAttributeView.class).setTimes(bounded, null, null);
-        nodes.put(name, new Node.File((mode & 0111) != 0));
+        nodes.put(name, new Node.File((mode & 0111) != 0, sha256.finish()));
     }
 
     /** A failure of the disk always is a {@link FileSystemException} here; any other comes from the archive. */
@@ -155,6 +162,26 @@ final class StagedTree {
         Files.setPosixFilePermissions(root, Directories.PUBLIC);
     }
 
+    /**
+     * Lists what is here now, each directory before what is in it. Called after {@link #finish}: the rights of a file and its names
+     * are set by then, and with them its time of change.
+     */
+    void list(FileList.Writer files) throws IOException {
+        for (Map.Entry<String, Node> each : new TreeMap<>(nodes).entrySet()) {
+            String name = each.getKey();
+            if (name.isEmpty()) {
+                continue;
+            }
+            InstalledFile.Stat stat = InstalledFile.look(path(name)).stat();
+            files.add(
+                    switch (each.getValue()) {
+                        case Node.Directory() -> new InstalledFile.Directory(name, stat.mode());
+                        case Node.Link(String target) -> new InstalledFile.Link(name, target);
+                        case Node.File file -> new InstalledFile.Content(name, stat, file.sha256());
+                    });
+        }
+    }
+
     private String admitted(String raw, int mode) throws Refusal {
         budget.entry();
         String name = EntryName.normal(raw);
@@ -174,7 +201,7 @@ final class StagedTree {
         }
         switch (nodes.get(name)) {
             case null -> parents(raw, name);
-            case Node.File(boolean executable) -> Files.delete(path(name));
+            case Node.File file -> Files.delete(path(name));
             default -> throw Refusal.entry(raw, "is a file where an earlier entry is something else");
         }
     }
@@ -191,7 +218,7 @@ final class StagedTree {
             case Node.Directory() -> {}
             case Node.Link(String target) ->
                 throw Refusal.entry(raw, "would be written through the symlink '" + EntryName.shown(parent) + "'");
-            case Node.File(boolean executable) ->
+            case Node.File file ->
                 throw Refusal.entry(raw, "is below '" + EntryName.shown(parent) + "', which is a file");
         }
     }

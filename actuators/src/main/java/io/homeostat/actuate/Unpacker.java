@@ -2,17 +2,22 @@ package io.homeostat.actuate;
 
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.FileList;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationMarker;
 import io.homeostat.observe.InstallationObserver;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.channels.Channels;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Makes an archive of the cache an installation. It is unpacked where nobody looks, made durable, marked as complete and moved to
@@ -106,9 +111,10 @@ public final class Unpacker {
         disk.deleteTree(staging);
         disk.makeDirectories(staged);
         try {
-            fill(staged, key, entryPoint, what);
+            String files = fill(staged, key, entryPoint, what);
             Installation installation = new Installation(directory, revision, key, archives.sha256(key));
-            disk.write(staged.resolve(InstallationMarker.FILE), new InstallationMarker(id, installation).toJson());
+            disk.write(
+                    staged.resolve(InstallationMarker.FILE), new InstallationMarker(id, installation, files).toJson());
             disk.rename(staged, layout.install(id, directory));
         } catch (ClosedByInterruptException | InterruptedIOException e) {
             // Stops at once; what is there is emptied by the next try.
@@ -124,12 +130,14 @@ public final class Unpacker {
         disk.deleteIfEmpty(staging);
     }
 
-    private void fill(Path staged, String key, String entryPoint, String what)
+    /** @return the hash of the list of what is there now */
+    private String fill(Path staged, String key, String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
         Path archive = layout.archive(key);
         UnpackBudget budget = new UnpackBudget(limits, Files.size(archive), () -> disk.usableBytes(staged));
-        StagedTree tree = new StagedTree(staged, budget);
-        try {
+        StagedTree tree;
+        try (Sha256 sha256 = Sha256.start()) {
+            tree = new StagedTree(staged, budget, sha256);
             budget.requireRoom(staged);
             read(archive, tree, budget);
             tree.finish();
@@ -145,7 +153,18 @@ public final class Unpacker {
         if (problem.isPresent()) {
             throw new ActuationFailure(what + " failed: " + problem.get(), true, null);
         }
+        String files = list(tree, staged.resolve(FileList.FILE));
         disk.syncTree(staged);
+        return files;
+    }
+
+    private static String list(StagedTree tree, Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(
+                        file, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), Directories.OUR_FILE);
+                FileList.Writer files = new FileList.Writer(Channels.newOutputStream(channel))) {
+            tree.list(files);
+            return files.finish();
+        }
     }
 
     private static void read(Path archive, StagedTree tree, UnpackBudget budget)

@@ -130,7 +130,7 @@ final class DirectoryVerbsTest {
         Path outside = Files.createDirectories(temp.resolve("state/instance/greeter_9"));
         Files.write(
                 outside.resolve(InstallationMarker.FILE),
-                new InstallationMarker(ID, new Installation("greeter_9", "9", KEY, KEY)).toJson());
+                new InstallationMarker(ID, new Installation("greeter_9", "9", KEY, KEY), "").toJson());
 
         collector.collect(ID, ImmutableList.of("../greeter_9", "/etc", "greeter_2/../../greeter_9"));
 
@@ -143,7 +143,7 @@ final class DirectoryVerbsTest {
         Path place = Files.createDirectories(machine.install(directory));
         Files.write(
                 place.resolve(InstallationMarker.FILE),
-                new InstallationMarker(ID, new Installation(directory, revision, KEY, KEY)).toJson());
+                new InstallationMarker(ID, new Installation(directory, revision, KEY, KEY), "").toJson());
     }
 
     private static void assertFails(Executable verb, String expected) {

@@ -189,7 +189,7 @@ final class InterruptedVerbsTest {
         Files.writeString(place.resolve("run"), "#!/bin/sh\n", UTF_8);
         Files.write(
                 place.resolve(InstallationMarker.FILE),
-                new InstallationMarker(id, new Installation(directory, revision, KEY, KEY)).toJson());
+                new InstallationMarker(id, new Installation(directory, revision, KEY, KEY), "").toJson());
     }
 
     private static void socket(Path path) throws IOException {

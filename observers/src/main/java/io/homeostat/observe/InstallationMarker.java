@@ -19,8 +19,9 @@ import java.util.regex.Pattern;
  * complete; it names its own directory, so a copy of an installation under another name is just somebody's copy.
  *
  * @param id whose installation it is
+ * @param files SHA-256 of the {@link FileList} beside it; empty when there is none
  */
-public record InstallationMarker(WorkloadId id, Installation installation) {
+public record InstallationMarker(WorkloadId id, Installation installation, String files) {
     /** Name of the file, at the top of the installed directory. */
     public static final String FILE = ".homeostat.json";
 
@@ -44,6 +45,9 @@ public record InstallationMarker(WorkloadId id, Installation installation) {
             json.writeStringField("revision", installation.revision());
             json.writeStringField("key", installation.key());
             json.writeStringField("sha256", installation.sha256());
+            if (!files.isEmpty()) {
+                json.writeStringField("files", files);
+            }
             json.writeEndObject();
         } catch (IOException e) {
             throw new UncheckedIOException("writing to memory failed", e);
@@ -80,11 +84,13 @@ public record InstallationMarker(WorkloadId id, Installation installation) {
         String revision = fields.getOrDefault("revision", "");
         String key = fields.getOrDefault("key", "");
         String sha256 = fields.getOrDefault("sha256", "");
+        String files = fields.getOrDefault("files", "");
         boolean valid = FORMAT.equals(fields.get("formatVersion"))
                 && WorkloadId.NAME.matcher(name).matches()
                 && REVISION.matcher(revision).matches()
                 && KEY.matcher(key).matches()
                 && SHA256.matcher(sha256).matches()
+                && (files.isEmpty() || SHA256.matcher(files).matches())
                 && isDirectoryOf(name, directory);
         if (!valid) {
             return Optional.empty();
@@ -92,7 +98,7 @@ public record InstallationMarker(WorkloadId id, Installation installation) {
         for (Kind kind : Kind.values()) {
             if (kind.title().equals(fields.get("kind"))) {
                 return Optional.of(new InstallationMarker(
-                        new WorkloadId(kind, name), new Installation(directory, revision, key, sha256)));
+                        new WorkloadId(kind, name), new Installation(directory, revision, key, sha256), files));
             }
         }
         return Optional.empty();

@@ -30,6 +30,7 @@ public final class InstallationObserver {
 
     private final Layout layout;
     private final DirectoryNames names;
+    private final InstallationCheck check = new InstallationCheck();
 
     public InstallationObserver(Layout layout) {
         this(layout, InstantSource.system());
@@ -40,18 +41,37 @@ public final class InstallationObserver {
         this.names = new DirectoryNames(clock);
     }
 
-    /** The complete installations of a workload, sorted by directory. */
+    /** The complete installations of a workload, sorted by directory. Whether they are whole is not looked at. */
     public Observation<ImmutableList<Installation>> installations(WorkloadId id) {
+        return installations(id, (directory, marker) -> marker.installation());
+    }
+
+    /** The complete installations of a workload, sorted by directory, with what is wrong with their files. */
+    public Observation<ImmutableList<Installation>> examined(WorkloadId id) {
+        return installations(
+                id,
+                (directory, marker) -> marker.installation()
+                        .withDamage(check.damage(directory, marker).orElse("")));
+    }
+
+    private interface Examination {
+        Installation examine(Path directory, InstallationMarker marker) throws IOException;
+    }
+
+    private Observation<ImmutableList<Installation>> installations(WorkloadId id, Examination examination) {
         return look("the installations of " + id, layout.installs(id), () -> {
-            ImmutableList.Builder<Installation> found = ImmutableList.builder();
+            ImmutableList.Builder<Installation> installations = ImmutableList.builder();
             String prefix = id.name() + "_";
             // '`' is the character after '_': the names between the two are those that start with the prefix.
             for (String directory : names.in(layout.installs(id)).subSet(prefix, id.name() + "`")) {
-                marker(layout.install(id, directory))
-                        .filter(marker -> marker.id().equals(id))
-                        .ifPresent(marker -> found.add(marker.installation()));
+                Path place = layout.install(id, directory);
+                Optional<InstallationMarker> marker =
+                        marker(place).filter(found -> found.id().equals(id));
+                if (marker.isPresent()) {
+                    installations.add(examination.examine(place, marker.get()));
+                }
             }
-            return found.build();
+            return installations.build();
         });
     }
 

@@ -49,7 +49,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         Observation<ImmutableList<ObservedProcess>> launches = asked(processes.look(id, handles), checks);
         return new ObservedWorkload(
                 id,
-                installations.installations(id),
+                installations.examined(id),
                 installations.active(id),
                 launches,
                 limits.look(id, running(launches)),

@@ -338,7 +338,7 @@ final class InstallationObserverTest {
     }
 
     private static byte[] marker(WorkloadId id, String revision, String directory) {
-        return new InstallationMarker(id, new Installation(directory, revision, KEY, SHA256)).toJson();
+        return new InstallationMarker(id, new Installation(directory, revision, KEY, SHA256), "").toJson();
     }
 
     @SuppressWarnings("unchecked")

@@ -16,6 +16,7 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Bookkeeping;
 import io.homeostat.reconcile.plan.Conditions;
+import io.homeostat.reconcile.plan.Drift;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
@@ -158,7 +159,11 @@ public final class WorkloadPass {
         }
         if (!conditions.equals(history.conditions())) {
             history = history.withConditions(conditions);
-            change = new Change(change.workload(), history, false, change.handles(), change.ended(), change.events());
+            ImmutableList<Event> events = ImmutableList.<Event>builder()
+                    .addAll(change.events())
+                    .addAll(Drift.detected(situation, plan).stream().iterator())
+                    .build();
+            change = new Change(change.workload(), history, false, change.handles(), change.ended(), events);
         }
         commit(change);
         return situation.withHistory(history);

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedProcess;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,9 @@ final class Causes {
     }
 
     void name(@Nullable ObservedProcess current) {
-        if (isProven()) {
+        if (target.damaged() != null) {
+            nameDamage();
+        } else if (isProven()) {
             draft.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
         } else if (current != null) {
             nameChange(LaunchInputs.difference(current.handle(), target.program(), target.directory())
@@ -35,6 +38,16 @@ final class Causes {
         } else {
             draft.because(Action.INSTALL, Reason.NOT_INSTALLED, "not installed");
         }
+    }
+
+    void nameDamage() {
+        draft.because(Action.REINSTALL, Reason.INSTALL_DAMAGED, damage());
+    }
+
+    /** Which file is not what was unpacked. */
+    String damage() {
+        Installation damaged = target.damaged();
+        return damaged == null ? "" : "its installation is damaged: " + damaged.damage();
     }
 
     void nameChange(Reason difference) {

@@ -99,6 +99,9 @@ final class Course {
                 return false;
             }
         }
+        if (target.damaged() != null && current != null && isWellEnough() && pauseBeforeRepair()) {
+            return false;
+        }
         causes.name(current);
         if (!situation.archives().contains(key)) {
             draft.add(new Step.Download(situation.id(), key, source));
@@ -110,6 +113,20 @@ final class Course {
                 Objects.requireNonNull(target.directory()),
                 target.program().entryPoint()));
         return true;
+    }
+
+    /** A process that runs keeps running from damaged files while its repair waits; one that has to be replaced does not. */
+    private boolean isWellEnough() {
+        return situation.history().run().healthFailures()
+                < target.program().health().failureThreshold();
+    }
+
+    private boolean pauseBeforeRepair() {
+        return pauseUntil(
+                Repairs.next(situation, target.program().restart()),
+                Reason.INSTALL_DAMAGED,
+                causes.damage() + "; it was put back just before, so the workload may change it itself",
+                Wait.Kind.RETRY);
     }
 
     /** @return true when the launch has to wait */
@@ -169,6 +186,8 @@ final class Course {
             nameUndoing();
         } else if (!causes.isProven()) {
             causes.name(null);
+        } else if (stoppedByUs && target.damaged() != null) {
+            causes.nameDamage();
         } else if (stoppedByUs) {
             draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped to be started again");
         } else if (lastExit == null) {
@@ -187,6 +206,9 @@ final class Course {
             nameUndoing();
             draft.stop(current.handle(), Cause.UNDONE);
         } else {
+            if (target.isDamaged(current.handle().directory())) {
+                causes.nameDamage();
+            }
             causes.nameChange(difference);
             draft.stop(current.handle(), Cause.REPLACED);
         }

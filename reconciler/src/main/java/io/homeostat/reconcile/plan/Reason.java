@@ -29,6 +29,7 @@ public enum Reason {
     UNSUPPORTED(false),
     PAUSED(false),
     INSTALL_MISSING(true),
+    INSTALL_DAMAGED(true),
     LINK_MOVED(true),
     SOCKET_MISSING(true),
     LOG_MISSING(true),

@@ -22,10 +22,14 @@ public final class StepLedger {
 
     public static Change stepped(Situation situation, WorkloadPlan plan, Step step, Outcome outcome) {
         Notes notes = new Notes(situation);
-        noteDrift(plan, notes);
         switch (step) {
             case Step.Download download -> fetching(situation, notes, download.key(), outcome, false);
-            case Step.Unpack unpack -> fetching(situation, notes, unpack.key(), outcome, true);
+            case Step.Unpack unpack -> {
+                fetching(situation, notes, unpack.key(), outcome, true);
+                if (plan.reason() == Reason.INSTALL_DAMAGED && outcome instanceof Outcome.Done) {
+                    Repairs.note(situation, notes, plan.message());
+                }
+            }
             case Step.Launch launch -> launching(situation, notes, launch, outcome);
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
@@ -37,28 +41,6 @@ public final class StepLedger {
             case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
         }
         return notes.change();
-    }
-
-    /** What has no other event: drift that no process's end has told of. */
-    private static void noteDrift(WorkloadPlan plan, Notes notes) {
-        switch (plan.reason()) {
-            case LINK_MOVED, INSTALL_MISSING, PROCESS_SURPLUS, PROCESS_MISSING, SOCKET_MISSING, LOG_MISSING ->
-                noteDriftOf(plan, notes);
-            case LIMITS_DRIFTED -> {
-                // Once, not at each attempt to set them.
-                if (notes.history().trial().limits().count() == 0) {
-                    noteDriftOf(plan, notes);
-                }
-            }
-            default -> {
-                // The process's own event tells what happened, or nothing did.
-            }
-        }
-    }
-
-    private static void noteDriftOf(WorkloadPlan plan, Notes notes) {
-        WorkloadPlan.Facts after = plan.after();
-        notes.event(EventType.DRIFT_DETECTED, after == null ? "" : after.revision(), plan.message());
     }
 
     private static void fetching(Situation situation, Notes notes, String key, Outcome outcome, boolean complete) {

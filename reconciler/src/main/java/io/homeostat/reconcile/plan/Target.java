@@ -8,6 +8,8 @@ import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Installation;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,30 +18,48 @@ import org.jspecify.annotations.Nullable;
  * @param key of the archive; null when the program is local
  * @param directory where it is or will be installed; null when the program is local
  * @param installed nothing needs to be fetched
+ * @param damaged an installation of it that may not be used any more; null when there is none
  */
 record Target(
         Workload workload,
         String hash,
         @Nullable String key,
         @Nullable String directory,
-        boolean installed) {
+        boolean installed,
+        @Nullable Installation damaged) {
 
     static Target of(Workload workload, String hash, List<Installation> installations) {
         Program program = workload.program();
         Source source = program.source();
         if (program.install() == Program.Install.LOCAL || source == null) {
-            return new Target(workload, hash, null, null, true);
+            return new Target(workload, hash, null, null, true, null);
         }
         String key = ArchiveKey.of(workload.id(), program.revision(), source);
+        Installation whole = null;
+        Installation damaged = null;
         for (Installation installation : installations) {
             if (installation.satisfies(program.revision(), key)) {
-                return new Target(workload, hash, key, installation.directory(), true);
+                if (!installation.isWhole()) {
+                    damaged = installation;
+                } else if (whole == null) {
+                    whole = installation;
+                }
             }
         }
-        String plain = Layout.installName(workload.id(), program.revision(), null);
-        boolean taken = installations.stream().anyMatch(i -> i.directory().equals(plain));
-        String directory = taken ? Layout.installName(workload.id(), program.revision(), key) : plain;
-        return new Target(workload, hash, key, directory, false);
+        String directory = whole == null ? freeDirectory(workload, key, installations) : whole.directory();
+        return new Target(workload, hash, key, directory, whole != null, damaged);
+    }
+
+    /** The plain name when no other archive of this revision, and nothing damaged that may be in use, has it. */
+    private static String freeDirectory(Workload workload, String key, List<Installation> installations) {
+        Set<String> taken = installations.stream().map(Installation::directory).collect(Collectors.toSet());
+        String revision = workload.program().revision();
+        String directory = Layout.installName(workload.id(), revision, null);
+        for (int number = 1; taken.contains(directory); number++) {
+            String content = number == 1 ? key : key + " " + number;
+            directory = Layout.installName(workload.id(), revision, content);
+        }
+        return directory;
     }
 
     static Target of(ProvenRevision proven, List<Installation> installations) {
@@ -48,5 +68,10 @@ record Target(
 
     Program program() {
         return workload.program();
+    }
+
+    /** Whether a process of ours runs from an installation of this very target that is damaged. */
+    boolean isDamaged(@Nullable String running) {
+        return damaged != null && damaged.directory().equals(running);
     }
 }

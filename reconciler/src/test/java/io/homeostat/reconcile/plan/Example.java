@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Limits;
@@ -122,6 +123,20 @@ public final class Example {
         String key = revision.toLowerCase(Locale.ROOT);
         installations.add(new Installation("p_" + revision, revision, key, key));
         residue = true;
+        return this;
+    }
+
+    public Example damaged(String revision) {
+        String key = revision.toLowerCase(Locale.ROOT);
+        installations.add(new Installation("p_" + revision, revision, key, key, "bin/run has other content"));
+        residue = true;
+        return this;
+    }
+
+    /** Once more, beside the first one. */
+    public Example installedBeside(String revision) {
+        String key = revision.toLowerCase(Locale.ROOT);
+        installations.add(new Installation(Layout.installName(id, revision, key), revision, key, key));
         return this;
     }
 

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedProcess.Loss;
@@ -23,6 +24,8 @@ import org.junit.jupiter.api.TestFactory;
 
 class PlannerTest {
     private static final Exit KILLED = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOW);
+
+    private static final Exit STOPPED = new Exit(null, null, Exit.Reason.STOPPED, NOW);
 
     private record Row(String situation, String planned, Supplier<Example> example) {}
 
@@ -266,6 +269,44 @@ class PlannerTest {
                                 .active("A")
                                 .runs("A", Handle.StartState.SENT, Duration.ofSeconds(1), null)),
                 row(
+                        "a damaged installation is unpacked anew beside it while its process runs, then swapped",
+                        "reinstall INSTALL_DAMAGED: unpack stop activate launch start collectGarbage",
+                        () -> damaged().cached("A").runs("A")),
+                row(
+                        "fetched first when the archive is not there any more",
+                        "reinstall INSTALL_DAMAGED: download unpack stop activate launch start collectGarbage",
+                        () -> damaged().runs("A")),
+                row(
+                        "a process that runs from a damaged installation is replaced once a whole one is there",
+                        "reinstall INSTALL_DAMAGED: stop activate launch start collectGarbage",
+                        () -> damaged().installedBeside("A").runs("A")),
+                row(
+                        "what was stopped to get whole files is launched from those",
+                        "reinstall INSTALL_DAMAGED: activate launch start collectGarbage",
+                        () -> damaged()
+                                .installedBeside("A")
+                                .history(h -> h.withRun(h.run().withExit(STOPPED)))),
+                row(
+                        "nothing is launched from a damaged installation",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> damaged().cached("A").ended("A", KILLED)),
+                row(
+                        "not for the first time either",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> plugin().wants("A").damaged("A").cached("A").active("A")),
+                row(
+                        "files that the workload changes itself are not put back for ever",
+                        "wait INSTALL_DAMAGED: wait",
+                        () -> damaged().cached("A").runs("A").history(PlannerTest::repairedJustNow)),
+                row(
+                        "one that does not run gets whole files without a pause",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> damaged().cached("A").history(PlannerTest::repairedJustNow)),
+                row(
+                        "a damaged last good revision does not keep its successor waiting",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        () -> damaged().runs("A").wants("B")),
+                row(
                         "a socket that is gone comes back only with another process, without waiting for health checks",
                         "restart SOCKET_MISSING: stop launch start",
                         () -> well().lost("A", Loss.SOCKET)),
@@ -276,8 +317,7 @@ class PlannerTest {
                 row(
                         "a workload that deletes its own log is not restarted for ever",
                         "wait LOG_MISSING: wait",
-                        () -> well().lost("A", Loss.LOG)
-                                .history(h -> h.withRun(h.run().withRepairs(failed(1, NOW))))),
+                        () -> well().lost("A", Loss.LOG).history(PlannerTest::repairedJustNow)),
                 row(
                         "a repair of long ago is none of a row",
                         "restart LOG_MISSING: stop launch start",
@@ -298,6 +338,14 @@ class PlannerTest {
                         "who can't look does nothing",
                         "wait CANNOT_OBSERVE: wait",
                         () -> plugin().wants("A").proven("A").blind("permission denied")));
+    }
+
+    private static Example damaged() {
+        return plugin().wants("A").proven("A").damaged("A").active("A");
+    }
+
+    private static WorkloadHistory repairedJustNow(WorkloadHistory history) {
+        return history.withRun(history.run().withRepairs(failed(1, NOW)));
     }
 
     private static Example well() {
