@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /** The files of the fake machine. Whatever became visible here survives a power cut. */
 final class FakeDisk {
@@ -66,6 +67,16 @@ final class FakeDisk {
     void deleteInstalls(WorkloadId id) {
         installs(id).clear();
         lastGood.remove(id);
+    }
+
+    void damageInstalls(WorkloadId id) {
+        installs(id).replaceAll((directory, installation) -> installation.withDamage("bin/run has other content"));
+    }
+
+    /** Whether what is in a directory still is what was unpacked. */
+    boolean isWhole(WorkloadId id, @Nullable String directory) {
+        Installation installation = directory == null ? null : installs(id).get(directory);
+        return installation == null || installation.isWhole();
     }
 
     /** All that is left of it is gone. */

@@ -108,6 +108,10 @@ final class FakeExecutor implements StepExecutor {
         if (dice.strikes(Fault.UNPACK_FAILS, id)) {
             return new Outcome.Failed("disk full", false);
         }
+        if (disk.installs(id).containsKey(step.directory())) {
+            // As in reality: what is there is not unpacked again.
+            return Outcome.done();
+        }
         disk.installs(id)
                 .put(step.directory(), new Installation(step.directory(), step.revision(), step.key(), step.key()));
         return Outcome.done();
@@ -213,7 +217,10 @@ final class FakeExecutor implements StepExecutor {
             return new Outcome.Unsupported();
         }
         boolean refuses = process.behaviour == Behaviour.APPLY_ERROR;
-        if (!process.alive() || refuses || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
+        if (!process.alive()
+                || !process.lost.isEmpty()
+                || refuses
+                || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
             return new Outcome.Failed("not accepted", false);
         }
         process.configHash = ConfigHash.of(step.config());

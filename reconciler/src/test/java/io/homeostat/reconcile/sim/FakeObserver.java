@@ -137,6 +137,9 @@ final class FakeObserver implements Observer {
         if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
             disk.worked(process);
         }
+        if (handle.start() == Handle.StartState.SUCCEEDED && !process.lost.isEmpty()) {
+            return bereft(process, identity, Duration.ofMillis(age), spec);
+        }
         if (spec == null || (plugin && handle.start() != Handle.StartState.SUCCEEDED)) {
             return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, null);
         }
@@ -144,6 +147,18 @@ final class FakeObserver implements Observer {
                 !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
         Health health = health(process, answers(process, spec, listens), handle.workload());
         return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, health);
+    }
+
+    /** A started process that has lost a file; nobody can ask it without its socket. */
+    private Liveness bereft(FakeProcess process, ProcessIdentity identity, Duration age, @Nullable WorkloadSpec spec) {
+        boolean unreachable = process.lost.contains(ObservedProcess.Loss.SOCKET);
+        Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
+        process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
+        Health health = verdict == Verdict.HEALTHY
+                ? Health.healthy(clock.instant())
+                : Health.failed(verdict, "says no", clock.instant());
+        return new Liveness.Running(
+                identity, age, !unreachable, spec == null ? null : health, ImmutableSet.copyOf(process.lost));
     }
 
     private static boolean answers(FakeProcess process, WorkloadSpec spec, boolean listens) {

@@ -5,6 +5,9 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Loss;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** One launch on the fake machine: the notes beside it, the process that comes of it, and what it leaves behind. */
@@ -26,6 +29,9 @@ final class FakeProcess {
     /** Whether a health check has ever had anything else than good news of it. */
     boolean doubted;
 
+    /** What was deleted while it held it open. */
+    final Set<Loss> lost = EnumSet.noneOf(Loss.class);
+
     String configHash = "";
     Limits limits = Limits.NONE;
 
@@ -43,6 +49,13 @@ final class FakeProcess {
         this.bootId = bootId;
         this.bornAt = bornAt;
         this.behaviour = behaviour;
+    }
+
+    /** Before a plugin was started it has no socket that anybody relies on; a program of no protocol has none at all. */
+    void lose(Loss loss) {
+        if (loss == Loss.LOG || starts > 0) {
+            lost.add(loss);
+        }
     }
 
     boolean unborn() {

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess;
 import io.homeostat.reconcile.sim.Declarations.Probing;
 import io.homeostat.reconcile.sim.Moment.When;
 import java.time.Duration;
@@ -85,6 +86,10 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
             return new Happening.Spoil(id);
         } else if (roll < 69) {
             return new Happening.DeleteInstalls(id);
+        } else if (roll < 71) {
+            return new Happening.DamageInstalls(id);
+        } else if (roll < 73) {
+            return new Happening.DeleteOpenFile(id, any(ObservedProcess.Loss.values(), random));
         } else if (roll < 76) {
             return new Happening.RecyclePid(id);
         } else if (roll < 79) {

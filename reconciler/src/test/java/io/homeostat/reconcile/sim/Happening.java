@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess;
 import java.time.Duration;
 
 /** What the world does to a machine and to what is wanted of it. */
@@ -36,6 +37,12 @@ sealed interface Happening {
     record Spoil(WorkloadId id) implements OfWorkload {}
 
     record DeleteInstalls(WorkloadId id) implements OfWorkload {}
+
+    /** Files of its installations are changed, deleted or lose their rights. */
+    record DamageInstalls(WorkloadId id) implements OfWorkload {}
+
+    /** A file that its process holds open is deleted. */
+    record DeleteOpenFile(WorkloadId id, ObservedProcess.Loss loss) implements OfWorkload {}
 
     /** Its process dies, and at once its number is that of somebody else's. */
     record RecyclePid(WorkloadId id) implements OfWorkload {}

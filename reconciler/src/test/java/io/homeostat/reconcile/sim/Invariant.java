@@ -9,6 +9,7 @@ enum Invariant {
     NOTHING_BEFORE_START("plugin contract: neither GetStatus nor Apply before Start"),
     START_AT_MOST_ONCE("plugin contract: a process gets one Start, some don't survive a second"),
     NOTHING_HALF_WRITTEN("SPEC.md 3.6: nothing half-written is ever used"),
+    NOTHING_DAMAGED_IS_LAUNCHED("SPEC.md 3.6: what is seen to be damaged is not launched"),
     NOTHING_PULLED_AWAY("SPEC.md 3.6: what a process runs from stays while it runs"),
     LAST_GOOD_KEPT("SPEC.md 3.5: a revision is never given up before its successor has proved itself"),
     PROVEN_HAS_WORKED("SPEC.md 3.5: a successor has proved itself only when it has really worked"),

@@ -114,6 +114,9 @@ final class Reckoning {
         Invariant.CONVERGES.require(
                 LimitObserver.agree(declared.workload().program().limits(), process.limits),
                 () -> id + " runs with wrong limits: " + process.limits);
+        Invariant.CONVERGES.require(
+                process.lost.isEmpty() && machine.disk.isWhole(id, process.launched.directory()),
+                () -> id + " runs without " + process.lost + " or from damaged files: " + process);
         if (declared.workload().spec() instanceof PluginSpec plugin) {
             Invariant.CONVERGES.require(
                     ConfigHash.of(plugin.config()).equals(process.configHash),

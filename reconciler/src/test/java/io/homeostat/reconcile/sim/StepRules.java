@@ -52,9 +52,20 @@ final class StepRules {
                 || (step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REMOVED);
         Invariant.UNCLAIMED_IS_LEFT_ALONE.require(
                 !removes || asked.everWanted(step.workload()), () -> "nothing is known of it, yet: " + step);
+        if (step instanceof Step.Launch launch) {
+            Invariant.NOTHING_DAMAGED_IS_LAUNCHED.require(
+                    isSeenWhole(launch, seen), () -> step + " after " + seen.installations());
+        }
         if (step instanceof Step.Stop stop) {
             ofWhatIsStopped(stop, seen);
         }
+    }
+
+    private static boolean isSeenWhole(Step.Launch step, ObservedWorkload seen) {
+        return !(seen.installations() instanceof Observation.Seen<ImmutableList<Installation>>(var installations))
+                || installations.stream()
+                        .filter(installation -> installation.directory().equals(step.directory()))
+                        .allMatch(Installation::isWhole);
     }
 
     private void ofWhatIsStopped(Step.Stop step, ObservedWorkload seen) {
@@ -87,7 +98,7 @@ final class StepRules {
     /** Whether the agent could know that this process is well and just what is declared. */
     private boolean isAsWanted(Handle handle, WorkloadSpec spec) {
         FakeProcess process = processes.of(handle.launchId());
-        if (process == null || !process.alive() || process.doubted) {
+        if (process == null || !process.alive() || process.doubted || !process.lost.isEmpty()) {
             return false;
         }
         String directory = handle.directory();
@@ -108,6 +119,7 @@ final class StepRules {
                 && handle.revision().equals(spec.program().revision())
                 && handle.inputs().equals(LaunchInputs.of(spec.program()))
                 && installation != null
+                && installation.isWhole()
                 && installation.sha256().equalsIgnoreCase(content)
                 && sameConfig;
     }

@@ -100,6 +100,9 @@ final class World implements StepExecutor {
             }
             case Happening.MoveLink move -> machine.disk.moveLink(move.id());
             case Happening.DeleteInstalls delete -> machine.disk.deleteInstalls(delete.id());
+            case Happening.DamageInstalls damage -> machine.disk.damageInstalls(damage.id());
+            case Happening.DeleteOpenFile delete ->
+                machine.living(delete.id()).forEach(process -> process.lose(delete.loss()));
             case Happening.RecyclePid recycle -> machine.processes.recycle(recycle.id());
             case Happening.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
             case Happening.EmptyCache empty -> machine.disk.archives.clear();
