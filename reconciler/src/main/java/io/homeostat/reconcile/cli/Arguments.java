@@ -34,6 +34,10 @@ record Arguments(ParseResult whole, ParseResult command) {
                 this.<List<String>>option(command, Syntax.FILES).orElse(List.of()));
     }
 
+    Optional<String> config() {
+        return option(command, Syntax.CONFIG);
+    }
+
     /** @throws UsageException when it is no duration or none at all */
     Duration timeout(Duration otherwise) {
         Optional<String> text = option(command, Syntax.TIMEOUT);

@@ -2,23 +2,18 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.CacheCleaner;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
-import io.homeostat.desired.store.StoredDeclaration;
-import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
-import io.homeostat.reconcile.loop.Convergence;
+import io.homeostat.reconcile.agent.Housekeeping;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
@@ -30,7 +25,6 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 final class DirectEnforcer implements Enforcer {
@@ -53,26 +47,16 @@ final class DirectEnforcer implements Enforcer {
                 declare.accept(store);
                 new Directories(environment).createRunDirectory(layout.runDir());
                 int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
-                store.trimEvents(EVENTS_KEPT);
-                cleanCache(store, layout, console);
+                cleanUp(new Housekeeping(layout, store), console);
                 return status;
             }
         }
     }
 
-    /** Archives of what is neither declared nor the last good revision of anything. */
-    private static void cleanCache(StateStore store, Layout layout, Console console) {
-        ImmutableSet<String> needed = Stream.concat(
-                        store.declarations().stream().map(StoredDeclaration::workload),
-                        store.histories().values().stream()
-                                .map(WorkloadHistory::proven)
-                                .flatMap(Stream::ofNullable)
-                                .map(ProvenRevision::workload))
-                .flatMap(workload -> Stream.ofNullable(workload.program().source())
-                        .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
-                .collect(ImmutableSet.toImmutableSet());
+    private static void cleanUp(Housekeeping housekeeping, Console console) {
+        housekeeping.trimEvents(EVENTS_KEPT);
         try {
-            new CacheCleaner(layout).keepOnly(needed);
+            housekeeping.cleanCache();
         } catch (ActuationFailure e) {
             // Costs room and nothing else; the next command tries again.
             console.say(String.valueOf(e.getMessage()));
@@ -92,9 +76,8 @@ final class DirectEnforcer implements Enforcer {
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
-                Convergence convergence = proceedings.convergence();
-                try (MachineSteps steps = new MachineSteps(
-                                layout, procFs, store, plugins, clock, proceedings.display()::download);
+                try (MachineSteps steps =
+                                new MachineSteps(layout, procFs, store, plugins, clock, proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         id -> Optional.ofNullable(
@@ -104,12 +87,12 @@ final class DirectEnforcer implements Enforcer {
                                         store,
                                         clock,
                                         new LogFiles(layout),
-                                        convergence),
-                                convergence,
+                                        proceedings),
+                                proceedings,
                                 Reconciler.untilSettled(clock))) {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
-                    convergence.await(left);
+                    proceedings.await(left);
                 }
                 return proceedings.report(timeout);
             } catch (InterruptedException e) {

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -17,6 +19,9 @@ final class Directories {
     private static final Path MACHINE_ID = Path.of("/etc/machine-id");
     private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
 
+    /** In agent.yaml: find out. */
+    private static final String AUTO = "auto";
+
     /** For a machine that has no id: state that is kept on it is its own all the same. */
     private static final String NO_ID = "local";
 
@@ -27,14 +32,37 @@ final class Directories {
     }
 
     /** @throws CommandFailure when a directory that anybody could have made would have to be trusted */
-    Layout layout(GlobalOptions options) {
-        Path state =
-                options.stateDir().map(path -> absolute("--state-dir", path)).orElseGet(this::defaultState);
-        Path run = options.runDir().map(path -> absolute("--run-dir", path)).orElseGet(this::defaultRun);
-        return new Layout(state, run, instanceId(MACHINE_ID));
+    Layout layout(GlobalOptions options, AgentConfig config) {
+        Path state = options.stateDir()
+                .map(path -> absolute("--state-dir", path))
+                .or(() -> Optional.ofNullable(config.stateDir()).map(Path::of))
+                .orElseGet(this::defaultState);
+        Path run = options.runDir()
+                .map(path -> absolute("--run-dir", path))
+                .or(() -> Optional.ofNullable(config.runDir()).map(Path::of))
+                .orElseGet(this::defaultRun);
+        String instance = config.instanceId().equals(AUTO) ? instanceId(MACHINE_ID) : config.instanceId();
+        return new Layout(state, run, instance);
     }
 
-    private Path absolute(String option, String path) {
+    /** What configures the agent of this user, unless {@code run} is told otherwise. */
+    ConfigFile agentFile() {
+        return new ConfigFile(configuration().resolve("agent.yaml"), false);
+    }
+
+    /** Where what is wanted is declared, unless the agent's configuration says otherwise. */
+    ImmutableList<Path> desiredFiles() {
+        return ImmutableList.of(configuration().resolve("desired.d"));
+    }
+
+    private Path configuration() {
+        if (environment.isRoot()) {
+            return Path.of("/etc/homeostat");
+        }
+        return xdg("XDG_CONFIG_HOME").orElseGet(() -> home().resolve(".config")).resolve("homeostat");
+    }
+
+    Path absolute(String option, String path) {
         if (path.isEmpty()) {
             // An unset variable, as a rule; the working directory is not what was meant.
             throw new UsageException(option + " is empty; give it a directory or leave it out");

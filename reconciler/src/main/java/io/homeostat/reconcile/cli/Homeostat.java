@@ -94,6 +94,7 @@ public final class Homeostat {
         return switch (verb) {
             case VALIDATE -> new ValidateCommand(inputs(arguments), console);
             case PLAN, APPLY, DELETE, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
+            case RUN -> new RunCommand(environment, console, arguments.global(), agentFile(arguments));
             case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
             case SCHEMA -> new SchemaCommand(console);
             case COMPLETION -> new CompletionCommand(arguments.word().orElse("bash"), console);
@@ -140,8 +141,18 @@ public final class Homeostat {
         return new Inputs(environment, arguments.files());
     }
 
+    private ConfigFile agentFile(Arguments arguments) {
+        Directories directories = new Directories(environment);
+        return arguments
+                .config()
+                .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true))
+                .orElseGet(directories::agentFile);
+    }
+
     private Workspace workspace(Arguments arguments, Console console) {
-        Layout layout = new Directories(environment).layout(arguments.global());
+        Directories directories = new Directories(environment);
+        Layout layout =
+                directories.layout(arguments.global(), directories.agentFile().read());
         return new Workspace(environment, console, layout, new DirectEnforcer());
     }
 

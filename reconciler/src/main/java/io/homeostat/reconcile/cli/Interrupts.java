@@ -1,9 +1,6 @@
 package io.homeostat.reconcile.cli;
 
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** SIGINT and SIGTERM, as an interruption of the thread that works. */
 interface Interrupts {
@@ -13,6 +10,14 @@ interface Interrupts {
     /** From now until {@link Guard#close}, a signal interrupts the calling thread, and the process lives on until it has closed. */
     Guard guard();
 
+    /**
+     * For a daemon, which ends its process itself: until {@link Guard#close} SIGTERM and SIGINT interrupt the calling thread and do
+     * nothing else.
+     *
+     * @param onHangUp called for each SIGHUP, on a thread of the JVM's
+     */
+    Guard daemon(Runnable onHangUp);
+
     /** See {@link #guard}. */
     interface Guard extends AutoCloseable {
         @Override
@@ -21,39 +26,20 @@ interface Interrupts {
 
     /** Nobody interrupts. */
     static Interrupts none() {
-        return () -> () -> {};
-    }
+        return new Interrupts() {
+            @Override
+            public Guard guard() {
+                return () -> {};
+            }
 
-    static Interrupts ofThisProcess() {
-        return () -> {
-            Thread worker = Thread.currentThread();
-            CountDownLatch closed = new CountDownLatch(1);
-            AtomicBoolean over = new AtomicBoolean();
-            // The JVM ends with 130 or 143 when its hooks are through.
-            Thread hook = new Thread(
-                    () -> {
-                        if (!over.get()) {
-                            worker.interrupt();
-                            awaitQuietly(closed);
-                        }
-                    },
-                    "interrupt");
-            Runtime.getRuntime().addShutdownHook(hook);
-            return () -> {
-                over.set(true);
-                closed.countDown();
-            };
+            @Override
+            public Guard daemon(Runnable onHangUp) {
+                return () -> {};
+            }
         };
     }
 
-    private static void awaitQuietly(CountDownLatch latch) {
-        try {
-            if (!latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-                System.err.println("homeostat: interrupted, and what was under way did not end within "
-                        + PATIENCE.toSeconds() + " s; the next command continues from what is there");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    static Interrupts ofThisProcess() {
+        return new ProcessSignals();
     }
 }

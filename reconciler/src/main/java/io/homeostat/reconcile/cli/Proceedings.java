@@ -1,14 +1,19 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.Progress;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.agent.PassSubscriber;
 import io.homeostat.reconcile.loop.Convergence;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Set;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
-final class Proceedings implements AutoCloseable {
+final class Proceedings implements PassSubscriber, AutoCloseable {
     private final Console console;
     private final Verb verb;
     private final Display display;
@@ -28,13 +33,34 @@ final class Proceedings implements AutoCloseable {
         this.convergence = new Convergence(all, record);
     }
 
-    /** Listens to the passes and can be waited for. */
-    Convergence convergence() {
-        return convergence;
+    /** Waits until nothing is under way any more, or the time is over. */
+    void await(Duration patience) throws InterruptedException {
+        convergence.await(patience);
     }
 
-    Display display() {
-        return display;
+    @Override
+    public Progress download(WorkloadId id) {
+        return display.download(id);
+    }
+
+    @Override
+    public void begun(PassId pass) {
+        convergence.begun(pass);
+    }
+
+    @Override
+    public void starting(Step step) {
+        convergence.starting(step);
+    }
+
+    @Override
+    public void finished(WorkloadId id, Next next) {
+        convergence.finished(id, next);
+    }
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {
+        convergence.broken(id, problem);
     }
 
     /**

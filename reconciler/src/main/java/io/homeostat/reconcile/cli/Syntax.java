@@ -16,6 +16,7 @@ final class Syntax {
     static final String TIMEOUT = "--timeout";
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
     static final String OUTPUT = "-o";
+    static final String CONFIG = "--config";
     static final String STATE_DIR = "--state-dir";
     static final String RUN_DIR = "--run-dir";
     static final String LOG_LEVEL = "--log-level";
@@ -61,6 +62,7 @@ final class Syntax {
                         .addOption(flag(DETAILED_EXIT_CODE, "Exit with 2 when there are changes."));
             case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
             case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
+            case RUN -> spec.addOption(config());
             case STATUS -> spec.addPositional(workloads("0..1"));
             case LOGS -> spec.addPositional(workloads("1"));
             case EXPLAIN ->
@@ -115,6 +117,14 @@ final class Syntax {
                 .required(required)
                 .paramLabel("PATH")
                 .description("A file, a directory with .yaml and .yml files, or - for standard input.")
+                .build();
+    }
+
+    private static OptionSpec config() {
+        return OptionSpec.builder(CONFIG)
+                .type(String.class)
+                .paramLabel("FILE")
+                .description("How the agent works; homeostat explain Agent tells what may stand in it.")
                 .build();
     }
 

@@ -14,6 +14,10 @@ enum Verb {
             "Store files as desired state and bring the machine to it.",
             "Exit status: 0 everything that is declared is at its desired state, 1 not."),
     DELETE("Take workloads out of the desired state and remove them from the machine.", "Exit status: 0 done, 1 not."),
+    RUN(
+            "Enforce what is declared, continuously; workloads outlive it.",
+            "SIGTERM ends it, SIGHUP has it read its configuration again.",
+            "Exit status: 0 told to end, 1 could not run."),
     STATUS(
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),

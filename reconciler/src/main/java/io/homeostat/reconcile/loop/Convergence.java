@@ -49,11 +49,6 @@ public final class Convergence implements PassListener {
     }
 
     @Override
-    public void begun(WorkloadId id) {
-        delegate.begun(id);
-    }
-
-    @Override
     public void begun(PassId pass) {
         delegate.begun(pass);
     }

@@ -5,11 +5,8 @@ import io.homeostat.reconcile.plan.Step;
 
 /** Is told what passes do, on the thread that does it. */
 public interface PassListener {
-    /** A pass begins. */
-    default void begun(PassId pass) {}
-
     /** A pass begins: what it sees and does goes by what is declared from now on. */
-    default void begun(WorkloadId id) {}
+    default void begun(PassId pass) {}
 
     /** A step is about to be executed. */
     void starting(Step step);

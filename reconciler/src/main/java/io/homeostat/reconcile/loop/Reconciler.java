@@ -153,6 +153,19 @@ public final class Reconciler implements AutoCloseable {
         };
     }
 
+    /** Hands out no more passes, and gives those under way some time to end by themselves. */
+    public void drain(Duration grace) {
+        queue.close();
+        workers.shutdown();
+        try {
+            if (!workers.awaitTermination(grace.toMillis(), TimeUnit.MILLISECONDS)) {
+                LOG.info("steps are still under way after {} s; they are interrupted", grace.toSeconds());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Hands out no more passes, interrupts those under way and waits a bounded time for them; workloads go on running. */
     @Override
     public void close() {

@@ -69,7 +69,6 @@ public final class WorkloadPass {
     }
 
     public Next run(WorkloadId id) {
-        listener.begun(id);
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));

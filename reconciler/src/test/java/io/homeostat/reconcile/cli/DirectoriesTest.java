@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -62,7 +63,7 @@ class DirectoriesTest {
     void optionsWinAndAreRelativeToWhereTheUserIs() {
         GlobalOptions options =
                 new GlobalOptions(OutputFormat.TEXT, Optional.of("a/../b"), Optional.of("/c"), Optional.empty(), false);
-        Layout layout = new Directories(environment(0, Map.of())).layout(options);
+        Layout layout = new Directories(environment(0, Map.of())).layout(options, AgentConfigReader.defaults());
         assertEquals(directory.resolve("b"), layout.stateDir());
         assertEquals(Path.of("/c"), layout.runDir());
     }
@@ -113,8 +114,10 @@ class DirectoriesTest {
 
     private Layout layout(long uid, Map<String, String> variables) {
         return new Directories(environment(uid, variables))
-                .layout(new GlobalOptions(
-                        OutputFormat.TEXT, Optional.empty(), Optional.empty(), Optional.empty(), false));
+                .layout(
+                        new GlobalOptions(
+                                OutputFormat.TEXT, Optional.empty(), Optional.empty(), Optional.empty(), false),
+                        AgentConfigReader.defaults());
     }
 
     private Environment environment(long uid, Map<String, String> variables) {

@@ -42,6 +42,7 @@ class UsageTest {
             "plan",
             "apply",
             "delete",
+            "run",
             "status",
             "events",
             "logs",
@@ -52,7 +53,7 @@ class UsageTest {
         }) {
             assertTrue(result.out().contains("\n  " + command + " "), command);
         }
-        for (String absent : new String[] {"self-train", "pause", "resume", "run "}) {
+        for (String absent : new String[] {"self-train", "pause", "resume"}) {
             assertFalse(result.out().contains("\n  " + absent), absent);
         }
     }

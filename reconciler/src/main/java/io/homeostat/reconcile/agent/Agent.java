@@ -1,0 +1,219 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.ExitWatcher;
+import io.homeostat.observe.FileChanges;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.loop.LogFiles;
+import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.loop.Trigger;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.TreeSet;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Continuous enforcement of what is declared on one state directory, from {@link #start} until {@link #close}. Workloads outlive it,
+ * and it may end at any moment: all it has to know is in the store or on the machine.
+ *
+ * <p>A workload gets the loop's attention by a hint, when its own cadence says so, or in the resync, which would be enough alone.
+ */
+public final class Agent implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
+    private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
+    /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
+    private static final Duration GRACE = Duration.ofSeconds(10);
+
+    private final StateStore store;
+    private final Clock clock;
+    private final PluginChannel plugins;
+    private final MachineObserver observer;
+    private final MachineSteps steps;
+    private final WorkloadPass pass;
+    private final Reconciler reconciler;
+    private final Sources machineSources;
+    private final SourceSync sources;
+    private final Housekeeping housekeeping;
+    private final boolean hinted;
+    private final @Nullable ExitHints exits;
+    private final Agenda reading = new Agenda("sources");
+    private final Agenda cleaning = new Agenda("housekeeping");
+    private final DeclaredState declared = new DeclaredState();
+    private final PassBroadcast broadcast;
+    /** Held by whoever changes what is declared, or goes by it for good. */
+    private final ReentrantLock declaring = new ReentrantLock();
+
+    private volatile AgentConfig config;
+    private volatile @Nullable FileChanges files;
+
+    /**
+     * @param store of that state directory, whose lock the caller holds; used, not closed
+     * @param hinted false: cadence and resync have to be enough, as they are where the machine can't tell what happens
+     */
+    public Agent(
+            Layout layout, AgentConfig config, Sources machineSources, StateStore store, Clock clock, boolean hinted) {
+        this.config = config;
+        this.store = store;
+        this.clock = clock;
+        this.hinted = hinted;
+        ProcFs procFs = new ProcFs();
+        this.plugins = new PluginChannel(clock);
+        this.observer = new MachineObserver(layout, procFs, plugins, clock);
+        this.machineSources = machineSources;
+        this.sources = new SourceSync(store, clock);
+        sources.use(machineSources.of(config, clock));
+        this.housekeeping = new Housekeeping(layout, store);
+        this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
+        this.broadcast = new PassBroadcast(exits == null ? ImmutableList.of() : ImmutableList.of(exits));
+        this.steps = new MachineSteps(layout, procFs, store, plugins, clock, broadcast::download);
+        this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
+        this.reconciler = new Reconciler(pass, broadcast, new Cadence(declared, clock, () -> this.config.resync()));
+    }
+
+    /** Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is. */
+    public void start() {
+        readSources();
+        reconciler.start();
+        watchFiles();
+        hint(scope(declared.now()).all(), Trigger.START);
+        reading.every(() -> config.resync(), "the resync", this::resync);
+        cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
+    }
+
+    /** From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}. */
+    public void reload(AgentConfig next) {
+        config = next;
+        sources.use(machineSources.of(next, clock));
+        watchFiles();
+        reading.soon("reading the sources", this::readSources);
+    }
+
+    /**
+     * Changes what is declared and has everything looked at. Whoever follows hears of the passes that go by the change, and of no
+     * other.
+     *
+     * @param change made to the store at once; nothing else happens when it throws
+     * @param follower is told which workloads there are and says who follows
+     */
+    public Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
+        declaring.lock();
+        try {
+            pass.amend(() -> change.accept(store));
+            DesiredState next = StoredState.desired(store.declarations());
+            Scope scope = scope(next);
+            Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
+            become(next);
+            hint(scope.all(), Trigger.REQUEST);
+            return following;
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    private void readSources() {
+        declaring.lock();
+        try {
+            sources.read().ifPresent(wait -> reading.in(wait, "reading the sources", this::readSources));
+        } finally {
+            try {
+                // Of several sources one may have been stored.
+                hint(become(StoredState.desired(store.declarations())), Trigger.FILES);
+            } finally {
+                declaring.unlock();
+            }
+        }
+    }
+
+    private void resync() {
+        readSources();
+        hint(scope(declared.now()).all(), Trigger.RESYNC);
+    }
+
+    private ImmutableSortedSet<WorkloadId> become(DesiredState next) {
+        ImmutableSortedSet<WorkloadId> changed = declared.become(next);
+        changed.forEach(pass::abandonFetching);
+        return changed;
+    }
+
+    private Scope scope(DesiredState desired) {
+        ImmutableSortedSet<WorkloadId> wanted =
+                ImmutableSortedSet.copyOf(desired.declarations().keySet());
+        TreeSet<WorkloadId> all = new TreeSet<>(wanted);
+        all.addAll(store.histories().keySet());
+        store.handles().stream().map(Handle::workload).forEach(all::add);
+        switch (observer.traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
+        }
+        return new Scope(ImmutableSortedSet.copyOf(all), wanted);
+    }
+
+    private void hint(ImmutableSortedSet<WorkloadId> ids, Trigger trigger) {
+        ids.forEach(id -> reconciler.hint(id, trigger));
+    }
+
+    private void ended(WorkloadId id) {
+        reconciler.hint(id, Trigger.EXIT);
+    }
+
+    private synchronized void watchFiles() {
+        if (files != null) {
+            files.close();
+        }
+        files = hinted
+                ? new FileChanges(
+                        machineSources.paths(config), () -> reading.soon("reading the sources", this::readSources))
+                : null;
+    }
+
+    private void cleanUp() {
+        housekeeping.trimEvents(config.limits().events());
+        declaring.lock();
+        try {
+            housekeeping.cleanCache();
+        } catch (ActuationFailure e) {
+            LOG.warn("{}", e.getMessage());
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    /** Ends enforcement, within about half a minute; the workloads go on running. */
+    @Override
+    public void close() {
+        FileChanges watched = files;
+        if (watched != null) {
+            watched.close();
+        }
+        reading.close();
+        cleaning.close();
+        reconciler.drain(GRACE);
+        reconciler.close();
+        if (exits != null) {
+            exits.close();
+        }
+        steps.close();
+        observer.close();
+        plugins.close();
+    }
+}

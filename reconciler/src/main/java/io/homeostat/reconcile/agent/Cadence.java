@@ -1,0 +1,48 @@
+package io.homeostat.reconcile.agent;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.DesiredSource;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.Reconciler;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
+
+/** When the agent looks at a workload again: at once, when a pause is over, when its health is due, and never later than the resync. */
+final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> {
+    private final DesiredSource desired;
+    private final InstantSource clock;
+    private final Supplier<Duration> resync;
+
+    /** @param resync asked each time, since it can be configured anew */
+    Cadence(DesiredSource desired, InstantSource clock, Supplier<Duration> resync) {
+        this.desired = desired;
+        this.clock = clock;
+        this.resync = resync;
+    }
+
+    @Override
+    public Optional<Duration> apply(WorkloadId id, Next next) {
+        Optional<Declaration> declared = desired.declaration(id);
+        if (next instanceof Next.Settled && declared.isEmpty()) {
+            // Nothing of it is left. Should it come back, the next resync finds it.
+            return Optional.empty();
+        }
+        Duration longest = declared.map(this::healthInterval).orElse(resync.get());
+        return Reconciler.forEver(clock, longest).apply(id, next);
+    }
+
+    private Duration healthInterval(Declaration declared) {
+        Duration interval = declared.workload().program().health().interval();
+        boolean asked = switch (declared.workload().spec()) {
+            case PluginSpec plugin -> true;
+            case ProcessSpec process -> process.probe() != null;
+        };
+        return asked && interval.compareTo(resync.get()) < 0 ? interval : resync.get();
+    }
+}

@@ -1,0 +1,8 @@
+package io.homeostat.reconcile.agent;
+
+/** Whoever wants to know how a change of what is declared is carried out. */
+@FunctionalInterface
+public interface Follower {
+    /** Called before the first pass that goes by the change. */
+    PassSubscriber follow(Scope scope) throws InterruptedException;
+}

@@ -1,0 +1,97 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.actuate.Progress;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Step;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+
+/**
+ * Tells many of what passes do. Who subscribes hears only of passes that began after that: one that was under way goes by what was
+ * declared before, and its end would be taken for an answer.
+ */
+final class PassBroadcast implements PassListener {
+    private final ImmutableList<PassListener> residents;
+    private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
+
+    /** @param residents hear of every pass */
+    PassBroadcast(ImmutableList<PassListener> residents) {
+        this.residents = residents;
+    }
+
+    private final class Subscription implements Following {
+        private final ImmutableSortedSet<WorkloadId> ids;
+        private final PassSubscriber subscriber;
+        private final Set<WorkloadId> heard = ConcurrentHashMap.newKeySet();
+
+        private Subscription(ImmutableSortedSet<WorkloadId> ids, PassSubscriber subscriber) {
+            this.ids = ids;
+            this.subscriber = subscriber;
+        }
+
+        private void begun(PassId pass) {
+            if (ids.contains(pass.workload())) {
+                heard.add(pass.workload());
+                subscriber.begun(pass);
+            }
+        }
+
+        private void tell(WorkloadId id, Consumer<PassSubscriber> what) {
+            if (heard.contains(id)) {
+                what.accept(subscriber);
+            }
+        }
+
+        @Override
+        public void close() {
+            subscriptions.remove(this);
+        }
+    }
+
+    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassSubscriber subscriber) {
+        Subscription subscription = new Subscription(ids, subscriber);
+        subscriptions.add(subscription);
+        return subscription;
+    }
+
+    @Override
+    public void begun(PassId pass) {
+        residents.forEach(resident -> resident.begun(pass));
+        subscriptions.forEach(subscription -> subscription.begun(pass));
+    }
+
+    @Override
+    public void starting(Step step) {
+        residents.forEach(resident -> resident.starting(step));
+        tell(step.workload(), subscriber -> subscriber.starting(step));
+    }
+
+    @Override
+    public void finished(WorkloadId id, Next next) {
+        residents.forEach(resident -> resident.finished(id, next));
+        tell(id, subscriber -> subscriber.finished(id, next));
+    }
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {
+        residents.forEach(resident -> resident.broken(id, problem));
+        tell(id, subscriber -> subscriber.broken(id, problem));
+    }
+
+    /** For whoever downloads: tells all who listen by then. */
+    Progress download(WorkloadId id) {
+        return (done, total) -> tell(id, subscriber -> subscriber.download(id).bytes(done, total));
+    }
+
+    private void tell(WorkloadId id, Consumer<PassSubscriber> what) {
+        subscriptions.forEach(subscription -> subscription.tell(id, what));
+    }
+}

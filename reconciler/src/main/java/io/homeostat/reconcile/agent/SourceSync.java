@@ -1,0 +1,59 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.Reading;
+import io.homeostat.desired.source.Stored;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.store.StoredDeclaration;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** Brings into the store what the sources on this machine declare now. */
+final class SourceSync {
+    private final StateStore store;
+    private final InstantSource clock;
+    private volatile ImmutableMap<SourceName, Function<Stored, Reading>> sources = ImmutableMap.of();
+
+    SourceSync(StateStore store, InstantSource clock) {
+        this.store = store;
+        this.clock = clock;
+    }
+
+    /** From here on these are read: each is told what is stored of it, and says what it declares. */
+    void use(ImmutableMap<SourceName, Function<Stored, Reading>> next) {
+        sources = next;
+    }
+
+    /**
+     * Reads all sources. Each is stored as a whole or not at all; one that can't be stored keeps no other from being read.
+     *
+     * @return how long until they have to be read again, because something was being written
+     * @throws StoreException the first one, when all are read
+     */
+    Optional<Duration> read() {
+        ImmutableList<StoredDeclaration> before = store.declarations();
+        List<Duration> again = new ArrayList<>();
+        List<StoreException> failures = new ArrayList<>();
+        sources.forEach((name, source) -> {
+            try {
+                Reading reading = source.apply(Stored.of(name, before));
+                store.replace(reading.content(), clock.instant());
+                reading.lookAgain().ifPresent(again::add);
+            } catch (StoreException e) {
+                failures.add(e);
+            }
+        });
+        if (!failures.isEmpty()) {
+            throw failures.getFirst();
+        }
+        return again.stream().min(Comparator.naturalOrder());
+    }
+}

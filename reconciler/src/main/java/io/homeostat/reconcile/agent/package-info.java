@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.agent;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,33 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.reconcile.agent.Agent;
+import io.homeostat.reconcile.agent.Following;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+
+/** Changes what is declared inside the running agent, whose loop brings the machine to it; waits for that and reports. */
+final class AgentEnforcer implements Enforcer {
+    private final Agent agent;
+
+    AgentEnforcer(Agent agent) {
+        this.agent = agent;
+    }
+
+    @Override
+    public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+            throws InterruptedException {
+        AtomicReference<Proceedings> begun = new AtomicReference<>();
+        try (Following _ = agent.declare(declare, scope -> {
+            begun.set(new Proceedings(workspace, verb, scope.all(), scope.declared()));
+            return begun.get();
+        })) {
+            try (Proceedings proceedings = Objects.requireNonNull(begun.get())) {
+                proceedings.await(timeout);
+                return proceedings.report(timeout);
+            }
+        }
+    }
+}

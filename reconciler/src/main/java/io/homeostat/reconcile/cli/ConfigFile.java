@@ -1,0 +1,30 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.Problem;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+
+/**
+ * The file that configures the agent.
+ *
+ * @param required false: where there is no file, the defaults hold
+ */
+record ConfigFile(Path path, boolean required) {
+
+    /** @throws CommandFailure with each error on a line of its own */
+    AgentConfig read() {
+        if (!required && !Files.exists(path)) {
+            return AgentConfigReader.defaults();
+        }
+        AgentConfigReader.Result result = AgentConfigReader.read(path);
+        AgentConfig config = result.config();
+        if (config == null) {
+            throw new CommandFailure(path + " is not valid\n"
+                    + result.errors().stream().map(Problem::toString).collect(Collectors.joining("\n")));
+        }
+        return config;
+    }
+}

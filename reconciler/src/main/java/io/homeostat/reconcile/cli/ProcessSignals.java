@@ -1,0 +1,81 @@
+package io.homeostat.reconcile.cli;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** The signals of this process. */
+final class ProcessSignals implements Interrupts {
+
+    @Override
+    public Guard guard() {
+        Thread worker = Thread.currentThread();
+        CountDownLatch closed = new CountDownLatch(1);
+        AtomicBoolean over = new AtomicBoolean();
+        // The JVM ends with 130 or 143 when its hooks are through.
+        Thread hook = new Thread(
+                () -> {
+                    if (!over.get()) {
+                        worker.interrupt();
+                        awaitQuietly(closed);
+                    }
+                },
+                "interrupt");
+        Runtime.getRuntime().addShutdownHook(hook);
+        return () -> {
+            over.set(true);
+            closed.countDown();
+        };
+    }
+
+    @Override
+    public Guard daemon(Runnable onHangUp) {
+        Thread worker = Thread.currentThread();
+        AtomicBoolean over = new AtomicBoolean();
+        Runnable end = () -> {
+            if (!over.get()) {
+                worker.interrupt();
+            }
+        };
+        handle("TERM", end);
+        handle("INT", end);
+        handle("HUP", () -> {
+            if (!over.get()) {
+                onHangUp.run();
+            }
+        });
+        return () -> over.set(true);
+    }
+
+    /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */
+    private static void handle(String name, Runnable action) {
+        try {
+            Class<?> signal = Class.forName("sun.misc.Signal");
+            Class<?> handler = Class.forName("sun.misc.SignalHandler");
+            InvocationHandler call = (proxy, method, arguments) -> {
+                if (method.getName().equals("handle")) {
+                    action.run();
+                }
+                return null;
+            };
+            Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, call);
+            signal.getMethod("handle", signal, handler)
+                    .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JVM can't handle the signal " + name, e);
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            if (!latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                System.err.println("homeostat: interrupted, and what was under way did not end within "
+                        + PATIENCE.toSeconds() + " s; the next command continues from what is there");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.store.StateLock;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.reconcile.agent.Agent;
+import io.homeostat.reconcile.agent.Sources;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Enforces what is declared until it is told to end. */
+final class RunCommand implements Command {
+    private static final Logger LOG = LoggerFactory.getLogger(RunCommand.class);
+
+    /** For an apply that is under way; another agent would never end. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final Environment environment;
+    private final Console console;
+    private final GlobalOptions options;
+    private final ConfigFile file;
+
+    RunCommand(Environment environment, Console console, GlobalOptions options, ConfigFile file) {
+        this.environment = environment;
+        this.console = console;
+        this.options = options;
+        this.file = file;
+    }
+
+    @Override
+    public int run() {
+        AgentConfig config = checked(file.read());
+        Layout layout = new Directories(environment).layout(options, config);
+        Clock clock = environment.clock();
+        Semaphore hangUps = new Semaphore(0);
+        try (Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
+                StateLock _ = StateLock.acquire(layout.lock(), Verb.RUN.word(), PATIENCE, clock, console::say)) {
+            StateStores.Opened opened = StateStores.openForWriting(layout, clock);
+            try (StateStore store = opened.store()) {
+                opened.setAside().ifPresent(console::say);
+                new Directories(environment).createRunDirectory(layout.runDir());
+                enforce(config, layout, store, hangUps);
+            }
+        }
+        return ExitStatus.OK;
+    }
+
+    private void enforce(AgentConfig config, Layout layout, StateStore store, Semaphore hangUps) {
+        Sources sources = new Sources(new Directories(environment).desiredFiles());
+        try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true)) {
+            agent.start();
+            console.say("enforcing what is declared in " + layout.stateDir());
+            while (true) {
+                hangUps.acquire();
+                hangUps.drainPermits();
+                reload(agent);
+            }
+        } catch (InterruptedException e) {
+            console.say("told to end; workloads go on running");
+        }
+    }
+
+    private void reload(Agent agent) {
+        try {
+            agent.reload(checked(file.read()));
+            LOG.info("{} was read again", file.path());
+        } catch (CommandFailure e) {
+            LOG.error("{}; what was read before stays in force", e.getMessage());
+        }
+    }
+
+    private static AgentConfig checked(AgentConfig config) {
+        if (config.signatures().require()) {
+            throw new CommandFailure(
+                    "signatures.require is true, and this version can't check signatures; remove it to run without them");
+        }
+        if (config.sources().controlPlane() != null) {
+            LOG.warn("sources.controlPlane is not connected to: this version does not speak to control planes");
+        }
+        return config;
+    }
+}
