@@ -12,11 +12,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
  * Tells many of what passes do. Who subscribes hears only of passes that began after that: one that was under way goes by what was
- * declared before, and its end would be taken for an answer.
+ * declared before, and its end would be taken for an answer. Subscribers are told on the thread of the pass and must not wait.
  */
 final class PassBroadcast implements PassListener {
     private final ImmutableList<PassListener> residents;
@@ -30,7 +31,9 @@ final class PassBroadcast implements PassListener {
     private final class Subscription implements Following {
         private final ImmutableSortedSet<WorkloadId> ids;
         private final PassSubscriber subscriber;
+        private final ReentrantLock telling = new ReentrantLock();
         private final Set<WorkloadId> heard = ConcurrentHashMap.newKeySet();
+        private boolean closed;
 
         private Subscription(ImmutableSortedSet<WorkloadId> ids, PassSubscriber subscriber) {
             this.ids = ids;
@@ -40,19 +43,31 @@ final class PassBroadcast implements PassListener {
         private void begun(PassId pass) {
             if (ids.contains(pass.workload())) {
                 heard.add(pass.workload());
-                subscriber.begun(pass);
+                tell(pass.workload(), listener -> listener.begun(pass));
             }
         }
 
         private void tell(WorkloadId id, Consumer<PassSubscriber> what) {
-            if (heard.contains(id)) {
-                what.accept(subscriber);
+            telling.lock();
+            try {
+                if (!closed && heard.contains(id)) {
+                    what.accept(subscriber);
+                }
+            } finally {
+                telling.unlock();
             }
         }
 
+        /** Nothing is told any more once this has returned: what the subscriber does then makes no pass wait. */
         @Override
         public void close() {
             subscriptions.remove(this);
+            telling.lock();
+            try {
+                closed = true;
+            } finally {
+                telling.unlock();
+            }
         }
     }
 

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared inside the running agent, whose loop brings the machine to it; waits for that and reports. */
 final class AgentEnforcer implements Enforcer {
@@ -24,10 +25,21 @@ final class AgentEnforcer implements Enforcer {
             begun.set(new Proceedings(workspace, verb, scope.all(), scope.declared()));
             return begun.get();
         })) {
-            try (Proceedings proceedings = Objects.requireNonNull(begun.get())) {
-                proceedings.await(timeout);
-                return proceedings.report(timeout);
-            }
+            Objects.requireNonNull(begun.get()).await(timeout);
+        } catch (InterruptedException e) {
+            // Whoever asked has gone away; what he declared stays declared, and is enforced.
+            close(begun.get());
+            throw e;
+        }
+        // Only now: the caller may read slowly.
+        try (Proceedings proceedings = begun.get()) {
+            return proceedings.report(timeout);
+        }
+    }
+
+    private static void close(@Nullable Proceedings proceedings) {
+        if (proceedings != null) {
+            proceedings.close();
         }
     }
 }

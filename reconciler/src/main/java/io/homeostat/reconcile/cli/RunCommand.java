@@ -54,11 +54,13 @@ final class RunCommand implements Command {
         Sources sources = new Sources(new Directories(environment).desiredFiles());
         try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true)) {
             agent.start();
-            console.say("enforcing what is declared in " + layout.stateDir());
-            while (true) {
-                hangUps.acquire();
-                hangUps.drainPermits();
-                reload(agent);
+            try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent))) {
+                console.say("enforcing what is declared in " + layout.stateDir());
+                while (true) {
+                    hangUps.acquire();
+                    hangUps.drainPermits();
+                    reload(agent);
+                }
             }
         } catch (InterruptedException e) {
             console.say("told to end; workloads go on running");
