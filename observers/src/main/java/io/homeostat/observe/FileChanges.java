@@ -16,7 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Tells soon after something at or below a set of paths has changed, whether they exist already or not. A hint and nothing more: what
- * can't be watched is warned of, and only the periodic look notices its changes.
+ * can't be watched is warned of, and only the periodic look notices its changes. What the kernel doesn't tell (a mount, another target
+ * of a symbolic link) is looked for every 10 s.
  *
  * <p>Many changes at once are one call: after 100 ms of quiet, or one second after the first. A call begins after all directories
  * that are there by then are watched, so a change that it is too late for brings another call.
@@ -53,7 +54,7 @@ public final class FileChanges implements AutoCloseable {
         this(directories, onChange, RETRY);
     }
 
-    /** @param retry how often what can't be watched is tried again */
+    /** @param retry how often what can't be watched is tried again, and what the kernel doesn't tell is looked for */
     FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry) {
         this.paths = directories;
         this.onChange = onChange;
@@ -80,24 +81,54 @@ public final class FileChanges implements AutoCloseable {
     }
 
     private void run() {
-        try {
-            long nextRetry = ticker.read() + retry.toNanos();
-            while (closed.getCount() > 0) {
-                long now = ticker.read();
-                if (debounce.untilDue(now) <= 0) {
-                    report();
-                } else if (!problems.isEmpty() && now >= nextRetry) {
-                    retry(now);
-                    nextRetry = now + retry.toNanos();
-                } else {
-                    long untilRetry = problems.isEmpty() ? Long.MAX_VALUE : nextRetry - now;
-                    await(Duration.ofNanos(Math.min(debounce.untilDue(now), untilRetry)));
-                }
+        while (closed.getCount() > 0) {
+            try {
+                watch();
+            } catch (ClosedWatchServiceException e) {
+                LOG.debug("No file is watched any more");
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            } catch (RuntimeException | Error e) {
+                LOG.error("Watching files failed; it is tried again in {}", retry, e);
+                startAgainLater();
             }
-        } catch (ClosedWatchServiceException e) {
-            LOG.debug("No file is watched any more");
+        }
+    }
+
+    private void watch() throws InterruptedException {
+        long nextLook = ticker.read() + retry.toNanos();
+        while (closed.getCount() > 0) {
+            long now = ticker.read();
+            if (debounce.untilDue(now) <= 0) {
+                report();
+            } else if (now >= nextLook) {
+                look(now);
+                nextLook = ticker.read() + retry.toNanos();
+            } else {
+                await(Duration.ofNanos(Math.min(debounce.untilDue(now), nextLook - now)));
+            }
+        }
+    }
+
+    private void startAgainLater() {
+        try {
+            boolean ignored = closed.await(retry.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        stale = true;
+        debounce.changed(ticker.read());
+    }
+
+    /** Looks for what no event tells of. */
+    private void look(long now) {
+        WatchedTree current = current();
+        if (current != null && !current.isCurrent()) {
+            stale = true;
+            debounce.changed(now);
+        } else if (!problems.isEmpty()) {
+            retry(now);
         }
     }
 

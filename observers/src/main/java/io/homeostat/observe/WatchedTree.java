@@ -15,6 +15,7 @@ import java.nio.file.WatchEvent;
 import java.nio.file.WatchKey;
 import java.nio.file.WatchService;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * What the kernel has been asked to watch for a set of paths: every directory at and below them, symbolic links to directories
  * followed; and of each directory above them the one name that leads down, which may come, go or become another.
  *
- * <p>Built once and never changed: when directories come and go, another tree takes its place. Files behind a symbolic link to a
- * file are not watched.
+ * <p>Built once and never changed: when directories come and go, another tree takes its place. The kernel says nothing when a mount
+ * covers a directory, or when what a symbolic link leads to is replaced or, if it is a file, written: {@link #isCurrent} looks.
  */
 final class WatchedTree implements AutoCloseable {
     private static final WatchEvent.Kind<?>[] NAMES = {
@@ -41,9 +42,15 @@ final class WatchedTree implements AutoCloseable {
     /** More than any sensible declaration of files has; a link to the root of the machine has more. */
     private static final int MOST_DIRECTORIES = 10_000;
 
+    /** As deep as declarations are read; shallow enough for any stack, and for one descriptor a level. */
+    private static final int MOST_LEVELS = 64;
+
     private final WatchService service;
     private final Map<WatchKey, Interest> interests = new HashMap<>();
     private final Set<Path> directories = new HashSet<>();
+    /** What each path led to when it was about to be watched. */
+    private final Map<Path, Identity> identities = new HashMap<>();
+
     private final ImmutableSet.Builder<String> problems = ImmutableSet.builder();
     private int visits;
 
@@ -55,6 +62,24 @@ final class WatchedTree implements AutoCloseable {
         CONTENT,
         /** A directory, or what leads to one: another tree is needed. */
         STRUCTURE
+    }
+
+    /**
+     * What a path leads to.
+     *
+     * @param key tells files and directories apart; null when nothing is there, or nothing that can be looked at
+     * @param changed when what a link leads to was last written; null of all else, whose changes are events
+     */
+    private record Identity(@Nullable Object key, @Nullable FileTime changed) {
+        static Identity of(Path path) {
+            try {
+                BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+                boolean silent = !attributes.isDirectory() && Files.isSymbolicLink(path);
+                return new Identity(attributes.fileKey(), silent ? attributes.lastModifiedTime() : null);
+            } catch (IOException e) {
+                return new Identity(null, null);
+            }
+        }
     }
 
     /** What the events of one directory, which may be known under several paths, mean. */
@@ -105,6 +130,11 @@ final class WatchedTree implements AutoCloseable {
         return problems.build();
     }
 
+    /** Whether every path still leads to what it led to: false means that a change may have gone unnoticed, and so may others. */
+    boolean isCurrent() {
+        return identities.entrySet().stream().allMatch(known -> known.getValue().equals(Identity.of(known.getKey())));
+    }
+
     /** Waits for a change; {@link Change#NONE} when there was none in this time. */
     Change await(Duration atMost) throws InterruptedException {
         WatchKey key = service.poll(atMost.toNanos(), TimeUnit.NANOSECONDS);
@@ -127,11 +157,13 @@ final class WatchedTree implements AutoCloseable {
     }
 
     private void watchAbove(Path path) {
+        identify(path);
         boolean exists = Files.exists(path);
         // A file is watched through the directory it is in.
         boolean file = exists && !Files.isDirectory(path);
         Path child = path;
         for (Path parent = path.getParent(); parent != null; child = parent, parent = parent.getParent()) {
+            identify(parent);
             if (!Files.isDirectory(parent)) {
                 continue;
             }
@@ -157,7 +189,11 @@ final class WatchedTree implements AutoCloseable {
             problems.add("what comes after the first " + MOST_DIRECTORIES + " directories");
             return;
         }
-        Object key = key(directory);
+        if (above.size() == MOST_LEVELS) {
+            problems.add("what is more than " + MOST_LEVELS + " directories deep");
+            return;
+        }
+        Object key = identify(directory).key();
         if (key == null || !above.add(key)) {
             return;
         }
@@ -165,9 +201,13 @@ final class WatchedTree implements AutoCloseable {
             // Before its children are listed: one that appears afterwards is an event.
             watch(directory, true).contents.add(directory);
             directories.add(directory);
-            try (DirectoryStream<Path> children = Files.newDirectoryStream(directory, Files::isDirectory)) {
+            try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
                 for (Path child : children) {
-                    watchBelow(child, above);
+                    if (Files.isDirectory(child)) {
+                        watchBelow(child, above);
+                    } else if (Files.isSymbolicLink(child)) {
+                        identify(child);
+                    }
                 }
             } catch (DirectoryIteratorException e) {
                 throw e.getCause();
@@ -181,12 +221,8 @@ final class WatchedTree implements AutoCloseable {
         above.remove(key);
     }
 
-    private static @Nullable Object key(Path directory) {
-        try {
-            return Files.readAttributes(directory, BasicFileAttributes.class).fileKey();
-        } catch (IOException e) {
-            return directory;
-        }
+    private Identity identify(Path path) {
+        return identities.computeIfAbsent(path, Identity::of);
     }
 
     /** Watches a directory, in addition to what is watched of it already. */
