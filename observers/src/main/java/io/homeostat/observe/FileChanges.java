@@ -29,6 +29,12 @@ public final class FileChanges implements AutoCloseable {
     private static final Duration RETRY = Duration.ofSeconds(10);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
 
+    /** Where trees come from. */
+    interface Trees {
+        WatchedTree watching(ImmutableSet<Path> paths) throws IOException;
+    }
+
+    private final Trees trees;
     private final ImmutableSet<Path> paths;
     private final Runnable onChange;
     private final Duration retry;
@@ -51,11 +57,12 @@ public final class FileChanges implements AutoCloseable {
      * @param onChange called on a thread of this object's own, one call at a time
      */
     public FileChanges(ImmutableSet<Path> directories, Runnable onChange) {
-        this(directories, onChange, RETRY);
+        this(directories, onChange, RETRY, WatchedTree::new);
     }
 
     /** @param retry how often what can't be watched is tried again, and what the kernel doesn't tell is looked for */
-    FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry) {
+    FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees) {
+        this.trees = trees;
         this.paths = directories;
         this.onChange = onChange;
         this.retry = retry;
@@ -163,7 +170,7 @@ public final class FileChanges implements AutoCloseable {
 
     /** Looks whether what could not be watched can be now, without losing an event if it can't. */
     private void retry(long now) {
-        try (WatchedTree trial = new WatchedTree(paths)) {
+        try (WatchedTree trial = trees.watching(paths)) {
             if (trial.problems().equals(problems)) {
                 return;
             }
@@ -183,7 +190,7 @@ public final class FileChanges implements AutoCloseable {
                 return;
             }
             try {
-                tree = new WatchedTree(paths);
+                tree = trees.watching(paths);
                 warn(tree.problems());
             } catch (IOException e) {
                 warn(ImmutableSet.of("anything: " + e.getMessage()));

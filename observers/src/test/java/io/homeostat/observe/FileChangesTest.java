@@ -238,7 +238,8 @@ class FileChangesTest {
         changes.close();
         Path closed = Files.createDirectory(root.resolve("closed"));
         Files.setPosixFilePermissions(closed, Set.of());
-        changes = new FileChanges(ImmutableSet.of(root), calls::incrementAndGet, Duration.ofMillis(200));
+        changes = new FileChanges(
+                ImmutableSet.of(root), calls::incrementAndGet, Duration.ofMillis(200), WatchedTree::new);
 
         Files.createFile(root.resolve("a.yaml"));
         awaitCall();

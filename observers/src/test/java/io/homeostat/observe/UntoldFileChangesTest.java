@@ -118,6 +118,38 @@ class UntoldFileChangesTest {
     }
 
     @Test
+    void whenTheKernelWatchesNothingMoreItIsAskedAgainAndAgain() throws IOException {
+        Path root = Files.createDirectory(temp.resolve("desired.d"));
+        AtomicInteger refusals = new AtomicInteger(3);
+        changes = new FileChanges(ImmutableSet.of(root), calls::incrementAndGet, RETRY, paths -> {
+            if (refusals.getAndDecrement() > 0) {
+                throw new IOException("User limit of inotify instances reached or too many open files");
+            }
+            return new WatchedTree(paths);
+        });
+        awaitCalls();
+        Files.createFile(root.resolve("a.yaml"));
+        awaitCalls();
+    }
+
+    @Test
+    void aFailureThatNobodyThoughtOfIsNotTheEndOfWatching() throws IOException {
+        Path root = Files.createDirectory(temp.resolve("desired.d"));
+        AtomicInteger trees = new AtomicInteger();
+        changes = new FileChanges(ImmutableSet.of(root), calls::incrementAndGet, RETRY, paths -> {
+            if (trees.incrementAndGet() == 2) {
+                throw new IllegalStateException("on purpose");
+            }
+            return new WatchedTree(paths);
+        });
+        Path made = Files.createDirectory(root.resolve("made"));
+        awaitCalls();
+        Files.createFile(made.resolve("a.yaml"));
+        awaitCalls();
+        assertTrue(trees.get() >= 3, trees::toString);
+    }
+
+    @Test
     void whatChangesNothingIsNotTold() throws IOException {
         Path root = Files.createDirectory(temp.resolve("desired.d"));
         Files.createFile(root.resolve("a.yaml"));
@@ -128,7 +160,7 @@ class UntoldFileChangesTest {
     }
 
     private void watch(Path path) {
-        changes = new FileChanges(ImmutableSet.of(path), calls::incrementAndGet, RETRY);
+        changes = new FileChanges(ImmutableSet.of(path), calls::incrementAndGet, RETRY, WatchedTree::new);
     }
 
     /** Waits until all that has changed so far has been told. */
