@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.api;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The agent could not be reached, or the API not be served. The message says what was tried, on which socket and why it failed. */
@@ -25,6 +26,11 @@ public final class ApiException extends RuntimeException {
     ApiException(Kind kind, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
+    }
+
+    @Override
+    public String getMessage() {
+        return Objects.requireNonNull(super.getMessage());
     }
 
     public Kind kind() {
