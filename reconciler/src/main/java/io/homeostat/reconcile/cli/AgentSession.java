@@ -57,7 +57,7 @@ final class AgentSession {
                         ? () -> {}
                         : workspace.environment().interrupts().guard();
                 ApiClient client = new ApiClient(agent.socket(), patience)) {
-            return AgentCalls.call(client, request, presentation(request), new ToConsole());
+            return AgentCalls.call(client, request, presentation(request), new ToConsole(request.goesOn()));
         } catch (InterruptedException e) {
             console.say(request.verb().word() + ": interrupted; " + who + " goes on with what is declared");
             throw e;
@@ -97,14 +97,12 @@ final class AgentSession {
 
     private Presentation presentation(Request request) throws InterruptedException {
         Environment environment = workspace.environment();
-        boolean drawable = !environment.variable("TERM").equals("dumb");
-        boolean draws = drawable && environment.errIsTerminal() && !request.onlyLooks();
         Presentation.Builder presentation = Presentation.newBuilder()
                 .setFormat(console.json() ? Format.FORMAT_JSON : Format.FORMAT_TEXT)
                 .setColour(console.ink().coloured())
-                .setOutputTerminal(drawable && environment.outIsTerminal())
-                .setErrorTerminal(drawable && environment.errIsTerminal());
-        if (draws) {
+                .setOutputTerminal(environment.outIsDrawable())
+                .setErrorTerminal(environment.errIsDrawable());
+        if (environment.errIsDrawable() && !request.onlyLooks()) {
             TerminalSize size = TerminalSize.of(environment);
             presentation.setColumns(size.columns()).setRows(size.rows());
         }
@@ -112,6 +110,13 @@ final class AgentSession {
     }
 
     private final class ToConsole implements ApiReader {
+        private final boolean endless;
+
+        /** @param endless whether it ends when nobody reads; what is done for its effect does not */
+        ToConsole(boolean endless) {
+            this.endless = endless;
+        }
+
         @Override
         public void standardOutput(ByteString bytes) {
             write(bytes, console.out());
@@ -124,7 +129,7 @@ final class AgentSession {
 
         @Override
         public boolean readsOn() {
-            return true;
+            return !endless || console.isRead();
         }
 
         private static void write(ByteString bytes, PrintStream stream) {

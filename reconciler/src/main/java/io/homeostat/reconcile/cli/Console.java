@@ -12,6 +12,11 @@ record Console(PrintStream out, PrintStream err, OutputFormat format, Ink ink) {
         return format == OutputFormat.JSON;
     }
 
+    /** Writes out what was printed; false when nobody reads it any more, so that there is no use in going on. */
+    boolean isRead() {
+        return !out.checkError() && !(out instanceof StandardOutput standard && !standard.isRead());
+    }
+
     /** A message for people. */
     void say(String message) {
         err.println("homeostat: " + message);

@@ -1,14 +1,12 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
-import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -34,16 +32,14 @@ record Environment(
         Clock clock,
         Interrupts interrupts) {
 
-    private static final int BUFFER = 8192;
-
     static Environment ofThisProcess() {
         return new Environment(
                 ImmutableMap.copyOf(System.getenv()),
                 Path.of("").toAbsolutePath(),
                 ownUid(),
                 System.in,
-                stream(FileDescriptor.out),
-                stream(FileDescriptor.err),
+                new StandardOutput(new FileOutputStream(FileDescriptor.out)),
+                new StandardOutput(new FileOutputStream(FileDescriptor.err)),
                 isTerminal(1),
                 isTerminal(2),
                 Clock.tickMillis(ZoneOffset.UTC),
@@ -54,15 +50,16 @@ record Environment(
         return variables.getOrDefault(name, "");
     }
 
-    boolean isRoot() {
-        return uid == 0;
+    boolean outIsDrawable() {
+        return outIsTerminal && !variable("TERM").equals("dumb");
     }
 
-    private static PrintStream stream(FileDescriptor descriptor) {
-        return new PrintStream(
-                new BufferedOutputStream(new UntilNobodyReads(new FileOutputStream(descriptor)), BUFFER),
-                false,
-                StandardCharsets.UTF_8);
+    boolean errIsDrawable() {
+        return errIsTerminal && !variable("TERM").equals("dumb");
+    }
+
+    boolean isRoot() {
+        return uid == 0;
     }
 
     private static long ownUid() {

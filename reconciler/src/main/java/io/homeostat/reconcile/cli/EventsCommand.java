@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.StoredEvent;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Iterator;
 
 /** Shows what happened. */
@@ -14,22 +15,38 @@ final class EventsCommand implements Command {
     private static final int PAGE = 1000;
     private static final String INDENT = "    ";
 
-    private final Workspace workspace;
+    private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    EventsCommand(Workspace workspace) {
+    private final Workspace workspace;
+    private final boolean follow;
+
+    /** @param follow goes on with what happens from now on, until interrupted */
+    EventsCommand(Workspace workspace, boolean follow) {
         this.workspace = workspace;
+        this.follow = follow;
     }
 
     @Override
-    public int run() {
-        long last = 0;
+    public int run() throws InterruptedException {
+        long last = printAfter(0);
+        while (follow && workspace.console().isRead()) {
+            Thread.sleep(PAUSE);
+            // Another database has taken the place of the one that was being read, and counts from the beginning.
+            boolean another = last > 0 && after(last - 1).isEmpty();
+            last = printAfter(another ? 0 : last);
+        }
+        return ExitStatus.OK;
+    }
+
+    private long printAfter(long id) {
+        long last = id;
         ImmutableList<StoredEvent> page = after(last);
         while (!page.isEmpty()) {
             page.forEach(this::print);
             last = page.getLast().id();
             page = after(last);
         }
-        return ExitStatus.OK;
+        return last;
     }
 
     /** A page each time it is read: nothing may keep the database from being tidied while somebody reads slowly. */

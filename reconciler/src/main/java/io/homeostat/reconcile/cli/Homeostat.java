@@ -130,9 +130,9 @@ public final class Homeostat {
             }
             case DELETE ->
                 Optional.of(new Request.Delete(arguments.workloads(), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
-            case STATUS -> Optional.of(new Request.Status(arguments.workloads(), false));
-            case EVENTS -> Optional.of(new Request.Events(false));
-            case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), false));
+            case STATUS -> Optional.of(new Request.Status(arguments.workloads(), arguments.flag(Syntax.WATCH)));
+            case EVENTS -> Optional.of(new Request.Events(arguments.flag(Syntax.FOLLOW)));
+            case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), arguments.flag(Syntax.FOLLOW)));
             default -> throw new IllegalStateException(verb.word() + " is about no state directory");
         };
     }

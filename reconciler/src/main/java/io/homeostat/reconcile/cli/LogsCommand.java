@@ -3,39 +3,41 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 
 /** Shows what a workload has written to its standard output and error, as it is. */
 final class LogsCommand implements Command {
+    private static final Duration PAUSE = Duration.ofMillis(250);
+
     private final Workspace workspace;
     private final WorkloadId id;
+    private final boolean follow;
 
-    LogsCommand(Workspace workspace, WorkloadId id) {
+    /** @param follow goes on with what is written from now on, until interrupted */
+    LogsCommand(Workspace workspace, WorkloadId id, boolean follow) {
         this.workspace = workspace;
         this.id = id;
+        this.follow = follow;
     }
 
     @Override
-    public int run() {
-        Path file = workspace.layout().log(id);
-        // Neither a symlink nor a FIFO: the directory is the workload's own.
-        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            throw new CommandFailure(
-                    file + " is no longer the file that the workload was given; the workload replaced it");
-        }
-        try (InputStream log = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
-            log.transferTo(workspace.console().out());
+    public int run() throws InterruptedException {
+        Console console = workspace.console();
+        Path path = workspace.layout().log(id);
+        try (LogFile log = new LogFile(path)) {
+            if (!log.copyTo(console.out())) {
+                nothing();
+            }
+            while (follow && console.isRead()) {
+                Thread.sleep(PAUSE);
+                log.copyTo(console.out());
+            }
             return ExitStatus.OK;
-        } catch (NoSuchFileException e) {
-            return nothing();
         } catch (IOException e) {
-            throw new CommandFailure("cannot read " + file + ": " + reason(e), e);
+            throw new CommandFailure("cannot read " + path + ": " + reason(e), e);
         }
     }
 
@@ -50,7 +52,7 @@ final class LogsCommand implements Command {
         return e.getMessage() == null ? e.toString() : e.getMessage();
     }
 
-    private int nothing() {
+    private void nothing() {
         ImmutableSortedSet<WorkloadId> declared = workspace
                 .remembered(reader -> reader.declarations().stream()
                         .map(declaration -> declaration.workload().id())
@@ -60,6 +62,5 @@ final class LogsCommand implements Command {
             throw new CommandFailure(id + " has written nothing here; " + Declared.words(declared));
         }
         workspace.console().say(id + " has not been started yet, so it has written nothing");
-        return ExitStatus.OK;
     }
 }

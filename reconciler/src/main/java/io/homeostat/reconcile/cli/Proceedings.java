@@ -89,8 +89,7 @@ final class Proceedings implements PassSubscriber, AutoCloseable {
     private static Display display(Workspace workspace, Set<WorkloadId> all) throws InterruptedException {
         Environment environment = workspace.environment();
         int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
-        boolean live =
-                environment.errIsTerminal() && !environment.variable("TERM").equals("dumb");
+        boolean live = environment.errIsDrawable();
         return live
                 ? new LiveDisplay(workspace.console(), TerminalSize.of(environment), width)
                 : new PlainDisplay(workspace.console(), width);

@@ -16,6 +16,11 @@ sealed interface Request {
         return true;
     }
 
+    /** Whether it never ends by itself. */
+    default boolean goesOn() {
+        return false;
+    }
+
     /**
      * How things are.
      *
@@ -30,7 +35,12 @@ sealed interface Request {
 
         @Override
         public Command on(Workspace workspace) {
-            return new StatusCommand(workspace, workloads);
+            return new StatusCommand(workspace, workloads, watch);
+        }
+
+        @Override
+        public boolean goesOn() {
+            return watch;
         }
     }
 
@@ -108,7 +118,12 @@ sealed interface Request {
 
         @Override
         public Command on(Workspace workspace) {
-            return new EventsCommand(workspace);
+            return new EventsCommand(workspace, follow);
+        }
+
+        @Override
+        public boolean goesOn() {
+            return follow;
         }
     }
 
@@ -125,7 +140,12 @@ sealed interface Request {
 
         @Override
         public Command on(Workspace workspace) {
-            return new LogsCommand(workspace, workload);
+            return new LogsCommand(workspace, workload, follow);
+        }
+
+        @Override
+        public boolean goesOn() {
+            return follow;
         }
     }
 }

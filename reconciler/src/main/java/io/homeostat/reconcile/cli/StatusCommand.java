@@ -7,21 +7,54 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
+import java.time.Duration;
 import java.time.Instant;
 
 /** Shows what is wanted and what is there, looked at now; changes nothing. */
 final class StatusCommand implements Command {
+    private static final Duration PAUSE = Duration.ofSeconds(2);
+
+    /** To the upper left corner, and everything away (ECMA-48 CUP, ED). */
+    private static final String CLEAR = "\u001b[H\u001b[2J";
+
     private final Workspace workspace;
     private final ImmutableList<WorkloadId> asked;
+    private final boolean watch;
 
-    /** @param asked none: all */
-    StatusCommand(Workspace workspace, ImmutableList<WorkloadId> asked) {
+    /**
+     * Makes the command.
+     *
+     * @param asked none: all
+     * @param watch again and again, until interrupted
+     */
+    StatusCommand(Workspace workspace, ImmutableList<WorkloadId> asked, boolean watch) {
         this.workspace = workspace;
         this.asked = asked;
+        this.watch = watch;
     }
 
     @Override
     public int run() throws InterruptedException {
+        Console console = workspace.console();
+        boolean redrawn = watch && !console.json() && workspace.environment().outIsDrawable();
+        if (redrawn) {
+            console.out().print(CLEAR);
+            console.out().flush();
+        }
+        int status = look(true);
+        while (watch && console.isRead()) {
+            Thread.sleep(PAUSE);
+            if (!console.json()) {
+                console.out().print(redrawn ? CLEAR : System.lineSeparator());
+                console.out().flush();
+            }
+            status = look(redrawn);
+        }
+        return status;
+    }
+
+    /** @param introduced whether to say who enforces */
+    private int look(boolean introduced) throws InterruptedException {
         Console console = workspace.console();
         Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH);
         ImmutableList<WorkloadStatus> all =
@@ -33,7 +66,7 @@ final class StatusCommand implements Command {
         if (console.json()) {
             Json.print(
                     console.out(), json -> StatusJson.write(workspace.enforcer().agent(), now, shown, json));
-        } else {
+        } else if (introduced) {
             workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
         }
         if (!console.json() && !asked.isEmpty()) {

@@ -15,6 +15,8 @@ final class Syntax {
     static final String PRUNE = "--prune";
     static final String TIMEOUT = "--timeout";
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
+    static final String FOLLOW = "--follow";
+    static final String WATCH = "--watch";
     static final String OUTPUT = "-o";
     static final String CONFIG = "--config";
     static final String STATE_DIR = "--state-dir";
@@ -63,12 +65,19 @@ final class Syntax {
             case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
             case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
             case RUN -> spec.addOption(config());
-            case STATUS -> spec.addPositional(workloads("0..1"));
-            case LOGS -> spec.addPositional(workloads("1"));
+            case STATUS ->
+                spec.addPositional(workloads("0..1"))
+                        .addOption(flag(WATCH, "Look again every two seconds, until interrupted."));
+            case EVENTS -> spec.addOption(follow("Go on with what happens from now on, until interrupted."));
+            case LOGS ->
+                spec.addPositional(workloads("1"))
+                        .addOption(
+                                follow(
+                                        "Go on with what is written from now on, across rotation and restarts, until interrupted."));
             case EXPLAIN ->
                 spec.addPositional(word("PATH", "0..1", "Such as Plugin.spec.limits; the kinds when left out."));
             case COMPLETION -> spec.addPositional(word("SHELL", "0..1", "bash, which is also the default."));
-            case EVENTS, SCHEMA, VERSION, SELF_TRAIN -> {
+            case SCHEMA, VERSION, SELF_TRAIN -> {
                 // Nothing beside the global options.
             }
         }
@@ -137,6 +146,13 @@ final class Syntax {
                 .type(String.class)
                 .paramLabel("DURATION")
                 .description("How long to go on, such as 90s or 5m; 2m is the default.")
+                .build();
+    }
+
+    private static OptionSpec follow(String description) {
+        return OptionSpec.builder("-f", FOLLOW)
+                .type(boolean.class)
+                .description(description)
                 .build();
     }
 

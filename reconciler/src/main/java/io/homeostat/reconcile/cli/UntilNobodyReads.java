@@ -12,10 +12,14 @@ final class UntilNobodyReads extends OutputStream {
     private static final String BROKEN_PIPE = "Broken pipe";
 
     private final OutputStream out;
-    private boolean unread;
+    private volatile boolean unread;
 
     UntilNobodyReads(OutputStream out) {
         this.out = out;
+    }
+
+    boolean isRead() {
+        return !unread;
     }
 
     @Override
