@@ -126,8 +126,9 @@ final class Retention {
 
     private void unlessYoung(String origin, Instant changed) {
         Duration age = Duration.between(changed, now);
-        // What changed in the future says nothing; waiting for it could take for ever.
-        if (!age.isNegative() && age.compareTo(SETTLED) < 0) {
+        // A file server's clock may be a little ahead. What changed in a far future says nothing: waiting could take
+        // for ever.
+        if (age.abs().compareTo(SETTLED) < 0) {
             retained.add(origin);
             Duration rest = SETTLED.minus(age);
             lookAgain = Optional.of(

@@ -158,6 +158,18 @@ class FilesSourceTest {
     }
 
     @Test
+    void aClockThatIsALittleAheadIsWaitedFor() throws IOException {
+        Path file = files.write("a.yaml", process("a"));
+        read();
+        files.write("a.yaml", "");
+        SourceFixture.changed(file, NOW.plusSeconds(1));
+        assertEquals(
+                Optional.of(Duration.ofSeconds(3)),
+                files.store(source.read(files.stored())).lookAgain());
+        assertEquals(List.of("a"), files.inForce());
+    }
+
+    @Test
     void aFileFromTheFutureIsBelieved() throws IOException {
         Path file = files.write("a.yaml", process("a"));
         read();
