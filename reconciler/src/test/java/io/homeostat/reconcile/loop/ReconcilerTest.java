@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -116,6 +117,21 @@ class ReconcilerTest {
         reconciler.close();
 
         assertTrue(events.contains("interrupted"), events.toString());
+    }
+
+    @Test
+    void drainingLetsWhatIsUnderWayEndAndBeginsNothingElse() throws InterruptedException {
+        reconciler.start();
+        reconciler.hint(SLOW, Trigger.REQUEST);
+        await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
+        Thread drain = Thread.ofVirtual().start(() -> reconciler.drain(Duration.ofSeconds(30)));
+        release.countDown();
+
+        drain.join();
+        reconciler.close();
+
+        assertTrue(events.contains("finished download"), events.toString());
+        assertFalse(events.contains("interrupted"), events.toString());
     }
 
     @Test

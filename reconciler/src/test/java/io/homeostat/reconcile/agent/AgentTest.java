@@ -1,0 +1,223 @@
+package io.homeostat.reconcile.agent;
+
+import static io.homeostat.reconcile.agent.AgentBench.kill;
+import static io.homeostat.reconcile.agent.AgentBench.sleeper;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.sun.net.httpserver.HttpServer;
+import io.homeostat.actuate.Progress;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.plan.Step;
+import java.io.ByteArrayInputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The agent on real files, processes and a real database. A resync of an hour means: only a hint can have done it. */
+@Timeout(180)
+class AgentTest {
+    private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadId B = WorkloadId.process("b");
+    private static final String NEVER = "1h";
+
+    private final AgentBench bench = new AgentBench();
+
+    @AfterEach
+    void close() throws Exception {
+        bench.close();
+    }
+
+    @Test
+    void withoutAnyHintTheResyncAloneStartsRepairsChangesAndRemoves() {
+        bench.start("1s", false);
+
+        bench.write("a.yaml", sleeper("a", 1000));
+        ProcessIdentity first = bench.running(A);
+        kill(first);
+        ProcessIdentity second = bench.runningAfter(A, first);
+        bench.write("a.yaml", sleeper("a", 1001));
+        bench.runningAfter(A, second);
+        bench.delete("a.yaml");
+
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store().events(0, 1000).stream()
+                        .anyMatch(event -> event.event().type() == EventType.PLUGIN_REMOVED));
+    }
+
+    @Test
+    void aChangedFileIsNoticedAtOnce() {
+        bench.start(NEVER, true);
+
+        bench.write("a.yaml", sleeper("a", 1000));
+        ProcessIdentity first = bench.running(A);
+        bench.write("a.yaml", sleeper("a", 1001));
+
+        bench.runningAfter(A, first);
+    }
+
+    @Test
+    void anEndIsNoticedAtOnceWhicheverAgentStartedTheProcess() {
+        bench.write("a.yaml", sleeper("a", 1000));
+        bench.start(NEVER, true);
+        ProcessIdentity first = bench.running(A);
+        bench.stop();
+        bench.start(NEVER, true);
+        bench.write("b.yaml", sleeper("b", 1000));
+        // What was written later is there, so the first passes are over.
+        bench.running(B);
+        assertEquals(first, bench.running(A));
+
+        kill(first);
+
+        bench.runningAfter(A, first);
+    }
+
+    @Test
+    void workloadsOutliveTheAgentAndWhatWasWithdrawnMeanwhileIsStoppedByTheNextOne() {
+        bench.write("a.yaml", sleeper("a", 1000));
+        bench.write("b.yaml", sleeper("b", 1000));
+        bench.start(NEVER, true);
+        ProcessIdentity a = bench.running(A);
+        ProcessIdentity b = bench.running(B);
+
+        bench.stop();
+        assertTrue(ProcessHandle.of(a.pid()).orElseThrow().isAlive());
+        bench.delete("b.yaml");
+        bench.start("1s", true);
+
+        bench.awaitNone(B);
+        assertTrue(ProcessHandle.of(b.pid()).isEmpty());
+        assertEquals(a, bench.running(A));
+    }
+
+    @Test
+    void aReloadedConfigurationChangesWhereFilesAreReadFrom() throws Exception {
+        Agent agent = bench.start(NEVER, true);
+        bench.write("a.yaml", sleeper("a", 1000));
+        bench.running(A);
+        Path other = Files.createDirectory(bench.declared().resolveSibling("other"));
+        Files.writeString(other.resolve("b.yaml"), sleeper("b", 1000));
+
+        agent.reload(bench.config("sources: {files: [%s], local: {directories: []}}".formatted(other)));
+
+        bench.running(B);
+        bench.awaitNone(A);
+    }
+
+    @Test
+    void aNewDeclarationDoesNotWaitForTheDownloadOfTheOldOne() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(1);
+        ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, 1000);
+            exchange.getResponseBody().write(1);
+            exchange.getResponseBody().flush();
+            asked.countDown();
+            try {
+                done.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        server.start();
+        try {
+            bench.start(NEVER, true);
+            bench.write("a.yaml", """
+                    apiVersion: homeostat.io/v1
+                    kind: Process
+                    metadata: {name: a}
+                    spec:
+                      revision: "1"
+                      source: {url: "http://127.0.0.1:%d/a.tar.gz", timeout: 1h}
+                      entryPoint: bin/a
+                    """.formatted(server.getAddress().getPort()));
+            assertTrue(asked.await(60, TimeUnit.SECONDS));
+
+            bench.write("a.yaml", sleeper("a", 1000));
+
+            bench.running(A);
+        } finally {
+            done.countDown();
+            server.stop(0);
+            threads.shutdownNow();
+        }
+    }
+
+    @Test
+    void whoeverDeclaresHearsHowItIsCarriedOut() throws Exception {
+        Agent agent = bench.start(NEVER, true);
+        Heard heard = new Heard();
+
+        try (Following _ = agent.declare(
+                store -> store.apply(
+                        ImmutableList.of(new ToApply(workload("a"), "test")), ImmutableSet.of("test"), false),
+                scope -> {
+                    assertEquals(List.of(A), scope.declared().asList());
+                    return heard;
+                })) {
+            await().atMost(AgentBench.PATIENCE).until(() -> heard.words.contains("settled process/a"));
+        }
+
+        assertEquals("starting launch", heard.words.getFirst());
+        assertEquals(SourceName.APPLIED, bench.store().declarations().getFirst().source());
+    }
+
+    private static Workload workload(String name) {
+        byte[] text = sleeper(name, 1000).getBytes(StandardCharsets.UTF_8);
+        return DocumentReader.readAll(List.of(new Input.Stream("test", new ByteArrayInputStream(text), Path.of("/"))))
+                .declared()
+                .getFirst();
+    }
+
+    private static final class Heard implements PassSubscriber {
+        private final List<String> words = new CopyOnWriteArrayList<>();
+
+        @Override
+        public Progress download(WorkloadId id) {
+            return Progress.NONE;
+        }
+
+        @Override
+        public void starting(Step step) {
+            words.add("starting " + step.word());
+        }
+
+        @Override
+        public void finished(WorkloadId id, Next next) {
+            if (next instanceof Next.Settled) {
+                words.add("settled " + id);
+            }
+        }
+
+        @Override
+        public void broken(WorkloadId id, Throwable problem) {
+            words.add("broken " + problem);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package io.homeostat.reconcile.agent;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Reason;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class CadenceTest {
+    private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
+    private static final Duration RESYNC = Duration.ofSeconds(30);
+    private static final WorkloadId ID = WorkloadId.process("a");
+
+    private Optional<Declaration> declared = Optional.empty();
+    private final Cadence cadence = new Cadence(id -> declared, () -> NOW, () -> RESYNC);
+
+    @Test
+    void whatNobodyDeclaresAndNothingIsLeftOfIsNotLookedAtAgain() {
+        assertEquals(Optional.empty(), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void whatIsWithdrawnButNotGoneYetIsLookedAtAgain() {
+        assertEquals(Optional.of(Duration.ofSeconds(5)), cadence.apply(ID, later(NOW.plusSeconds(5))));
+    }
+
+    @Test
+    void aProcessWithoutAProbeIsLookedAtInTheResync() {
+        declare("");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void aProbeIsAskedInItsInterval() {
+        declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 3s}");
+        assertEquals(Optional.of(Duration.ofSeconds(3)), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void anIntervalLongerThanTheResyncMakesNothingLater() {
+        declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 1h}");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void aLongPauseIsInterruptedByTheResync() {
+        declare("");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(NOW.plusSeconds(3600))));
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(Instant.MAX)));
+    }
+
+    private void declare(String more) {
+        String text = """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {install: local, entryPoint: /bin/sleep%s}
+                """.formatted(more.isEmpty() ? "" : ", " + more);
+        declared = DocumentReader.readAll(List.of(new Input.Stream(
+                        "test", new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
+                .declared()
+                .stream()
+                .findFirst()
+                .map(workload -> new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of()));
+    }
+
+    private static Next settled() {
+        return new Next.Settled(plan());
+    }
+
+    private static Next later(Instant until) {
+        return new Next.Later(plan(), new Step.Wait(ID, until, Step.Wait.Kind.RETRY, "a test"));
+    }
+
+    private static WorkloadPlan plan() {
+        return new WorkloadPlan(ID, Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
+    }
+}
