@@ -128,7 +128,7 @@ final class CommandLineTest {
 
         JsonNode status = homeostat.run("status", "-o", "json").exits(0).json();
 
-        assertEquals(List.of("agent", "workloads"), Shapes.keys(status));
+        assertEquals(List.of("agent", "workloads", "problems"), Shapes.keys(status));
         JsonNode workload = status.at("/workloads/0");
         assertEquals(
                 List.of(

@@ -44,7 +44,8 @@ final class PauseTable {
     }
 
     /** Empty when it was not paused. */
-    static Optional<Event> remove(Connection connection, WorkloadId id, Instant now) throws SQLException {
+    static Optional<Event> remove(Connection connection, WorkloadId id, String reason, Instant now)
+            throws SQLException {
         Optional<Pause> pause = of(connection, id);
         if (pause.isPresent()) {
             Database.update(connection, "DELETE FROM pause WHERE workload = ?", id.toString());
@@ -54,7 +55,8 @@ final class PauseTable {
                 id,
                 "",
                 EventType.AGENT_RESUMED,
-                "resumed; it was paused since " + was.since() + ": " + was.reason()));
+                (reason.isEmpty() ? "resumed" : "resumed: " + reason) + "; it was paused since " + was.since() + ": "
+                        + was.reason()));
     }
 
     private static Pause pause(String workload, String reason, String since) {

@@ -105,8 +105,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
-    public boolean resume(WorkloadId id, Instant now) {
-        return changePause("resume " + id + " in", connection -> PauseTable.remove(connection, id, now));
+    public boolean resume(WorkloadId id, String reason, Instant now) {
+        return changePause("resume " + id + " in", connection -> PauseTable.remove(connection, id, reason, now));
     }
 
     private boolean changePause(String tried, Database.Reading<Optional<Event>> change) {

@@ -50,9 +50,15 @@ public interface StateStore extends StateReader {
     /**
      * Ends a pause, with an event.
      *
+     * @param reason for people; may be empty
      * @return false when there was none
      */
-    boolean resume(WorkloadId id, Instant now);
+    boolean resume(WorkloadId id, String reason, Instant now);
+
+    /** Ends a pause without a reason. */
+    default boolean resume(WorkloadId id, Instant now) {
+        return resume(id, "", now);
+    }
 
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
@@ -126,6 +127,20 @@ public final class Agent implements AutoCloseable {
             return following;
         } finally {
             declaring.unlock();
+        }
+    }
+
+    /**
+     * Changes what is remembered of some workloads and has them looked at. What is being fetched for them is broken off, and goes on
+     * from there if it is still to be done.
+     *
+     * @param change made to the store at once; nothing else happens when it throws
+     */
+    public void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
+        pass.amend(() -> change.accept(store));
+        for (WorkloadId id : ids) {
+            pass.abandonFetching(id);
+            reconciler.hint(id, Trigger.REQUEST);
         }
     }
 

@@ -4,7 +4,9 @@ import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 
 /**
@@ -19,6 +21,10 @@ public interface ApiHandler {
     int apply(ApplyRequest request, ApiOutput output) throws InterruptedException;
 
     int delete(DeleteRequest request, ApiOutput output) throws InterruptedException;
+
+    int pause(PauseRequest request, ApiOutput output) throws InterruptedException;
+
+    int resume(ResumeRequest request, ApiOutput output) throws InterruptedException;
 
     int events(EventsRequest request, ApiOutput output) throws InterruptedException;
 

@@ -9,7 +9,9 @@ import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.Output;
+import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
@@ -58,6 +60,16 @@ final class ApiService extends AgentImplBase implements AutoCloseable {
     @Override
     public void delete(DeleteRequest request, StreamObserver<Output> stream) {
         answer(stream, output -> handler.delete(request, output));
+    }
+
+    @Override
+    public void pause(PauseRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.pause(request, output));
+    }
+
+    @Override
+    public void resume(ResumeRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.resume(request, output));
     }
 
     @Override

@@ -11,8 +11,10 @@ import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.Document;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.Presentation;
+import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.api.ApiClient;
 import io.homeostat.reconcile.api.ApiReader;
@@ -73,6 +75,24 @@ final class AgentCalls {
                                 .setTimeout(proto(timeout))
                                 .build(),
                         reader);
+            case Request.Pause(var workloads, String reason) ->
+                client.call(
+                        AgentGrpc.getPauseMethod(),
+                        PauseRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .addAllWorkloads(words(workloads))
+                                .setReason(reason)
+                                .build(),
+                        reader);
+            case Request.Resume(var workloads, String reason) ->
+                client.call(
+                        AgentGrpc.getResumeMethod(),
+                        ResumeRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .addAllWorkloads(words(workloads))
+                                .setReason(reason)
+                                .build(),
+                        reader);
             case Request.Events(boolean follow) ->
                 client.call(
                         AgentGrpc.getEventsMethod(),
@@ -115,6 +135,17 @@ final class AgentCalls {
     static Request request(DeleteRequest request) {
         return new Request.Delete(
                 some(workloads(request.getWorkloadsList())), timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    static Request request(PauseRequest request) {
+        if (request.getReason().isBlank()) {
+            throw new UsageException("reason: empty; say why, for whoever finds it paused");
+        }
+        return new Request.Pause(some(workloads(request.getWorkloadsList())), request.getReason());
+    }
+
+    static Request request(ResumeRequest request) {
+        return new Request.Resume(some(workloads(request.getWorkloadsList())), request.getReason());
     }
 
     static Request request(EventsRequest request) {

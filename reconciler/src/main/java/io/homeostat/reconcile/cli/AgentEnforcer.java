@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Following;
@@ -41,5 +43,10 @@ final class AgentEnforcer implements Enforcer {
         if (proceedings != null) {
             proceedings.close();
         }
+    }
+
+    @Override
+    public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change) {
+        agent.remember(ids, change);
     }
 }

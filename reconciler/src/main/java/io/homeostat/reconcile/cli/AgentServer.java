@@ -7,8 +7,10 @@ import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.Presentation;
+import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.api.AgentFile;
 import io.homeostat.reconcile.api.ApiHandler;
@@ -93,6 +95,16 @@ final class AgentServer implements ApiHandler, AutoCloseable {
     @Override
     public int delete(DeleteRequest request, ApiOutput output) throws InterruptedException {
         return run(Verb.DELETE, request.getPresentation(), () -> AgentCalls.request(request), output);
+    }
+
+    @Override
+    public int pause(PauseRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.PAUSE, request.getPresentation(), () -> AgentCalls.request(request), output);
+    }
+
+    @Override
+    public int resume(ResumeRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.RESUME, request.getPresentation(), () -> AgentCalls.request(request), output);
     }
 
     @Override

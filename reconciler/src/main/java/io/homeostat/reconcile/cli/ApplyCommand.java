@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.desired.source.StoredState;
 import java.time.Duration;
 
 /** Stores documents as desired state and brings the machine to it. */
@@ -20,6 +21,8 @@ final class ApplyCommand implements Command {
     public int run() throws InterruptedException {
         return workspace.enforcer().enforce(workspace, Verb.APPLY, timeout, store -> {
             store.apply(given.documents(), given.origins(), given.prune());
+            Rivals.overruled(given.ids(), StoredState.desired(store.declarations()))
+                    .forEach(workspace.console()::say);
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(given.ids());
         });

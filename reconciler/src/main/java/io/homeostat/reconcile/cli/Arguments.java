@@ -50,6 +50,19 @@ record Arguments(ParseResult whole, ParseResult command) {
                         Syntax.TIMEOUT + ": '" + text.get() + "' is no duration; write one such as 90s, 5m or 1h30m"));
     }
 
+    /**
+     * Why; empty when it is not said.
+     *
+     * @throws UsageException when something was said that says nothing
+     */
+    String reason() {
+        Optional<String> reason = option(command, Syntax.REASON);
+        if (reason.isPresent() && reason.get().isBlank()) {
+            throw new UsageException(Syntax.REASON + " is empty; say why, for whoever finds it paused");
+        }
+        return reason.orElse("");
+    }
+
     Optional<String> word() {
         return command.hasMatchedPositional(0) ? Optional.of(command.matchedPositionalValue(0, "")) : Optional.empty();
     }

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.WorkloadHistory;
 import java.time.Duration;
 
@@ -28,18 +29,29 @@ final class DeleteCommand implements Command {
     }
 
     private void withdraw(StateStore store) {
-        ImmutableSortedSet<WorkloadId> applied = store.declarations().stream()
+        ImmutableList<StoredDeclaration> declarations = store.declarations();
+        ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         ImmutableSet<WorkloadId> found = workspace.traces();
         for (WorkloadId id : ids) {
+            ImmutableList<StoredDeclaration> others = Rivals.of(id, declarations);
+            if (!applied.contains(id) && !others.isEmpty()) {
+                throw new CommandFailure(id + " was not applied, so nothing was deleted; it is declared by "
+                        + Rivals.words(others.getFirst()) + ", take it out there");
+            }
             if (!applied.contains(id) && !found.contains(id)) {
                 throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
             }
         }
         store.delete(ids);
         for (WorkloadId id : ids) {
+            Rivals.of(id, declarations).stream()
+                    .findFirst()
+                    .ifPresent(other -> workspace
+                            .console()
+                            .say(id + " is no longer applied, and goes on being declared by " + Rivals.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
                 store.commit(new Change(
                         id,

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
@@ -34,23 +35,45 @@ final class DirectEnforcer implements Enforcer {
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException {
-        Environment environment = workspace.environment();
         Layout layout = workspace.layout();
-        Console console = workspace.console();
-        Clock clock = environment.clock();
+        Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(timeout);
-        try (Interrupts.Guard _ = environment.interrupts().guard();
-                StateLock _ = StateLock.acquire(layout.lock(), verb.word(), timeout, clock, console::say)) {
+        return alone(workspace, verb, timeout, store -> {
+            declare.accept(store);
+            new Directories(workspace.environment()).createRunDirectory(layout.runDir());
+            int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
+            cleanUp(new Housekeeping(layout, store), workspace.console());
+            return status;
+        });
+    }
+
+    @Override
+    public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
+            throws InterruptedException {
+        alone(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT, store -> {
+            change.accept(store);
+            return ExitStatus.OK;
+        });
+    }
+
+    private static int alone(Workspace workspace, Verb verb, Duration patience, Work work) throws InterruptedException {
+        Console console = workspace.console();
+        Clock clock = workspace.environment().clock();
+        Layout layout = workspace.layout();
+        try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
+                StateLock _ = StateLock.acquire(layout.lock(), verb.word(), patience, clock, console::say)) {
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);
-                declare.accept(store);
-                new Directories(environment).createRunDirectory(layout.runDir());
-                int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
-                cleanUp(new Housekeeping(layout, store), console);
-                return status;
+                return work.on(store);
             }
         }
+    }
+
+    /** What nobody else may do meanwhile. */
+    @FunctionalInterface
+    private interface Work {
+        int on(StateStore store) throws InterruptedException;
     }
 
     private static void cleanUp(Housekeeping housekeeping, Console console) {

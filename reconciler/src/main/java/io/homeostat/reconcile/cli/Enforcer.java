@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
@@ -10,7 +12,6 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
-@FunctionalInterface
 interface Enforcer {
     /**
      * Changes what is declared and waits until the machine is as declared, or can't become so now.
@@ -21,6 +22,14 @@ interface Enforcer {
      * @return the exit status
      */
     int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+            throws InterruptedException;
+
+    /**
+     * Changes what is remembered of some workloads and nothing else; does not wait for what whoever enforces makes of it.
+     *
+     * @param workspace says on its console for whom it has to wait
+     */
+    void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException;
 
     /**

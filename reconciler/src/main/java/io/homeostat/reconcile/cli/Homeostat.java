@@ -93,7 +93,7 @@ public final class Homeostat {
     private Command command(Verb verb, Arguments arguments, Console console) {
         return switch (verb) {
             case VALIDATE -> new ValidateCommand(inputs(arguments), console);
-            case PLAN, APPLY, DELETE, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
+            case PLAN, APPLY, DELETE, PAUSE, RESUME, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
             case RUN -> new RunCommand(environment, console, arguments.global(), agentFile(arguments));
             case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
             case SCHEMA -> new SchemaCommand(console);
@@ -130,6 +130,8 @@ public final class Homeostat {
             }
             case DELETE ->
                 Optional.of(new Request.Delete(arguments.workloads(), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case PAUSE -> Optional.of(new Request.Pause(arguments.workloads(), arguments.reason()));
+            case RESUME -> Optional.of(new Request.Resume(arguments.workloads(), arguments.reason()));
             case STATUS -> Optional.of(new Request.Status(arguments.workloads(), arguments.flag(Syntax.WATCH)));
             case EVENTS -> Optional.of(new Request.Events(arguments.flag(Syntax.FOLLOW)));
             case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), arguments.flag(Syntax.FOLLOW)));

@@ -26,6 +26,7 @@ final class PlanCommand implements Command {
         // As apply does: what it is given is tried at once.
         Workspace.Sight sight = workspace.survey(this::desired, given.ids(), Survey.Depth.PRESENCE);
         Plan plan = new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
+        Rivals.overruled(given.ids(), sight.desired()).forEach(console::say);
         if (console.json()) {
             Json.print(console.out(), json -> PlanJson.write(plan, json));
         } else {

@@ -106,6 +106,50 @@ sealed interface Request {
     }
 
     /**
+     * To leave workloads alone.
+     *
+     * @param reason for people; not blank
+     */
+    record Pause(ImmutableList<WorkloadId> workloads, String reason) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.PAUSE;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new PauseCommand(workspace, workloads, reason);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
+     * To enforce paused workloads again.
+     *
+     * @param reason for people; may be empty
+     */
+    record Resume(ImmutableList<WorkloadId> workloads, String reason) implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.RESUME;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new ResumeCommand(workspace, workloads, reason);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
      * What happened.
      *
      * @param follow goes on with what happens from now on

@@ -65,7 +65,8 @@ final class StatusCommand implements Command {
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
             Json.print(
-                    console.out(), json -> StatusJson.write(workspace.enforcer().agent(), now, shown, json));
+                    console.out(),
+                    json -> StatusJson.write(workspace.enforcer().agent(), now, shown, sight.problems(), json));
         } else if (introduced) {
             workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
         }
@@ -74,7 +75,8 @@ final class StatusCommand implements Command {
         } else if (!console.json() && !shown.isEmpty()) {
             StatusText.table(shown, now, console);
         }
-        if (all.isEmpty() && !sight.everDeclared()) {
+        sight.problems().forEach(problem -> console.say(StatusText.problem(problem)));
+        if (all.isEmpty() && !sight.everDeclared() && sight.problems().isEmpty()) {
             console.say("nothing was ever declared in " + workspace.layout().stateDir()
                     + "; homeostat apply -f FILE declares something");
             return ExitStatus.NOTHING_DECLARED;
@@ -86,7 +88,10 @@ final class StatusCommand implements Command {
             throw new CommandFailure(
                     asked.getFirst() + " is neither declared nor on this machine; " + Declared.words(ids(sight)));
         }
-        return shown.stream().allMatch(WorkloadStatus::isWell) ? ExitStatus.OK : ExitStatus.FAILED;
+        return shown.stream().allMatch(WorkloadStatus::isWell)
+                        && sight.problems().isEmpty()
+                ? ExitStatus.OK
+                : ExitStatus.FAILED;
     }
 
     private static ImmutableSortedSet<WorkloadId> ids(Workspace.Sight sight) {

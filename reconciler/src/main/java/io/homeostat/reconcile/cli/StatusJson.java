@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -21,7 +22,12 @@ final class StatusJson {
 
     private StatusJson() {}
 
-    static void write(Optional<AgentIdentity> agent, Instant now, List<WorkloadStatus> workloads, JsonGenerator json)
+    static void write(
+            Optional<AgentIdentity> agent,
+            Instant now,
+            List<WorkloadStatus> workloads,
+            List<SourceProblem> problems,
+            JsonGenerator json)
             throws IOException {
         json.writeStartObject();
         if (agent.isPresent()) {
@@ -36,6 +42,15 @@ final class StatusJson {
         json.writeArrayFieldStart("workloads");
         for (WorkloadStatus workload : workloads) {
             write(workload, json);
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("problems");
+        for (SourceProblem problem : problems) {
+            json.writeStartObject();
+            json.writeStringField("source", problem.source().word());
+            json.writeStringField("origin", problem.origin());
+            json.writeStringField("message", problem.message());
+            json.writeEndObject();
         }
         json.writeEndArray();
         json.writeEndObject();

@@ -4,6 +4,7 @@ import com.google.common.base.Joiner;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.reconcile.cli.Ink.Colour;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -83,6 +84,12 @@ final class StatusText {
                     OneLine.of(condition.message()));
         }
         conditions.print(out, console.ink());
+    }
+
+    /** Something that a source reads is wrong, in one line. */
+    static String problem(SourceProblem problem) {
+        return problem.source().word() + ": " + OneLine.of(problem.message())
+                + "; its last good content stays in force";
     }
 
     private static void field(PrintStream out, String name, String value) {

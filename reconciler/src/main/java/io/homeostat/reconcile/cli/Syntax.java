@@ -14,6 +14,7 @@ final class Syntax {
     static final String FILES = "-f";
     static final String PRUNE = "--prune";
     static final String TIMEOUT = "--timeout";
+    static final String REASON = "--reason";
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
     static final String FOLLOW = "--follow";
     static final String WATCH = "--watch";
@@ -65,6 +66,8 @@ final class Syntax {
             case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
             case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
             case RUN -> spec.addOption(config());
+            case PAUSE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(true));
+            case RESUME -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(false));
             case STATUS ->
                 spec.addPositional(workloads("0..1"))
                         .addOption(flag(WATCH, "Look again every two seconds, until interrupted."));
@@ -153,6 +156,15 @@ final class Syntax {
         return OptionSpec.builder("-f", FOLLOW)
                 .type(boolean.class)
                 .description(description)
+                .build();
+    }
+
+    private static OptionSpec reason(boolean required) {
+        return OptionSpec.builder(REASON)
+                .type(String.class)
+                .required(required)
+                .paramLabel("TEXT")
+                .description("Why, for whoever looks at status or events.")
                 .build();
     }
 

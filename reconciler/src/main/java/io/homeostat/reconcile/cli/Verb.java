@@ -18,6 +18,8 @@ enum Verb {
             "Enforce what is declared, continuously; workloads outlive it.",
             "SIGTERM ends it, SIGHUP has it read its configuration again.",
             "Exit status: 0 told to end, 1 could not run."),
+    PAUSE("Leave workloads alone, whatever becomes of them, until they are resumed.", "Exit status: 0 done, 1 not."),
+    RESUME("Bring paused workloads to their desired state again.", "Exit status: 0 done, 1 not."),
     STATUS(
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),

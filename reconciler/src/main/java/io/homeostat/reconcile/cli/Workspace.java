@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.observe.InstallationObserver;
@@ -30,11 +31,17 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
      * What a command that changes nothing sees.
      *
      * @param everDeclared whether anything was ever declared here
+     * @param problems what is wrong with the sources
      * @param findings what is wanted, and what is left of what isn't
      */
-    record Sight(DesiredState desired, boolean everDeclared, ImmutableList<Finding> findings) {}
+    record Sight(
+            DesiredState desired,
+            boolean everDeclared,
+            ImmutableList<SourceProblem> problems,
+            ImmutableList<Finding> findings) {}
 
-    private record Recollection(DesiredState desired, Memory memory, boolean everDeclared) {}
+    private record Recollection(
+            DesiredState desired, Memory memory, boolean everDeclared, ImmutableList<SourceProblem> problems) {}
 
     /** Looks at what is remembered here; empty when there is nothing yet. */
     <T> Optional<T> remembered(Function<StateReader, T> look) {
@@ -69,8 +76,10 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
         Recollection recollection = remembered(reader -> new Recollection(
                         wanted.apply(reader.declarations()),
                         Memory.of(reader).retriedNow(triedNow),
-                        reader.everDeclared()))
-                .orElseGet(() -> new Recollection(wanted.apply(ImmutableList.of()), Memory.NONE, false));
+                        reader.everDeclared(),
+                        reader.problems()))
+                .orElseGet(() ->
+                        new Recollection(wanted.apply(ImmutableList.of()), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MachineObserver observer = new MachineObserver(layout, new ProcFs(), plugins, environment.clock())) {
             Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
@@ -82,6 +91,7 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
             return new Sight(
                     recollection.desired(),
                     recollection.everDeclared(),
+                    recollection.problems(),
                     seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
         }
     }

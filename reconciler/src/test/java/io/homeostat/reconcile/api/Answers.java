@@ -4,7 +4,9 @@ import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import java.io.IOException;
 
@@ -31,6 +33,16 @@ record Answers(Answer answer) implements ApiHandler {
 
     @Override
     public int delete(DeleteRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int pause(PauseRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int resume(ResumeRequest request, ApiOutput output) throws InterruptedException {
         return give(output);
     }
 

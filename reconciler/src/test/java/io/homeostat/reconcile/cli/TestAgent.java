@@ -1,7 +1,9 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import java.io.InputStream;
@@ -60,6 +62,12 @@ final class TestAgent implements AutoCloseable {
         public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
                 throws InterruptedException {
             return direct.enforce(workspace, verb, timeout, declare);
+        }
+
+        @Override
+        public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
+                throws InterruptedException {
+            direct.remember(workspace, verb, ids, change);
         }
 
         @Override

@@ -42,6 +42,8 @@ class UsageTest {
             "plan",
             "apply",
             "delete",
+            "pause",
+            "resume",
             "run",
             "status",
             "events",
@@ -53,9 +55,7 @@ class UsageTest {
         }) {
             assertTrue(result.out().contains("\n  " + command + " "), command);
         }
-        for (String absent : new String[] {"self-train", "pause", "resume"}) {
-            assertFalse(result.out().contains("\n  " + absent), absent);
-        }
+        assertFalse(result.out().contains("\n  self-train"), "not for people");
     }
 
     @Test
@@ -78,6 +78,10 @@ class UsageTest {
         assertUsage("plan", "plan", "--prune");
         assertUsage("delete", "delete");
         assertUsage("delete", "delete", "ops-agent");
+        assertUsage("pause", "pause", "process/a");
+        assertUsage("pause", "pause", "process/a", "--reason", " ");
+        assertUsage("pause", "pause", "--reason", "why");
+        assertUsage("resume", "resume");
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
         assertUsage("plan", "plan", "-o", "yaml");

@@ -109,7 +109,7 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public synchronized boolean resume(WorkloadId id, Instant now) {
+    public synchronized boolean resume(WorkloadId id, String reason, Instant now) {
         return pauses.remove(id) != null;
     }
 

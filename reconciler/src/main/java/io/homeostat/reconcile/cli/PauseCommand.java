@@ -1,0 +1,56 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.StateReader;
+import java.time.Instant;
+import java.util.stream.Stream;
+
+/** Has workloads left alone: nothing is done to them, or for them, until they are resumed. */
+final class PauseCommand implements Command {
+    private final Workspace workspace;
+    private final ImmutableList<WorkloadId> ids;
+    private final String reason;
+
+    /** @param reason for whoever finds the workload paused; not blank */
+    PauseCommand(Workspace workspace, ImmutableList<WorkloadId> ids, String reason) {
+        this.workspace = workspace;
+        this.ids = ids;
+        this.reason = reason;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        ImmutableSortedSet<WorkloadId> known = known();
+        for (WorkloadId id : ids) {
+            if (!known.contains(id)) {
+                throw new CommandFailure(id + " is neither declared nor on this machine, so nothing was paused; "
+                        + Declared.words(known));
+            }
+        }
+        Instant now = workspace.environment().clock().instant();
+        workspace
+                .enforcer()
+                .remember(workspace, Verb.PAUSE, ids, store -> ids.forEach(id -> store.pause(id, reason, now)));
+        PausesReport.print(ids, workspace);
+        return ExitStatus.OK;
+    }
+
+    private ImmutableSortedSet<WorkloadId> known() {
+        Stream<WorkloadId> declared =
+                workspace.remembered(PauseCommand::remembered).orElse(ImmutableList.of()).stream();
+        return Stream.concat(declared, workspace.traces().stream())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+    }
+
+    private static ImmutableList<WorkloadId> remembered(StateReader reader) {
+        return Stream.concat(
+                        reader.declarations().stream()
+                                .map(declaration -> declaration.workload().id()),
+                        // Whose reason is to be another.
+                        reader.pauses().stream().map(Pause::workload))
+                .collect(ImmutableList.toImmutableList());
+    }
+}

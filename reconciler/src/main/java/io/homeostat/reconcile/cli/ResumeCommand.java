@@ -1,0 +1,55 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Pause;
+import java.time.Instant;
+
+/** Ends pauses. What there is to do then is done by whoever enforces. */
+final class ResumeCommand implements Command {
+    private final Workspace workspace;
+    private final ImmutableList<WorkloadId> ids;
+    private final String reason;
+
+    /** @param reason for the event; may be empty */
+    ResumeCommand(Workspace workspace, ImmutableList<WorkloadId> ids, String reason) {
+        this.workspace = workspace;
+        this.ids = ids;
+        this.reason = reason;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        ImmutableSet<WorkloadId> paused = workspace
+                .remembered(
+                        reader -> reader.pauses().stream().map(Pause::workload).collect(ImmutableSet.toImmutableSet()))
+                .orElse(ImmutableSet.of());
+        for (WorkloadId id : ids) {
+            if (!paused.contains(id)) {
+                workspace.console().say(id + " is not paused");
+            }
+        }
+        ImmutableList<WorkloadId> concerned =
+                ids.stream().filter(paused::contains).collect(ImmutableList.toImmutableList());
+        if (!concerned.isEmpty()) {
+            resume(concerned);
+        }
+        PausesReport.print(ids, workspace);
+        return ExitStatus.OK;
+    }
+
+    private void resume(ImmutableList<WorkloadId> concerned) throws InterruptedException {
+        Instant now = workspace.environment().clock().instant();
+        workspace
+                .enforcer()
+                .remember(
+                        workspace,
+                        Verb.RESUME,
+                        concerned,
+                        store -> concerned.forEach(id -> store.resume(id, reason, now)));
+        if (workspace.enforcer().agent().isEmpty()) {
+            workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
+        }
+    }
+}
