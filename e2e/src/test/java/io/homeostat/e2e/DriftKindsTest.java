@@ -1,0 +1,266 @@
+package io.homeostat.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.homeostat.e2e.Bucket.Stored;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * Each kind of drift has a reason of its own, in {@code plan} and in the condition Converged of {@code status}, is repaired by
+ * {@code apply}, tells of itself in one event, and is no crash of the workload.
+ */
+final class DriftKindsTest {
+    private static final String ID = "process/web";
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @RegisterExtension
+    final Bucket bucket = new Bucket();
+
+    private Document web = Document.process("web");
+
+    @BeforeEach
+    void declareWeb() {
+        byte[] archive = new TarGz()
+                .file("bin/run", 0755, "#!/bin/sh\nrm -f " + broken() + "\necho started\nexec sleep 1000\n")
+                .file("etc/web.conf", 0644, "port=1\n")
+                .bytes();
+        Stored stored = bucket.put("web.tar.gz", archive);
+        web = Document.process("web")
+                .with("revision", "1")
+                .with("source.url", bucket.signedUrl(stored))
+                .with("source.sha256", stored.sha256())
+                .with("entryPoint", "bin/run");
+    }
+
+    @Test
+    void aProcessThatIsGone() {
+        homeostat.apply(web).exits(0);
+        homeostat.kill(ID);
+        assertDrift("restart", "PROCESS_EXITED", "process was ended by signal 9");
+        assertRepaired(web, "PLUGIN_CRASHED", "process was ended by signal 9");
+    }
+
+    @Test
+    void aProgramThatWasChangedOnDisk() throws IOException {
+        homeostat.apply(web).exits(0);
+        long pid = homeostat.pid(ID);
+        Files.writeString(installed().resolve("bin/run"), "#!/bin/sh\nexit 1\n");
+
+        assertDrift("reinstall", "INSTALL_DAMAGED", "its installation is damaged: bin/run has ");
+
+        assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: bin/run has ");
+        assertNotEquals(pid, homeostat.pid(ID));
+        assertEquals(1, homeostat.status(ID).get("restarts").asInt());
+        assertTrue(Files.readString(installed().resolve("bin/run")).contains("exec sleep"));
+        assertEquals(1, homeostat.processes(ID).size());
+        assertEquals(1, bucket.requests(), "put back from the cache");
+    }
+
+    @Test
+    void anUnpackedFileThatWasDeleted() throws IOException {
+        homeostat.apply(web).exits(0);
+        Files.delete(installed().resolve("etc/web.conf"));
+        assertDrift("reinstall", "INSTALL_DAMAGED", "its installation is damaged: etc/web.conf is gone");
+        assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: etc/web.conf is gone");
+    }
+
+    @Test
+    void whatIsDamagedAgainRightAfterItsRepairWaitsUnlessSomebodyAsks() throws IOException {
+        homeostat.apply(web).exits(0);
+        assertTrue(installed().resolve("bin/run").toFile().setExecutable(false, false));
+        homeostat.apply(web).exits(0).says("1 repaired");
+        assertTrue(installed().resolve("bin/run").toFile().setExecutable(false, false));
+
+        String words = "its installation is damaged: bin/run has mode 644 instead of 755";
+        assertDrift("wait", "INSTALL_DAMAGED", words + "; it was put back just before");
+
+        assertRepaired(web, "DRIFT_DETECTED", words);
+    }
+
+    @Test
+    void whatTheWorkloadWritesBesideItsFilesIsNoDrift() throws IOException {
+        homeostat.apply(web).exits(0);
+        Files.createDirectories(installed().resolve("bin/__pycache__"));
+        Files.writeString(installed().resolve("run.pid"), "1");
+        homeostat.apply(web).exits(0).says("1 unchanged");
+    }
+
+    @Test
+    void anInstallationThatIsGone() throws IOException {
+        homeostat.apply(web).exits(0);
+        Trees.delete(installed());
+        assertDrift("reinstall", "INSTALL_MISSING", "its installation is gone");
+        assertRepaired(web, "DRIFT_DETECTED", "its installation is gone");
+    }
+
+    @Test
+    void aSymlinkThatWasMoved() throws IOException {
+        homeostat.apply(web).exits(0);
+        Path link = homeostat.installs("processes").resolve("web");
+        Files.delete(link);
+        Files.createSymbolicLink(link, Path.of("web_2"));
+        String words = "its symlink does not point to the running revision";
+        assertDrift("activate", "LINK_MOVED", words);
+        assertRepaired(web, "DRIFT_DETECTED", words);
+        assertEquals(0, homeostat.status(ID).get("restarts").asInt());
+    }
+
+    @Test
+    void aLogThatWasDeleted() throws IOException {
+        homeostat.apply(web).exits(0);
+        Path log = homeostat.instance().resolve("agent_state/processes/web/process.log");
+        Files.delete(log);
+
+        assertDrift("restart", "LOG_MISSING", "its log was deleted, what it writes is lost");
+
+        assertRepaired(web, "DRIFT_DETECTED", "its log was deleted, what it writes is lost");
+        assertEquals("started\n", Files.readString(log));
+        assertEquals(1, homeostat.status(ID).get("restarts").asInt());
+    }
+
+    @Test
+    void aSocketThatWasDeleted() throws IOException {
+        Stored stored = bucket.put("greeter.tar.gz", Bucket.greeter());
+        Document greeter =
+                Document.greeter("greeter", "1", bucket.signedUrl(stored)).with("source.sha256", stored.sha256());
+        homeostat.apply(greeter).exits(0);
+        Path socket = homeostat.runDir().resolve("plugin-connections/greeter_1.sock");
+        Files.delete(socket);
+
+        assertDrift("restart", "SOCKET_MISSING", "its socket was deleted, nobody can reach it");
+
+        assertRepaired(greeter, "DRIFT_DETECTED", "its socket was deleted, nobody can reach it");
+        assertTrue(Files.exists(socket));
+        assertEquals(1, homeostat.status("plugin/greeter").get("restarts").asInt());
+    }
+
+    @Test
+    void aProcessThatIsNotWell() throws IOException {
+        Document probed = probed("test ! -e " + broken());
+        homeostat.apply(probed).exits(0);
+        Files.createFile(broken());
+        homeostat.run("status").exits(1).says("the probe's command /bin/sh exited with status 1");
+        assertEquals("Unhealthy", converged(ID).get("reason").asText());
+        assertRepaired(probed, "PLUGIN_CRASHED", "the probe's command /bin/sh exited with status 1 (1 of 1");
+    }
+
+    @Test
+    void aProcessThatHangs() throws IOException {
+        Document probed = probed("test ! -e " + broken() + " || exec sleep 1000");
+        homeostat.apply(probed).exits(0);
+        Files.createFile(broken());
+        homeostat.run("status").exits(1);
+        assertEquals("Hung", converged(ID).get("reason").asText());
+        assertRepaired(probed, "PLUGIN_CRASHED", "(1 of 1 failed checks)");
+    }
+
+    @Test
+    void argumentsThatChangedInTheDeclaration() {
+        homeostat.apply(web).exits(0);
+        assertChange(web.arguments("-v"), "ARGUMENTS_CHANGED", "arguments changed");
+    }
+
+    @Test
+    void anEnvironmentThatChangedInTheDeclaration() {
+        homeostat.apply(web).exits(0);
+        assertChange(web.with("env", Map.of("FOO", "bar")), "ENVIRONMENT_CHANGED", "environment changed");
+    }
+
+    @Test
+    void aUserThatChangedInTheDeclaration() {
+        assumeTrue(Files.isWritable(Path.of("/")), "only root can start a process as another user");
+        homeostat.apply(web).exits(0);
+        assertChange(web.with("user", "root"), "USER_CHANGED", "user changed");
+    }
+
+    private Document probed(String command) {
+        return web.with("probe.exec.command", List.of("/bin/sh", "-c", command))
+                .with("health", Map.of("interval", "1s", "timeout", "1s", "failureThreshold", 1));
+    }
+
+    /** While it exists the workload is not well; each start of it removes it. */
+    private Path broken() {
+        return homeostat.directory().resolve("broken");
+    }
+
+    /** Where the symlink leads to now. */
+    private Path installed() throws IOException {
+        return homeostat.installs("processes").resolve("web").toRealPath();
+    }
+
+    private void assertDrift(String action, String reason, String message) {
+        JsonNode drift = homeostat.plan().at("/drift/0");
+        assertEquals(action, drift.path("action").asText(), drift::toString);
+        assertEquals(reason, drift.path("reason").asText());
+        assertTrue(drift.path("message").asText().startsWith(message), drift::toString);
+        JsonNode condition = converged(drift.path("workload").asText());
+        assertEquals("False", condition.path("status").asText());
+        assertEquals(reason.replace("_", ""), condition.path("reason").asText().toUpperCase(Locale.ROOT));
+        assertTrue(condition.path("message").asText().startsWith(message), condition::toString);
+    }
+
+    private void assertRepaired(Document workload, String event, String message) {
+        int before = homeostat.events().size();
+
+        homeostat.apply(workload).exits(0).says("1 repaired");
+
+        List<JsonNode> fresh = homeostat.events();
+        long told = fresh.subList(before, fresh.size()).stream()
+                .filter(one -> one.get("type").asText().equals(event)
+                        && one.get("message").asText().contains(message))
+                .count();
+        assertEquals(1, told, () -> event + " \"" + message + "\" in " + fresh);
+        assertTrue(homeostat.plan().at("/drift").isEmpty());
+        assertEquals("True", Homeostat.condition(homeostat.status(workload.id()), "Converged"));
+        assertEquals("True", Homeostat.condition(homeostat.status(workload.id()), "Healthy"));
+        assertEquals(1, homeostat.processes(workload.id()).size());
+        boolean crash = event.equals("PLUGIN_CRASHED");
+        assertEquals(
+                crash,
+                fresh.stream().anyMatch(one -> one.get("type").asText().equals("PLUGIN_CRASHED")),
+                "a repair is no crash");
+    }
+
+    private void assertChange(Document changed, String reason, String message) {
+        long pid = homeostat.pid(ID);
+        Path file = homeostat.file("changed.yaml", changed);
+        JsonNode change = homeostat.plan("-f", file.toString()).at("/changes/0");
+        assertEquals("restart", change.path("action").asText());
+        assertEquals(reason, change.path("reason").asText());
+        assertEquals(message, change.path("message").asText());
+        int before = homeostat.events().size();
+
+        homeostat.apply(changed).exits(0).says("restarted (" + message + ")");
+
+        assertNotEquals(pid, homeostat.pid(ID));
+        List<String> types = homeostat.events().stream()
+                .skip(before)
+                .map(event -> event.get("type").asText())
+                .toList();
+        assertTrue(types.contains("PLUGIN_CONFIG_INSTALL"), types::toString);
+        assertFalse(types.contains("PLUGIN_CRASHED"), types::toString);
+    }
+
+    private JsonNode converged(String id) {
+        return StreamSupport.stream(homeostat.status(id).get("conditions").spliterator(), false)
+                .filter(condition -> condition.get("type").asText().equals("Converged"))
+                .findFirst()
+                .orElseThrow();
+    }
+}
