@@ -11,6 +11,8 @@ import com.google.common.primitives.Bytes;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationMarker;
+import io.homeostat.observe.InstallationObserver;
+import io.homeostat.observe.Observation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,6 +68,26 @@ final class UnpackerTest {
         unpack(machine.cached(zip), "bin/greeter");
 
         assertOrdinary();
+    }
+
+    @Test
+    void whatWasUnpackedIsFoundWholeAndLaterDamageIsFound() throws Exception {
+        TarBuilder tar = ordinary()
+                .file("twice", "first")
+                .file("twice", "second")
+                .hardLink("linked", "bin/greeter")
+                .directory("empty", 0)
+                .file("name with \u00e9 and \"quotes\"", "x");
+        String key = machine.cached(tar.tarGz());
+        unpack(key, "bin/greeter");
+        InstallationObserver observer = new InstallationObserver(machine.layout());
+        Installation whole = new Installation(DIRECTORY, "1", key, key);
+        assertEquals(Observation.seen(ImmutableList.of(whole)), observer.examined(ID));
+
+        Files.writeString(machine.install(DIRECTORY).resolve("twice"), "third!");
+
+        assertEquals(
+                Observation.seen(ImmutableList.of(whole.withDamage("twice has other content"))), observer.examined(ID));
     }
 
     private static TarBuilder ordinary() {

@@ -1,6 +1,7 @@
 package io.homeostat.observe;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.google.common.base.Ticker;
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingInputStream;
 import com.google.common.io.ByteStreams;
@@ -16,6 +17,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,6 +25,9 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Whether an installation still is what was unpacked: one lstat(2) a file. A file is read only when its times are others and all
  * else is the same, as after a backup was put back or after {@code touch}; and then only once.
+ *
+ * <p>A tree of a hundred thousand files takes a second. One that took long is not looked at again before twenty times as long
+ * has passed, so that it takes no more than a twentieth of a processor, however often it is asked for.
  *
  * <p>Only what came from the archive counts. Workloads write files of their own beside it, and those are nobody's business.
  */
@@ -35,7 +40,20 @@ final class InstallationCheck {
 
     private static final int SHOWN = 200;
 
+    private static final Duration LONG = Duration.ofMillis(100);
+    private static final int TIMES_AS_LONG = 20;
+
     private final Map<Path, Stat> readAndFoundTheSame = new ConcurrentHashMap<>();
+    /** What was found whole, and until when in nanoseconds of the ticker that is taken to be so. */
+    private final Map<Path, Whole> large = new ConcurrentHashMap<>();
+
+    private final Ticker ticker;
+
+    InstallationCheck(Ticker ticker) {
+        this.ticker = ticker;
+    }
+
+    private record Whole(InstallationMarker marker, long until) {}
 
     /**
      * What is wrong with an installation.
@@ -47,6 +65,22 @@ final class InstallationCheck {
         if (marker.files().isEmpty()) {
             return Optional.empty();
         }
+        long start = ticker.read();
+        Whole known = large.get(installation);
+        if (known != null && known.marker().equals(marker) && start - known.until() < 0) {
+            return Optional.empty();
+        }
+        Optional<String> damage = compare(installation, marker);
+        long end = ticker.read();
+        if (damage.isEmpty() && end - start >= LONG.toNanos()) {
+            large.put(installation, new Whole(marker, end + TIMES_AS_LONG * (end - start)));
+        } else {
+            large.remove(installation);
+        }
+        return damage;
+    }
+
+    private Optional<String> compare(Path installation, InstallationMarker marker) throws IOException {
         Path list = installation.resolve(FileList.FILE);
         try {
             // Looked at before it is opened: opening a FIFO would wait for a writer.

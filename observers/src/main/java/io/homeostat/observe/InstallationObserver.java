@@ -1,5 +1,6 @@
 package io.homeostat.observe;
 
+import com.google.common.base.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
@@ -30,7 +31,7 @@ public final class InstallationObserver {
 
     private final Layout layout;
     private final DirectoryNames names;
-    private final InstallationCheck check = new InstallationCheck();
+    private final InstallationCheck check = new InstallationCheck(Ticker.systemTicker());
 
     public InstallationObserver(Layout layout) {
         this(layout, InstantSource.system());

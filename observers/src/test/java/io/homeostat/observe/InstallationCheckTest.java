@@ -3,6 +3,7 @@ package io.homeostat.observe;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import com.google.common.base.Ticker;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.InstalledFile.Content;
@@ -18,6 +19,8 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,7 +32,7 @@ class InstallationCheckTest {
     @TempDir
     Path root;
 
-    private final InstallationCheck check = new InstallationCheck();
+    private final InstallationCheck check = new InstallationCheck(Ticker.systemTicker());
     private Path run;
     private Path conf;
     private Path link;
@@ -211,6 +214,25 @@ class InstallationCheckTest {
         assertEquals(FileList.FILE + " was changed", damage());
         Files.delete(list);
         assertEquals(FileList.FILE + " is gone", damage());
+    }
+
+    @Test
+    void aTreeThatTakesLongIsNotLookedAtAgainAtOnce() throws IOException {
+        AtomicLong now = new AtomicLong();
+        InstallationCheck slow = new InstallationCheck(new Ticker() {
+            @Override
+            public long read() {
+                return now.getAndAdd(Duration.ofSeconds(1).toNanos());
+            }
+        });
+        assertEquals(Optional.empty(), slow.damage(root, marker));
+        Files.delete(conf);
+        assertEquals(Optional.empty(), slow.damage(root, marker));
+
+        now.addAndGet(Duration.ofSeconds(20).toNanos());
+
+        assertEquals(Optional.of("etc/conf is gone"), slow.damage(root, marker));
+        assertEquals(Optional.of("etc/conf is gone"), slow.damage(root, marker), "damage is not remembered");
     }
 
     @Test
