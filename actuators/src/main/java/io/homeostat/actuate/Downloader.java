@@ -8,6 +8,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
 
 /**
  * Brings archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download
@@ -19,18 +20,27 @@ public final class Downloader implements AutoCloseable {
     private static final int LOCKS = 1 << 20;
 
     private final Layout layout;
-    private final DownloadLimits limits;
+    private final Supplier<DownloadLimits> limits;
     private final Disk disk;
     private final Timing timing;
     private final ArchiveStore archives;
     private final HttpFetch http;
     private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
 
-    public Downloader(Layout layout, DownloadLimits limits) {
+    /** @param limits asked at each download, since they can be configured anew */
+    public Downloader(Layout layout, Supplier<DownloadLimits> limits) {
         this(layout, limits, new LocalDisk(), Timing.real());
     }
 
+    Downloader(Layout layout, DownloadLimits limits) {
+        this(layout, () -> limits);
+    }
+
     Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
+        this(layout, () -> limits, disk, timing);
+    }
+
+    private Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing) {
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
@@ -71,7 +81,7 @@ public final class Downloader implements AutoCloseable {
     private void fetch(String key, Source source, Path file, Progress progress)
             throws ActuationFailure, IOException, InterruptedException {
         try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl())) {
-            DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits);
+            DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
             DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
             String sha256 = attempts(source, partial, attempt);
             archives.note(key, sha256);

@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Makes an archive of the cache an installation. It is unpacked where nobody looks, made durable, marked as complete and moved to
@@ -25,15 +26,24 @@ import java.util.Set;
  */
 public final class Unpacker {
     private final Layout layout;
-    private final UnpackLimits limits;
+    private final Supplier<UnpackLimits> limits;
     private final Disk disk;
     private final ArchiveStore archives;
 
-    public Unpacker(Layout layout, UnpackLimits limits) {
+    /** @param limits asked at each archive, since they can be configured anew */
+    public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
         this(layout, limits, new LocalDisk());
     }
 
+    Unpacker(Layout layout, UnpackLimits limits) {
+        this(layout, () -> limits);
+    }
+
     Unpacker(Layout layout, UnpackLimits limits, Disk disk) {
+        this(layout, () -> limits, disk);
+    }
+
+    private Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;
@@ -134,7 +144,7 @@ public final class Unpacker {
     private String fill(Path staged, String key, String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
         Path archive = layout.archive(key);
-        UnpackBudget budget = new UnpackBudget(limits, Files.size(archive), () -> disk.usableBytes(staged));
+        UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
         StagedTree tree;
         try (Sha256 sha256 = Sha256.start()) {
             tree = new StagedTree(staged, budget, sha256);

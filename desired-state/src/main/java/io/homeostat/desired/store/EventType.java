@@ -17,6 +17,14 @@ public enum EventType {
     PLUGIN_CONFIG_APPLY_FAILED,
     PLUGIN_EXECUTION_COMPLETED,
     PLUGIN_EXECUTION_FAILED,
+    /** The agent began to enforce what is declared. */
+    AGENT_STARTED,
+    /** The agent was told to end. What runs goes on running. */
+    AGENT_STOPPED,
+    /** The agent's configuration was read again. */
+    AGENT_CONFIG_LOADED,
+    /** The agent's configuration could not be read again; what was read before stays in force. */
+    AGENT_CONFIG_INVALID,
     /** A failed upgrade was undone: the last good revision runs again. */
     AGENT_ROLLED_BACK,
     /** A process that ran before this agent did was recognised as ours. */

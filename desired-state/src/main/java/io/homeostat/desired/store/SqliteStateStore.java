@@ -48,8 +48,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         });
     }
 
-    /** Stores an event that belongs to no workload's change. */
-    void record(Event event) {
+    @Override
+    public void record(Event event) {
         write("store an event in", connection -> storeEvent(connection, event));
     }
 

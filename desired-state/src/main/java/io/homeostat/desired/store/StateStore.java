@@ -60,6 +60,9 @@ public interface StateStore extends StateReader {
         return resume(id, "", now);
     }
 
+    /** Stores an event that belongs to no change. */
+    void record(Event event);
+
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);
 

@@ -12,12 +12,14 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.ExitWatcher;
 import io.homeostat.observe.FileChanges;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.loop.ArchiveLimits;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
@@ -85,16 +87,27 @@ public final class Agent implements AutoCloseable {
         this.housekeeping = new Housekeeping(layout, store);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
         this.broadcast = new PassBroadcast(exits == null ? ImmutableList.of() : ImmutableList.of(exits));
-        this.steps = new MachineSteps(layout, procFs, store, plugins, clock, broadcast::download);
+        this.steps = new MachineSteps(
+                layout,
+                procFs,
+                store,
+                plugins,
+                clock,
+                () -> ArchiveLimits.of(this.config.limits()),
+                broadcast::download);
         this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
         this.reconciler = new Reconciler(pass, broadcast, new Cadence(declared, clock, () -> this.config.resync()));
     }
 
     /** Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is. */
     public void start() {
-        readSources();
-        reconciler.start();
         watchFiles();
+        try {
+            readSources();
+        } catch (StoreException e) {
+            LOG.error("{}; what was declared before is enforced", e.getMessage());
+        }
+        reconciler.start();
         hint(scope(declared.now()).all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
         cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);

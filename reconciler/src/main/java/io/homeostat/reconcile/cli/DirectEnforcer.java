@@ -15,6 +15,7 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.agent.Housekeeping;
+import io.homeostat.reconcile.loop.ArchiveLimits;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
@@ -99,8 +100,14 @@ final class DirectEnforcer implements Enforcer {
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
-                try (MachineSteps steps =
-                                new MachineSteps(layout, procFs, store, plugins, clock, proceedings::download);
+                try (MachineSteps steps = new MachineSteps(
+                                layout,
+                                procFs,
+                                store,
+                                plugins,
+                                clock,
+                                () -> ArchiveLimits.DEFAULT,
+                                proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         id -> Optional.ofNullable(

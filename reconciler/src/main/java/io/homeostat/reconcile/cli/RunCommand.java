@@ -2,9 +2,12 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
 import java.time.Clock;
@@ -56,23 +59,40 @@ final class RunCommand implements Command {
             agent.start();
             try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent))) {
                 console.say("enforcing what is declared in " + layout.stateDir());
+                record(
+                        store,
+                        EventType.AGENT_STARTED,
+                        "version " + VersionCommand.version() + ", pid "
+                                + ProcessHandle.current().pid());
                 while (true) {
                     hangUps.acquire();
                     hangUps.drainPermits();
-                    reload(agent);
+                    reload(agent, store);
                 }
             }
         } catch (InterruptedException e) {
             console.say("told to end; workloads go on running");
+            record(store, EventType.AGENT_STOPPED, "told to end; workloads go on running");
         }
     }
 
-    private void reload(Agent agent) {
+    private void reload(Agent agent, StateStore store) {
         try {
             agent.reload(checked(file.read()));
             LOG.info("{} was read again", file.path());
+            record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure e) {
             LOG.error("{}; what was read before stays in force", e.getMessage());
+            record(store, EventType.AGENT_CONFIG_INVALID, e.getMessage() + "\nwhat was read before stays in force");
+        }
+    }
+
+    /** What can't be written down does not keep the agent from its work. */
+    private void record(StateStore store, EventType type, String message) {
+        try {
+            store.record(new Event(environment.clock().instant(), null, "", type, message));
+        } catch (StoreException e) {
+            LOG.warn("the event {} is lost: {}", type, e.getMessage());
         }
     }
 

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.Activator;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CgroupPlan;
-import io.homeostat.actuate.DownloadLimits;
 import io.homeostat.actuate.Downloader;
 import io.homeostat.actuate.GarbageCollector;
 import io.homeostat.actuate.LaunchDirectories;
@@ -16,7 +15,6 @@ import io.homeostat.actuate.Progress;
 import io.homeostat.actuate.Remover;
 import io.homeostat.actuate.StopRequest;
 import io.homeostat.actuate.Stopper;
-import io.homeostat.actuate.UnpackLimits;
 import io.homeostat.actuate.Unpacker;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.ConfigHash;
@@ -46,6 +44,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.UUID;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -77,6 +76,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     /**
      * @param plugins used, not closed
+     * @param archives asked at each archive, since they can be configured anew
      * @param progress who hears how far a workload's download is
      */
     public MachineSteps(
@@ -85,6 +85,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             StateStore store,
             PluginChannel plugins,
             InstantSource clock,
+            Supplier<ArchiveLimits> archives,
             Function<WorkloadId, Progress> progress) {
         this.layout = layout;
         this.store = store;
@@ -94,8 +95,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         CgroupLayout cgroups = CgroupLayout.detect(layout);
         LimitObserver groups = new LimitObserver(cgroups);
         this.confinement = new LimitSteps(layout, procFs, groups, new LimitEnforcer(cgroups));
-        this.downloader = new Downloader(layout, DownloadLimits.DEFAULT);
-        this.unpacker = new Unpacker(layout, UnpackLimits.DEFAULT);
+        this.downloader = new Downloader(layout, () -> archives.get().download());
+        this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
         this.activator = new Activator(layout);
         this.launcher = new Launcher(layout, procFs);
         this.launches = new LaunchDirectories(layout, procFs);

@@ -128,6 +128,26 @@ class AgentTest {
     }
 
     @Test
+    void anArchiveLargerThanConfiguredIsRefused() throws Exception {
+        Files.write(bench.declared().resolveSibling("a.tar.gz"), new byte[2000]);
+        Agent agent = bench.start(NEVER, true);
+        agent.reload(bench.config("sources: {files: [%s], local: {directories: []}}\nlimits: {downloadBytes: 1Ki}"
+                .formatted(bench.declared())));
+
+        bench.write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {revision: "1", source: {url: ../a.tar.gz}, entryPoint: bin/a}
+                """);
+
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store().events(0, 1000).stream()
+                        .anyMatch(event -> event.event().type() == EventType.PLUGIN_INSTALL_FAILED
+                                && event.event().message().contains("larger than the 1024")));
+    }
+
+    @Test
     void aNewDeclarationDoesNotWaitForTheDownloadOfTheOldOne() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch done = new CountDownLatch(1);

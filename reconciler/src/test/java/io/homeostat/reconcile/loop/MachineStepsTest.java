@@ -85,7 +85,8 @@ class MachineStepsTest {
         plugins = new PluginChannel(Clock.systemUTC());
         ProcFs procFs = new ProcFs();
         observer = new MachineObserver(layout, procFs, plugins, Clock.systemUTC());
-        steps = new MachineSteps(layout, procFs, store, plugins, Clock.systemUTC(), id -> Progress.NONE);
+        steps = new MachineSteps(
+                layout, procFs, store, plugins, Clock.systemUTC(), () -> ArchiveLimits.DEFAULT, id -> Progress.NONE);
     }
 
     @AfterEach

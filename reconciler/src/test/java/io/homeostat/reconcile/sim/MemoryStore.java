@@ -140,6 +140,11 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public synchronized void record(Event event) {
+        events.add(new StoredEvent(events.size() + 1L, event));
+    }
+
+    @Override
     public void trimEvents(int keep) {
         throw new UnsupportedOperationException("all events are kept");
     }
