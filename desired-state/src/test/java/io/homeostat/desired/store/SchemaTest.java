@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.Resources;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.SourceName;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,6 +45,12 @@ final class SchemaTest {
             assertEquals(Samples.plugin("ops-agent", "A1"), applied.workload());
             assertEquals("/etc/a.yaml", applied.origin());
             assertEquals(5, applied.generation());
+            assertEquals(SourceName.APPLIED, applied.source());
+            assertEquals(ImmutableList.of(new Pause(AGENT, "an upgrade by hand", Samples.NOON)), store.pauses());
+            assertEquals(
+                    ImmutableList.of(
+                            new SourceProblem(SourceName.FILES, "/etc/bad.yaml", "/etc/bad.yaml:3:1: unknown key")),
+                    store.problems());
             assertEquals(ImmutableMap.of(AGENT, Samples.eventful()), store.histories());
             assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
             assertEquals(
