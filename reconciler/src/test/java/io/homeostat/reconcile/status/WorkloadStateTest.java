@@ -135,6 +135,28 @@ class WorkloadStateTest {
                 Example.plugin().wants("A").blind("no permission"));
     }
 
+    @Test
+    void whatIsPausedIsWhatItIsWithoutAnybodyDoingAnythingAboutIt() {
+        expect(
+                WorkloadState.RUNNING,
+                Example.plugin()
+                        .wasWanted()
+                        .installed("A")
+                        .active("A")
+                        .runs("A")
+                        .paused("why"));
+        expect(WorkloadState.STOPPED, Example.plugin().wants("A").paused("why"));
+        expect(
+                WorkloadState.CRASHED,
+                Example.plugin()
+                        .wants("A")
+                        .installed("A")
+                        .active("A")
+                        .proven("A")
+                        .ended("A", KILLED)
+                        .paused("why"));
+    }
+
     private static void expect(WorkloadState expected, Example example) {
         Learned learned = example.learned();
         assertEquals(expected, WorkloadState.of(learned.situation(), Planner.plan(learned.situation())));

@@ -1,0 +1,47 @@
+package io.homeostat.e2e;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What is paused is left alone, whatever becomes of it, until it is resumed. */
+final class PausingTest {
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @Test
+    void aPausedProcessStaysDeadUntilItIsResumed() {
+        Document sleeper = Document.script("sleeper", "exec sleep 1000");
+        homeostat.apply(sleeper).exits(0);
+        homeostat
+                .run("pause", "process/sleeper", "--reason", "a look by hand")
+                .exits(0)
+                .says("process/sleeper is paused");
+        long killed = homeostat.kill("process/sleeper");
+
+        homeostat.apply(sleeper).exits(1).says("a look by hand");
+
+        assertEquals(List.of(), homeostat.processes("process/sleeper"));
+        JsonNode status = homeostat.status("process/sleeper");
+        assertTrue(status.get("pid").isNull(), status::toString);
+        assertEquals("CRASHED", status.get("state").asText());
+        assertEquals("True", Homeostat.condition(status, "Paused"));
+        assertEquals("False", Homeostat.condition(status, "Converged"));
+        // Nothing was done, but what happened is known.
+        assertTrue(homeostat.events("process/sleeper").stream().anyMatch(event -> event.startsWith("CRASHED")));
+
+        homeostat.run("resume", "process/sleeper").exits(0).says("process/sleeper is enforced");
+        homeostat.apply(sleeper).exits(0);
+
+        assertNotEquals(killed, homeostat.pid("process/sleeper"));
+        assertEquals("False", Homeostat.condition(homeostat.status("process/sleeper"), "Paused"));
+        List<String> events = homeostat.events("process/sleeper");
+        assertTrue(events.contains("AGENT_PAUSED "), events::toString);
+        assertTrue(events.contains("AGENT_RESUMED "), events::toString);
+    }
+}
