@@ -16,7 +16,10 @@ record ConfigFile(Path path, boolean required) {
 
     /** @throws CommandFailure with each error on a line of its own */
     AgentConfig read() {
-        if (!required && !Files.exists(path)) {
+        if (!Files.exists(path)) {
+            if (required) {
+                throw new CommandFailure(path + " does not exist; correct " + Syntax.CONFIG);
+            }
             return AgentConfigReader.defaults();
         }
         AgentConfigReader.Result result = AgentConfigReader.read(path);
