@@ -109,8 +109,12 @@ final class TestBed implements AutoCloseable {
     }
 
     Handle launch(LaunchRequest request) throws Exception {
+        return launch(request, CgroupPlan.NONE);
+    }
+
+    Handle launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
         launched.add(request.handle());
-        Handle handle = request.handle().withIdentity(launcher.launch(request, CgroupPlan.NONE));
+        Handle handle = request.handle().withIdentity(launcher.launch(request, cgroups));
         launched.set(launched.size() - 1, handle);
         return handle;
     }

@@ -1,6 +1,7 @@
 package io.homeostat.observe;
 
 import com.google.common.base.Splitter;
+import com.google.common.primitives.Longs;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
@@ -113,18 +114,11 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** Empty when it was not known, as without control groups. */
+    /** Empty when it was not known, as without control groups, and when a power failure took the file's content. */
     public OptionalLong oomKillsBefore() throws IOException {
-        Optional<String> text = read(oomKillsFile());
-        if (text.isEmpty()) {
-            return OptionalLong.empty();
-        }
-        try {
-            return OptionalLong.of(Long.parseLong(text.get().strip()));
-        } catch (NumberFormatException e) {
-            throw new IOException(
-                    oomKillsFile() + " can't be used: " + text.get().strip(), e);
-        }
+        Long kills =
+                read(oomKillsFile()).map(text -> Longs.tryParse(text.strip())).orElse(null);
+        return kills == null ? OptionalLong.empty() : OptionalLong.of(kills);
     }
 
     /** A shell says 128+n for signal n, and can't tell it from a program that says so itself. */

@@ -1,11 +1,18 @@
 package io.homeostat.observe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Iterables;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.CgroupHierarchy.Version;
 import java.io.IOException;
@@ -14,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -151,6 +159,63 @@ class CgroupLayoutTest {
         Path used = Files.createDirectories(root.resolve("homeostat.slice/process-node-exporter"));
         Files.writeString(used.resolve("cgroup.procs"), "4711\n");
         assertEquals(used, only.current(ID).orElseThrow());
+    }
+
+    @Test
+    void twoOfUsWithStateInTwoPlacesShareNoGroup() {
+        CgroupLayout usual = CgroupLayout.detect(state("/var/lib/homeostat"));
+        CgroupLayout one = CgroupLayout.detect(state("/tmp/one"));
+        CgroupLayout two = CgroupLayout.detect(state("/tmp/two"));
+        assertEquals(one, CgroupLayout.detect(state("/tmp/one")));
+        for (int i = 0; i < one.hierarchies().size(); i++) {
+            Path home = one.hierarchies().get(i).home();
+            if (one.hierarchies().get(i).isHomeOurs()) {
+                assertNotEquals(home, two.hierarchies().get(i).home());
+                assertNotEquals(home, usual.hierarchies().get(i).home());
+            }
+        }
+    }
+
+    @Test
+    void theServiceIsSomebodyElsesToWhoeverHasAnotherName() throws IOException {
+        unified("", "cpu memory");
+        CgroupHierarchy other = Iterables.getOnlyElement(
+                CgroupLayout.detect(root, proc, "homeostat-1234").hierarchies());
+        Path service = Files.createDirectories(root.resolve("system.slice/homeostat.service/process-node-exporter"));
+        assertEquals(ImmutableList.of(), other.existing(ID));
+        assertEquals(
+                ImmutableList.of(service),
+                Iterables.getOnlyElement(detect().hierarchies()).existing(ID));
+    }
+
+    @Test
+    void aMissingControllerIsAnObstacleToItsLimitOnly() throws IOException {
+        unified("", "memory pids");
+        LimitObstacles obstacles = detect().obstacles();
+        Limits both = new Limits(new Size(64 << 20), new Cpu(20), true);
+        assertEquals(ImmutableMap.of(Controller.CPU, CgroupLayout.NO_CONTROLLER), obstacles.reasons());
+        assertEquals(new Limits(new Size(64 << 20), null, true), obstacles.enforceable(both));
+        String words = obstacles.against(both).orElseThrow();
+        assertTrue(words.startsWith("can't enforce limits.cpu (this machine has no control groups for it"), words);
+        assertEquals(Optional.empty(), obstacles.against(new Limits(new Size(64 << 20), null, true)));
+    }
+
+    @Test
+    void aPlaceThatMayNotBeWrittenToIsAnObstacle() throws IOException {
+        unified("", "cpu memory");
+        assertTrue(root.toFile().setWritable(false));
+        try {
+            assumeTrue(!Files.isWritable(root), "root may write everywhere");
+            assertEquals(
+                    root + " may not be written to",
+                    detect().obstacles().reasons().get(Controller.MEMORY));
+        } finally {
+            assertTrue(root.toFile().setWritable(true));
+        }
+    }
+
+    private static Layout state(String directory) {
+        return new Layout(Path.of(directory), Path.of("/run/homeostat"), "i");
     }
 
     private CgroupLayout detect() {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Limits;
@@ -107,6 +108,22 @@ class LimitObserverTest {
     void aProcessThatSomebodyMovedOutIsNotHeld() {
         assertEquals(Observation.seen(true), observer().holds(ID, 12));
         assertEquals(Observation.seen(false), observer().holds(ID, 13));
+    }
+
+    @Test
+    void aLookTellsWhatIsInForceAndWhoIsOutside() throws IOException {
+        write("memory.max", "268435456\n");
+        assertEquals(
+                Observation.seen(
+                        new ObservedLimits(limits(256L << 20, null), ImmutableSortedSet.of(13L), LimitObstacles.NONE)),
+                observer().look(ID, ImmutableSet.of(12L, 13L)));
+    }
+
+    @Test
+    void groupsOfWhatDoesNotRunAreOfNoInterest() throws IOException {
+        write("memory.max", "gibberish\n");
+        assertEquals(Observation.seen(ObservedLimits.NONE), observer().look(ID, ImmutableSet.of()));
+        assertInstanceOf(Observation.Unseen.class, observer().look(ID, ImmutableSet.of(12L)));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +36,35 @@ class ProcessTreeTest {
     private ProcessTree tree(@Nullable ProcessIdentity main) {
         return new ProcessTree(
                 proc.procFs, launches.directory(handle), Launches.ID, "l1", main, new LimitObserver(CgroupLayout.NONE));
+    }
+
+    private ProcessTree grouped(String pids) throws Exception {
+        Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
+        Path group = Files.createDirectories(root.resolve("homeostat.slice/plugin-ops-agent"));
+        Files.writeString(group.resolve("cgroup.procs"), pids);
+        LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
+        return new ProcessTree(proc.procFs, launches.directory(handle), Launches.ID, "l1", MAIN, groups);
+    }
+
+    @Test
+    void whatHasLeftEveryOtherTraceIsFoundByItsGroup() throws Exception {
+        proc.process(110, 1, 110, 5100);
+        assertMembers(List.of(), tree(MAIN));
+        assertMembers(List.of(110L), grouped("110\n7777\n"));
+    }
+
+    @Test
+    void inTheGroupsWhatHasAnotherLaunchsMarkBelongsToThat() throws Exception {
+        proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");
+        assertMembers(List.of(), grouped("110\n"));
+    }
+
+    @Test
+    void noGroupOfAnotherBootIsLookedAt() throws Exception {
+        proc.process(110, 1, 110, 5100);
+        ProcessTree tree = grouped("110\n");
+        proc.write("sys/kernel/random/boot_id", "boot-next\n");
+        assertMembers(List.of(), tree);
     }
 
     private static void assertMembers(List<Long> expected, ProcessTree tree) throws Exception {

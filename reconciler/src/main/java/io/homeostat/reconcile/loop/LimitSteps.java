@@ -9,8 +9,10 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LimitObserver;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
@@ -30,11 +32,15 @@ final class LimitSteps {
     private final LimitObserver groups;
     private final LimitEnforcer enforcer;
 
-    LimitSteps(Layout layout, ProcFs procFs, LimitObserver groups, LimitEnforcer enforcer) {
+    LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups) {
         this.layout = layout;
         this.procFs = procFs;
-        this.groups = groups;
-        this.enforcer = enforcer;
+        this.groups = new LimitObserver(cgroups);
+        this.enforcer = new LimitEnforcer(cgroups);
+    }
+
+    LimitObserver groups() {
+        return groups;
     }
 
     /** @throws ActuationFailure when limits that are required can't be set; they may yet, so it is not fatal */
@@ -48,6 +54,19 @@ final class LimitSteps {
             LOG.warn("[{}] runs without some of its limits: {}", id, reason);
         }
         return plan;
+    }
+
+    /** Why a launch failed: the shells on the way to the program need memory themselves. */
+    ActuationFailure explain(WorkloadId id, CgroupPlan before, ActuationFailure failure) {
+        boolean outOfMemory = before.oomKills() instanceof Observation.Seen<Long>(Long kills)
+                && groups.oomKills(id) instanceof Observation.Seen<Long>(Long now)
+                && now > kills;
+        return outOfMemory
+                ? new ActuationFailure(
+                        failure.getMessage() + "; its memory had run out before the program began, raise limits.memory",
+                        failure.fatal(),
+                        failure)
+                : failure;
     }
 
     /** Sets the limits of what runs, and brings back in whoever is outside. */

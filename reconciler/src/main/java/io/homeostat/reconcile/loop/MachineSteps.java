@@ -10,7 +10,6 @@ import io.homeostat.actuate.GarbageCollector;
 import io.homeostat.actuate.LaunchDirectories;
 import io.homeostat.actuate.LaunchRequest;
 import io.homeostat.actuate.Launcher;
-import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.actuate.Progress;
 import io.homeostat.actuate.Remover;
 import io.homeostat.actuate.StopRequest;
@@ -25,7 +24,6 @@ import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.CgroupLayout;
-import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
@@ -92,15 +90,13 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.plugins = plugins;
         this.clock = clock;
         this.progress = progress;
-        CgroupLayout cgroups = CgroupLayout.detect(layout);
-        LimitObserver groups = new LimitObserver(cgroups);
-        this.confinement = new LimitSteps(layout, procFs, groups, new LimitEnforcer(cgroups));
+        this.confinement = new LimitSteps(layout, procFs, CgroupLayout.detect(layout));
         this.downloader = new Downloader(layout, () -> archives.get().download());
         this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
         this.activator = new Activator(layout);
         this.launcher = new Launcher(layout, procFs);
         this.launches = new LaunchDirectories(layout, procFs);
-        this.stopper = new Stopper(layout, procFs, plugins, groups);
+        this.stopper = new Stopper(layout, procFs, plugins, confinement.groups());
         this.garbage = new GarbageCollector(layout);
         this.remover = new Remover(layout);
     }
@@ -154,6 +150,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         WorkloadId id = step.workload();
         Program program = step.declared().program();
         forgetEnded(id, seen);
+        CgroupPlan groups = confinement.prepare(id, program.limits());
         Handle handle = new Handle(
                 UUID.randomUUID().toString(),
                 id,
@@ -170,11 +167,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         LaunchRequest request =
                 new LaunchRequest(handle, executable(step), program.arguments(), program.env(), program.user());
         try {
-            CgroupPlan groups = confinement.prepare(id, program.limits());
             return Outcome.launched(handle.withIdentity(launcher.launch(request, groups)));
         } catch (ActuationFailure e) {
             undo(handle);
-            throw e;
+            throw confinement.explain(id, groups, e);
         }
     }
 

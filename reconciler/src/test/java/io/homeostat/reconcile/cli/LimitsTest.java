@@ -168,6 +168,32 @@ class LimitsTest {
         assertEquals(pid, shell.pid(ID));
     }
 
+    @Test
+    void aChildThatLeftEveryTraceOfWhoseItIsIsStoppedWithItsTree() throws IOException {
+        Path pid = directory.resolve("pid");
+        apply(
+                "limits: {required: false}",
+                "env -i setsid sh -c 'echo $$ > " + pid + "; exec sleep 600' & sleep 0.2; exec sleep 600");
+        await().atMost(DEADLINE).until(() -> Files.exists(pid) && Files.size(pid) > 0);
+        long left = Long.parseLong(Files.readString(pid).strip());
+        assertTrue(ProcessHandle.of(left).isPresent());
+
+        shell.run("delete", ID.toString());
+
+        await().atMost(DEADLINE)
+                .until(() -> !ProcessHandle.of(left).map(ProcessHandle::isAlive).orElse(false));
+    }
+
+    @Test
+    void whatDiesOfItsLimitsBeforeItBeginsSaysSo() throws IOException {
+        declare("limits: {memory: 64Ki}\n  start: {attempts: 1}", "sleep 600");
+
+        Result apply = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "20s");
+
+        assertEquals(1, apply.status());
+        assertTrue(apply.out().contains("raise limits.memory"), apply.out() + apply.err());
+    }
+
     private void apply(String limits, String script) throws IOException {
         declare(limits, script);
         Result result = shell.run("apply", "-f", directory + "/a.yaml");

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.actuate.Progress;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Source;
@@ -20,6 +21,7 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Input;
+import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
@@ -90,12 +92,15 @@ class MachineStepsTest {
     }
 
     @AfterEach
-    void leaveNothingBehind() {
+    void leaveNothingBehind() throws Exception {
         for (Handle handle : store.handles()) {
             steps.execute(
                     new Step.Stop(handle, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
                     look(handle.workload()));
         }
+        LimitEnforcer groups = new LimitEnforcer(CgroupLayout.detect(layout));
+        groups.remove(PROCESS);
+        groups.remove(PLUGIN);
         steps.close();
         observer.close();
         plugins.close();
