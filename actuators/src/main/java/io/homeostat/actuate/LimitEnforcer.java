@@ -3,7 +3,6 @@ package io.homeostat.actuate;
 import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.CgroupHierarchy;
@@ -11,7 +10,6 @@ import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Controller;
 import io.homeostat.observe.LimitFiles;
 import io.homeostat.observe.LimitObserver;
-import io.homeostat.observe.LimitObstacles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -19,7 +17,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -58,7 +55,7 @@ public final class LimitEnforcer {
 
     /** Makes the groups of a workload and sets their limits, before its process is launched. */
     public CgroupPlan prepare(WorkloadId id, Limits limits) {
-        Lacking lacking = new Lacking(limits);
+        Lacking lacking = new Lacking(layout, limits);
         ImmutableList.Builder<Path> procs = ImmutableList.builder();
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             make(hierarchy, id, lacking).ifPresent(group -> {
@@ -80,7 +77,7 @@ public final class LimitEnforcer {
      * @param pids the processes of the workload
      */
     public Enforcement apply(WorkloadId id, Limits limits, Iterable<Long> pids) {
-        Lacking lacking = new Lacking(limits);
+        Lacking lacking = new Lacking(layout, limits);
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             ImmutableList<Path> groups = hierarchy.existing(id);
             if (groups.isEmpty()) {
@@ -272,32 +269,5 @@ public final class LimitEnforcer {
 
     private static String refused(IOException e) {
         return Disk.reason(e);
-    }
-
-    /** Which of the declared limits do not hold, and why: the first reason is the one that counts. */
-    private final class Lacking {
-        private final Limits limits;
-        private final Map<Controller, String> reasons = new EnumMap<>(Controller.class);
-
-        Lacking(Limits limits) {
-            this.limits = limits;
-            for (Controller controller : Controller.values()) {
-                if (layout.hierarchies().stream()
-                        .noneMatch(hierarchy -> hierarchy.controllers().contains(controller))) {
-                    add(controller, CgroupLayout.NO_CONTROLLER);
-                }
-            }
-        }
-
-        void add(Controller controller, String why) {
-            reasons.putIfAbsent(controller, why);
-        }
-
-        Enforcement result() {
-            return new LimitObstacles(ImmutableMap.copyOf(reasons))
-                    .against(limits)
-                    .<Enforcement>map(Enforcement.Unavailable::new)
-                    .orElseGet(Enforcement.Enforced::new);
-        }
     }
 }

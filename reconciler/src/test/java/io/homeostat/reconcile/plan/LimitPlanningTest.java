@@ -182,15 +182,26 @@ class LimitPlanningTest {
     }
 
     @Test
-    void driftOfLimitsIsToldOnceAndAChangeWhenItIsDone() {
+    void driftOfLimitsIsToldOnceAndNotAtEachAttempt() {
         Example drift = running(SOME).provenAsDeclared().limited(MORE);
-        assertEquals(List.of(EventType.DRIFT_DETECTED), told(drift, Outcome.done()));
-        assertEquals(List.of(EventType.DRIFT_DETECTED), told(drift, new Outcome.Failed("busy", false)));
-        drift.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))));
-        assertEquals(List.of(), told(drift, Outcome.done()));
+        assertEquals(Optional.of(EventType.DRIFT_DETECTED), detected(drift));
         assertEquals(
-                List.of(EventType.PLUGIN_CONFIG_APPLIED),
-                told(running(MORE).proven("A").limited(SOME), Outcome.done()));
+                Optional.empty(), detected(drift.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))))));
+        assertEquals(Optional.empty(), detected(running(MORE).proven("A").limited(SOME)));
+    }
+
+    @Test
+    void aChangeOfLimitsIsToldWhenItIsDone() {
+        Example change = running(MORE).proven("A").limited(SOME);
+        assertEquals(List.of(EventType.PLUGIN_CONFIG_APPLIED), told(change, Outcome.done()));
+        assertEquals(List.of(), told(change, new Outcome.Failed("busy", false)));
+        Example drift = running(SOME).provenAsDeclared().limited(MORE);
+        assertEquals(List.of(), told(drift, Outcome.done()));
+    }
+
+    private static Optional<EventType> detected(Example example) {
+        Situation situation = example.learned().situation();
+        return Drift.detected(situation, Planner.plan(situation)).map(Event::type);
     }
 
     private static List<EventType> told(Example example, Outcome outcome) {

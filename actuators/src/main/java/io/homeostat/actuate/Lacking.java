@@ -1,0 +1,36 @@
+package io.homeostat.actuate;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.observe.CgroupLayout;
+import io.homeostat.observe.Controller;
+import io.homeostat.observe.LimitObstacles;
+import java.util.EnumMap;
+import java.util.Map;
+
+/** Which of some limits could not be set, and why: the first reason is the one that counts. */
+final class Lacking {
+    private final Limits limits;
+    private final Map<Controller, String> reasons = new EnumMap<>(Controller.class);
+
+    Lacking(CgroupLayout layout, Limits limits) {
+        this.limits = limits;
+        for (Controller controller : Controller.values()) {
+            if (layout.hierarchies().stream()
+                    .noneMatch(hierarchy -> hierarchy.controllers().contains(controller))) {
+                add(controller, CgroupLayout.NO_CONTROLLER);
+            }
+        }
+    }
+
+    void add(Controller controller, String why) {
+        reasons.putIfAbsent(controller, why);
+    }
+
+    Enforcement result() {
+        return new LimitObstacles(ImmutableMap.copyOf(reasons))
+                .against(limits)
+                .<Enforcement>map(Enforcement.Unavailable::new)
+                .orElseGet(Enforcement.Enforced::new);
+    }
+}
