@@ -2,6 +2,8 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.source.StoredState;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Stores documents as desired state and brings the machine to it. */
 final class ApplyCommand implements Command {
@@ -19,12 +21,15 @@ final class ApplyCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        return workspace.enforcer().enforce(workspace, Verb.APPLY, timeout, store -> {
+        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
+        List<String> notes = new ArrayList<>();
+        int status = workspace.enforcer().enforce(workspace, Verb.APPLY, timeout, store -> {
             store.apply(given.documents(), given.origins(), given.prune());
-            Rivals.overruled(given.ids(), StoredState.desired(store.declarations()))
-                    .forEach(workspace.console()::say);
+            notes.addAll(Rivals.overruled(given.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(given.ids());
         });
+        notes.forEach(workspace.console()::say);
+        return status;
     }
 }

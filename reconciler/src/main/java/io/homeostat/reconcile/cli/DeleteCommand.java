@@ -10,6 +10,8 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.WorkloadHistory;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Takes workloads out of what was applied and removes them from the machine. */
 final class DeleteCommand implements Command {
@@ -25,10 +27,14 @@ final class DeleteCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        return workspace.enforcer().enforce(workspace, Verb.DELETE, timeout, this::withdraw);
+        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
+        List<String> notes = new ArrayList<>();
+        int status = workspace.enforcer().enforce(workspace, Verb.DELETE, timeout, store -> withdraw(store, notes));
+        notes.forEach(workspace.console()::say);
+        return status;
     }
 
-    private void withdraw(StateStore store) {
+    private void withdraw(StateStore store, List<String> notes) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
@@ -49,9 +55,8 @@ final class DeleteCommand implements Command {
         for (WorkloadId id : ids) {
             Rivals.of(id, declarations).stream()
                     .findFirst()
-                    .ifPresent(other -> workspace
-                            .console()
-                            .say(id + " is no longer applied, and goes on being declared by " + Rivals.words(other)));
+                    .ifPresent(other -> notes.add(
+                            id + " is no longer applied, and goes on being declared by " + Rivals.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
                 store.commit(new Change(
                         id,

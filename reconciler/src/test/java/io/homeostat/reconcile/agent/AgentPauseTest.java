@@ -1,0 +1,91 @@
+package io.homeostat.reconcile.agent;
+
+import static io.homeostat.reconcile.agent.AgentBench.kill;
+import static io.homeostat.reconcile.agent.AgentBench.sleeper;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.ProcessIdentity;
+import java.time.Instant;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A running agent leaves alone what is paused, sees all the same what becomes of it, and takes it up again when it is resumed. */
+@Timeout(180)
+class AgentPauseTest {
+    private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadId B = WorkloadId.process("b");
+    private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
+
+    private final AgentBench bench = new AgentBench();
+
+    @AfterEach
+    void close() throws Exception {
+        bench.store().resume(A, NOON);
+        bench.close();
+    }
+
+    @Test
+    void whatIsPausedStaysDeadAndIsBackOnceItIsResumed() {
+        bench.write("a.yaml", sleeper("a", 1000));
+        // With a resync after an hour only hints can do it in time.
+        Agent agent = bench.start("1h", true);
+        ProcessIdentity first = bench.running(A);
+        agent.remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
+        await().atMost(AgentBench.PATIENCE).until(() -> status(Condition.Type.PAUSED) == Condition.Status.TRUE);
+
+        kill(first);
+        bench.awaitNone(A);
+        assertEquals(1, crashes());
+        bench.write("b.yaml", sleeper("b", 1000));
+        bench.running(B);
+        assertTrue(bench.store().handles(A).isEmpty());
+
+        agent.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+
+        bench.runningAfter(A, first);
+        await().atMost(AgentBench.PATIENCE).until(() -> status(Condition.Type.PAUSED) == Condition.Status.FALSE);
+    }
+
+    @Test
+    void whatIsPausedAndWithdrawnGoesOnRunningUnderTheNextAgentToo() {
+        bench.write("a.yaml", sleeper("a", 1000));
+        bench.write("b.yaml", sleeper("b", 1000));
+        Agent agent = bench.start("1s", true);
+        ProcessIdentity a = bench.running(A);
+        bench.running(B);
+        agent.remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
+        bench.delete("a.yaml");
+        bench.delete("b.yaml");
+
+        bench.awaitNone(B);
+        bench.stop();
+        Agent next = bench.start("1s", true);
+        bench.write("b.yaml", sleeper("b", 1001));
+        bench.running(B);
+        assertEquals(a, bench.running(A));
+
+        next.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+        bench.awaitNone(A);
+    }
+
+    private Condition.Status status(Condition.Type type) {
+        return bench.store().history(A).conditions().stream()
+                .filter(condition -> condition.type() == type)
+                .map(Condition::status)
+                .findFirst()
+                .orElse(Condition.Status.UNKNOWN);
+    }
+
+    private long crashes() {
+        return bench.store().events(0, 1000).stream()
+                .filter(event -> event.event().type() == EventType.PLUGIN_CRASHED)
+                .count();
+    }
+}
