@@ -113,9 +113,7 @@ final class SourceReplacementTest {
     @Test
     void anotherOriginAloneChangesNothingForTheWorkload() {
         replace(from("/a", plugin("a", "1")));
-
         assertEquals(ImmutableSet.of(), replace(from("/b", plugin("a", "1"))));
-
         assertEquals(ImmutableList.of("files plugin/a 1 generation 1 from /b"), declared());
     }
 

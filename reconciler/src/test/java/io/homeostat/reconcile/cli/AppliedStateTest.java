@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.SourceContent;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.desired.store.StateStores;
@@ -17,6 +21,7 @@ import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -36,6 +41,9 @@ class AppliedStateTest {
         Random random = new Random(11);
         try (StateStore store = StateStores.openForWriting(new Layout(directory, directory, "i"), Clock.systemUTC())
                 .store()) {
+            // Of these one is weaker than what is applied, and one is stronger.
+            declare(store, SourceName.FILES, "p0", "p1");
+            declare(store, SourceName.CONTROL_PLANE, "p1");
             for (int i = 0; i < APPLIES; i++) {
                 ImmutableList<ToApply> documents = documents(random);
                 ImmutableSet<String> origins = documents.isEmpty()
@@ -45,18 +53,13 @@ class AppliedStateTest {
                 ImmutableList<StoredDeclaration> before = store.declarations();
                 DesiredState foretold = AppliedState.after(before, documents, origins, prune);
                 store.apply(documents, origins, prune);
-                assertEquals(
-                        StoredState.desired(store.declarations()).declarations().keySet(),
-                        foretold.declarations().keySet(),
-                        "apply " + i);
-                store.declarations()
-                        .forEach(applied -> assertEquals(
-                                applied.hash(),
-                                foretold.get(applied.workload().id())
-                                        .orElseThrow()
-                                        .hash()));
+                assertEquals(winners(StoredState.desired(store.declarations())), winners(foretold), "apply " + i);
                 // A workload that was deleted and comes back goes on counting, which only the store can know.
                 before.stream()
+                        .filter(old -> old.source()
+                                == foretold.get(old.workload().id())
+                                        .map(Declaration::source)
+                                        .orElse(null))
                         .flatMap(old -> foretold.get(old.workload().id()).stream())
                         .forEach(declaration -> assertEquals(
                                 StoredState.desired(store.declarations())
@@ -68,16 +71,34 @@ class AppliedStateTest {
         }
     }
 
+    private static ImmutableList<String> winners(DesiredState desired) {
+        return desired.declarations().values().stream()
+                .map(winner -> winner.id() + " " + winner.source() + " " + winner.hash() + " " + winner.overruled())
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static void declare(StateStore store, SourceName source, String... names) {
+        ImmutableList.Builder<ToApply> documents = ImmutableList.builder();
+        for (String name : names) {
+            read(Shell.sleeper(name, 9)).forEach(workload -> documents.add(new ToApply(workload, "/etc/a.yaml")));
+        }
+        store.replace(
+                new SourceContent(source, documents.build(), ImmutableSet.of(), ImmutableList.of()), Instant.EPOCH);
+    }
+
+    private static ImmutableList<Workload> read(String yaml) {
+        Input input =
+                new Input.Stream("-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"));
+        return ImmutableList.copyOf(DocumentReader.readAll(List.of(input)).declared());
+    }
+
     private static ImmutableList<ToApply> documents(Random random) {
         List<ToApply> documents = new ArrayList<>();
         String origin = ORIGINS.get(random.nextInt(2));
         for (int name = 0; name < 4; name++) {
             if (random.nextBoolean()) {
                 String yaml = Shell.sleeper("p" + name, 1 + random.nextInt(2));
-                DocumentReader.readAll(List.of(new Input.Stream(
-                                "-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
-                        .declared()
-                        .forEach(workload -> documents.add(new ToApply(workload, origin)));
+                read(yaml).forEach(workload -> documents.add(new ToApply(workload, origin)));
             }
         }
         return ImmutableList.copyOf(documents);
