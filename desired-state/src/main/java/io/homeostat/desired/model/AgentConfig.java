@@ -130,9 +130,12 @@ public record AgentConfig(
 
     /** The agent's own metrics. */
     public record Exporter(
-            @Doc("HOST:PORT; empty: off.")
+            @Doc("HOST:PORT, or unix:/PATH for a socket that only the agent's user can open; empty: off.")
             @Default("127.0.0.1:9464")
-            @Matches(value = "|[^\\u0000-\\u0020/]+:[0-9]{1,5}", words = "HOST:PORT, or nothing between quotes")
+            @Matches(
+                    value = "|unix:/[^\\u0000]+|(\\[[0-9A-Fa-f:.]+\\]|[^\\u0000-\\u0020/:]+):"
+                            + "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5]?[0-9]{1,4})",
+                    words = "HOST:PORT, unix:/PATH, or nothing between quotes")
             String listen) {}
 
     /** The agent's own log. */

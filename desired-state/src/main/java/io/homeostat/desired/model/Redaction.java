@@ -5,10 +5,12 @@ import java.util.regex.Pattern;
 /** Takes out of a text what must not be shown. */
 public final class Redaction {
     private static final Pattern USER_INFO = Pattern.compile("^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*@");
+    /** Schemes are short; without a bound a text of letters alone would take the square of its length. */
     private static final Pattern QUERY_IN_TEXT =
-            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
+            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://[^\\s?\"'<>]*)\\?[^\\s\"'<>)]*");
 
-    private static final Pattern USER_INFO_IN_TEXT = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*://)[^\\s/?#\"'<>@]*@");
+    private static final Pattern USER_INFO_IN_TEXT =
+            Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\\s/?#\"'<>@]*@");
 
     private Redaction() {}
 

@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AgentConfigReaderTest {
     private static final Schema SCHEMA = SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_2020_12)
@@ -106,6 +108,16 @@ class AgentConfigReaderTest {
                 config == null ? null : config.sources().controlPlane());
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "localhost:0", "0.0.0.0:65535", "[::1]:9464", "unix:/run/homeostat/metrics.sock"})
+    void metricsMayBeReadOverAPortOrASocketOrNotAtAll(String listen) throws IOException {
+        String yaml = "metrics: {listen: \"" + listen + "\"}\n";
+
+        assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
+        AgentConfig config = read(yaml).config();
+        assertEquals(listen, config == null ? null : config.metrics().listen());
+    }
+
     @Test
     void mistakesAreReportedLikeThoseOfDocuments() throws IOException {
         assertErrors(
@@ -127,7 +139,13 @@ class AgentConfigReaderTest {
                 "1:49: sources.controlPlane.tls.key: of no use without certificate; write both or none");
         assertErrors(
                 "metrics: {listen: off}\n",
-                "1:19: metrics.listen: 'off' is not possible here; write HOST:PORT, or nothing between quotes");
+                "1:19: metrics.listen: 'off' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
+        assertErrors(
+                "metrics: {listen: \"127.0.0.1:65536\"}\n",
+                "1:19: metrics.listen: '127.0.0.1:65536' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
+        assertErrors(
+                "metrics: {listen: \"unix:run/x.sock\"}\n",
+                "1:19: metrics.listen: 'unix:run/x.sock' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
         assertErrors("[]\n", "1:1: a list where a mapping is wanted, such as {key: value}");
     }
 

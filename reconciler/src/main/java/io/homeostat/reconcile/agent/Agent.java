@@ -8,6 +8,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.Handle;
@@ -22,9 +23,12 @@ import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.loop.ArchiveLimits;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.operate.LogKeeper;
+import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.TreeSet;
@@ -43,6 +47,7 @@ import org.slf4j.LoggerFactory;
 public final class Agent implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
     private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
+    private static final Duration LOGS = Duration.ofSeconds(10);
     /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
@@ -56,6 +61,7 @@ public final class Agent implements AutoCloseable {
     private final Sources machineSources;
     private final SourceSync sources;
     private final Housekeeping housekeeping;
+    private final LogKeeper logs;
     private final boolean hinted;
     private final @Nullable ExitHints exits;
     private final Agenda reading = new Agenda("sources");
@@ -73,7 +79,13 @@ public final class Agent implements AutoCloseable {
      * @param hinted false: cadence and resync have to be enough, as they are where the machine can't tell what happens
      */
     public Agent(
-            Layout layout, AgentConfig config, Sources machineSources, StateStore store, Clock clock, boolean hinted) {
+            Layout layout,
+            AgentConfig config,
+            Sources machineSources,
+            StateStore store,
+            Clock clock,
+            boolean hinted,
+            Telemetry telemetry) {
         this.config = config;
         this.store = store;
         this.clock = clock;
@@ -86,7 +98,12 @@ public final class Agent implements AutoCloseable {
         sources.use(machineSources.of(config, clock));
         this.housekeeping = new Housekeeping(layout, store);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
-        this.broadcast = new PassBroadcast(exits == null ? ImmutableList.of() : ImmutableList.of(exits));
+        ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
+        residents.addAll(telemetry.listeners());
+        if (exits != null) {
+            residents.add(exits);
+        }
+        this.broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(
                 layout,
                 procFs,
@@ -96,7 +113,19 @@ public final class Agent implements AutoCloseable {
                 () -> ArchiveLimits.of(this.config.limits()),
                 broadcast::download);
         this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
-        this.reconciler = new Reconciler(pass, broadcast, new Cadence(declared, clock, () -> this.config.resync()));
+        this.reconciler = new Reconciler(
+                pass, broadcast, new Cadence(declared, clock, () -> this.config.resync()), telemetry.watch()::beat);
+        this.logs = new LogKeeper(layout);
+        telemetry.metrics().queueDepth(reconciler::depth);
+        for (SourceName source : SourceName.values()) {
+            telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
+        }
+    }
+
+    private static long problems(StateStore store, SourceName source) {
+        return store.problems().stream()
+                .filter(problem -> problem.source() == source)
+                .count();
     }
 
     /** Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is. */
@@ -111,6 +140,10 @@ public final class Agent implements AutoCloseable {
         hint(scope(declared.now()).all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
         cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
+        cleaning.every(
+                () -> LOGS,
+                "looking at the size of logs",
+                () -> logs.keep(config.limits().logBytesPerWorkload().bytes()));
     }
 
     /** From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}. */

@@ -21,6 +21,7 @@ import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.operate.LogKeeper;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,6 +34,9 @@ final class DirectEnforcer implements Enforcer {
     /** Older ones go when a command is done. */
     private static final int EVENTS_KEPT = 10_000;
 
+    /** Of each workload, as an agent does by default. */
+    private static final long LOG_BYTES_KEPT = 50 << 20;
+
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException {
@@ -44,6 +48,7 @@ final class DirectEnforcer implements Enforcer {
             new Directories(workspace.environment()).createRunDirectory(layout.runDir());
             int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
             cleanUp(new Housekeeping(layout, store), workspace.console());
+            new LogKeeper(layout).keep(LOG_BYTES_KEPT);
             return status;
         });
     }

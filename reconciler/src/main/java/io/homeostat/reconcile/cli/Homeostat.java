@@ -95,6 +95,7 @@ public final class Homeostat {
             case VALIDATE -> new ValidateCommand(inputs(arguments), console);
             case PLAN, APPLY, DELETE, PAUSE, RESUME, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
             case RUN -> new RunCommand(environment, console, arguments.global(), agentFile(arguments));
+            case DOCTOR -> new DoctorCommand(environment, console, arguments.global(), agentFile(arguments));
             case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
             case SCHEMA -> new SchemaCommand(console);
             case COMPLETION -> new CompletionCommand(arguments.word().orElse("bash"), console);

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Ticker;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.store.Event;
@@ -10,9 +11,13 @@ import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
+import io.homeostat.reconcile.operate.AgentLog;
+import io.homeostat.reconcile.operate.MetricsServer;
+import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,21 +46,28 @@ final class RunCommand implements Command {
         Layout layout = new Directories(environment).layout(options, config);
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
-        try (Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
+        try (AgentLog log = AgentLog.use(config.log().format(), level(config));
+                Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
                 StateLock _ = StateLock.acquire(layout.lock(), Verb.RUN.word(), PATIENCE, clock, console::say)) {
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);
                 new Directories(environment).createRunDirectory(layout.runDir());
-                enforce(config, layout, store, hangUps);
+                enforce(config, layout, store, hangUps, log);
             }
         }
         return ExitStatus.OK;
     }
 
-    private void enforce(AgentConfig config, Layout layout, StateStore store, Semaphore hangUps) {
+    private void enforce(AgentConfig config, Layout layout, StateStore store, Semaphore hangUps, AgentLog log) {
         Sources sources = new Sources(new Directories(environment).desiredFiles());
-        try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true)) {
+        Telemetry telemetry = Telemetry.of(
+                Ticker.systemTicker(),
+                VersionCommand.version(),
+                environment.clock().instant());
+        telemetry.metrics().log(log);
+        try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true, telemetry);
+                @Nullable MetricsServer _ = metrics(config, telemetry)) {
             agent.start();
             try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent))) {
                 console.say("enforcing what is declared in " + layout.stateDir());
@@ -67,7 +79,7 @@ final class RunCommand implements Command {
                 while (true) {
                     hangUps.acquire();
                     hangUps.drainPermits();
-                    reload(agent, store);
+                    reload(agent, store, log);
                 }
             }
         } catch (InterruptedException e) {
@@ -76,9 +88,16 @@ final class RunCommand implements Command {
         }
     }
 
-    private void reload(Agent agent, StateStore store) {
+    private static @Nullable MetricsServer metrics(AgentConfig config, Telemetry telemetry) {
+        return MetricsServer.start(config.metrics().listen(), telemetry.metrics()::scrape, telemetry.watch()::problem)
+                .orElse(null);
+    }
+
+    private void reload(Agent agent, StateStore store, AgentLog log) {
         try {
-            agent.reload(checked(file.read()));
+            AgentConfig config = checked(file.read());
+            log.change(config.log().format(), level(config));
+            agent.reload(config);
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure e) {
@@ -94,6 +113,13 @@ final class RunCommand implements Command {
         } catch (StoreException e) {
             LOG.warn("the event {} is lost: {}", type, e.getMessage());
         }
+    }
+
+    /** What was typed wins over what is written. */
+    private AgentConfig.Log.Level level(AgentConfig config) {
+        return options.logLevel()
+                .map(level -> AgentConfig.Log.Level.valueOf(level.name()))
+                .orElse(config.log().level());
     }
 
     private static AgentConfig checked(AgentConfig config) {

@@ -65,7 +65,7 @@ final class Syntax {
                         .addOption(flag(DETAILED_EXIT_CODE, "Exit with 2 when there are changes."));
             case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
             case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
-            case RUN -> spec.addOption(config());
+            case RUN, DOCTOR -> spec.addOption(config());
             case PAUSE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(true));
             case RESUME -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(false));
             case STATUS ->

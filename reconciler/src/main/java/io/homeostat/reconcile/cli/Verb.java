@@ -25,6 +25,9 @@ enum Verb {
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
     EVENTS("Show what happened, newest last."),
     LOGS("Show a workload's own output."),
+    DOCTOR(
+            "Say what this host can and can't do, and what to do about it; touch nothing.",
+            "Exit status: 0 nothing that is needed is missing, 1 something is."),
     EXPLAIN("Explain a field of a document, such as Plugin.spec.limits."),
     SCHEMA("Print the JSON Schema (draft 2020-12) of documents."),
     COMPLETION(

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import com.google.common.base.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -14,6 +15,7 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -59,7 +61,13 @@ final class AgentBench implements AutoCloseable {
     /** An agent that reads the declared files; there is none yet. */
     Agent start(String resync, boolean hinted) {
         Agent started = new Agent(
-                layout, config("resync: " + resync), new Sources(ImmutableList.of(declared())), store, clock, hinted);
+                layout,
+                config("resync: " + resync),
+                new Sources(ImmutableList.of(declared())),
+                store,
+                clock,
+                hinted,
+                Telemetry.of(Ticker.systemTicker(), "test", clock.instant()));
         agent = started;
         started.start();
         return started;

@@ -1,0 +1,80 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.doctor.Doctor;
+import io.homeostat.reconcile.doctor.Finding;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Says what this host can and can't do, and what to do about it. */
+final class DoctorCommand implements Command {
+    private final Environment environment;
+    private final Console console;
+    private final GlobalOptions options;
+    private final ConfigFile file;
+
+    DoctorCommand(Environment environment, Console console, GlobalOptions options, ConfigFile file) {
+        this.environment = environment;
+        this.console = console;
+        this.options = options;
+        this.file = file;
+    }
+
+    @Override
+    public int run() {
+        ImmutableList<Finding> findings = findings();
+        if (console.json()) {
+            Json.print(console.out(), json -> {
+                json.writeStartObject();
+                json.writeArrayFieldStart("findings");
+                for (Finding finding : findings) {
+                    json.writeStartObject();
+                    json.writeStringField("check", finding.check());
+                    json.writeStringField("level", finding.level().word());
+                    json.writeStringField("message", finding.message());
+                    json.writeStringField("remedy", finding.remedy());
+                    json.writeEndObject();
+                }
+                json.writeEndArray();
+                json.writeEndObject();
+            });
+        } else {
+            findings.forEach(finding -> console.out().println(line(finding)));
+        }
+        return findings.stream().anyMatch(finding -> finding.level() == Finding.Level.FAIL)
+                ? ExitStatus.FAILED
+                : ExitStatus.OK;
+    }
+
+    /** The configuration first: with one that is wrong the rest is looked at where it would be without one. */
+    ImmutableList<Finding> findings() {
+        ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+        AgentConfig config;
+        try {
+            config = file.read();
+            findings.add(new Finding("configuration", Finding.Level.OK, file.path() + " is valid or not there", ""));
+        } catch (CommandFailure e) {
+            config = AgentConfigReader.defaults();
+            findings.add(new Finding(
+                    "configuration", Finding.Level.FAIL, String.valueOf(e.getMessage()), "correct the file"));
+        }
+        Directories directories = new Directories(environment);
+        Layout layout = directories.layout(options, config);
+        List<String> files = config.sources().files();
+        Stream<Path> sources = files == null
+                ? directories.desiredFiles().stream()
+                : files.stream().map(Path::of);
+        return findings.addAll(new Doctor(layout, sources.toList(), environment.clock()).look())
+                .build();
+    }
+
+    private static String line(Finding finding) {
+        String line = String.format(
+                "%-4s  %-15s  %s", finding.level().word(), finding.check(), OneLine.of(finding.message()));
+        return finding.remedy().isEmpty() ? line : line + " -- " + OneLine.of(finding.remedy());
+    }
+}
