@@ -25,7 +25,9 @@ final class BrokenServer implements AutoCloseable {
         /** A reset after half of what was asked for. */
         RESET,
         /** An orderly end after half of what was asked for, less than Content-Length said. */
-        TRUNCATED
+        TRUNCATED,
+        /** None: half of what was asked for, and then nothing until the other side goes away. */
+        NEVER
     }
 
     /**
@@ -124,6 +126,11 @@ final class BrokenServer implements AutoCloseable {
                 .getBytes(StandardCharsets.US_ASCII));
         out.write(content, from, sent);
         out.flush();
+        if (end == End.NEVER) {
+            while (connection.getInputStream().read() >= 0) {
+                // Whatever it says, it gets no more.
+            }
+        }
         if (end == End.RESET) {
             // Time for the other side to read: a reset makes what it has not yet read worthless.
             LockSupport.parkNanos(200_000_000);

@@ -1,7 +1,9 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,18 +12,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionTimeoutException;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -31,17 +28,11 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * left: one that outlives its removal fails the test.
  */
 final class Homeostat implements BeforeEachCallback, AfterEachCallback {
-    private static final Duration PATIENCE = Duration.ofSeconds(90);
-
-    /** In the environment of the program, and so of all that it starts. Not HOMEOSTAT_...: those it keeps to itself. */
-    private static final String MARK = "E2E_TEST";
-
     private static final Path NOTHING = Path.of("/dev/null");
 
-    private final List<Command> commands = new ArrayList<>();
     private final List<String> secrets = new ArrayList<>();
-    private final Map<String, String> environment = new LinkedHashMap<>();
     private Path root = Path.of("/nonexistent");
+    private Commands commands = new Commands(root, root);
 
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
@@ -51,10 +42,9 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         });
         // Not JUnit's: sockets need a short path.
         root = Files.createTempDirectory(Path.of("/tmp"), "hs");
-        Files.createDirectory(root.resolve("w"));
-        commands.clear();
+        Files.createDirectories(desired());
+        commands = new Commands(root, directory());
         secrets.clear();
-        environment.clear();
     }
 
     /** Where the test's own files are, and the program's working directory. */
@@ -94,7 +84,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     /** For the commands from now on. */
     void environment(String name, String value) {
-        environment.put(name, value);
+        commands.environment(name, value);
     }
 
     Path file(String name, Document... documents) {
@@ -111,24 +101,66 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         }
     }
 
-    /** Starts a command on this state directory. */
     Command start(String... arguments) {
-        return startExactly(here(arguments), NOTHING);
+        return commands.start(here(arguments), NOTHING);
     }
 
     /** kill -9 for a workload's process; waits until its end is known. */
     @CanIgnoreReturnValue
     long kill(String id) {
         long pid = pid(id);
+        long keeper = Processes.parent(pid);
         Processes.kill(pid);
-        String launches = "launches/" + (id.startsWith("plugin/") ? "plugins" : "processes")
-                + id.substring(id.indexOf('/')) + "/";
-        Awaitility.await()
-                .until(() -> !Processes.isAlive(pid)
-                        && Processes.with(MARK, root.toString()).stream()
-                                .noneMatch(process ->
-                                        process.isKeeper() && process.command().contains(launches)));
+        Awaitility.await().until(() -> !Processes.isAlive(pid) && !Processes.isAlive(keeper));
         return pid;
+    }
+
+    /** Waits until an agent has brought a workload to where it is wanted. */
+    void awaitRunning(String id) {
+        eventually().until(() -> run("status", id).exit() == 0);
+    }
+
+    /** Waits until a workload has one process and it is another one. */
+    void awaitAnother(String id, long dead) {
+        eventually()
+                .until(
+                        () -> processes(id),
+                        alive -> alive.size() == 1 && alive.getFirst().pid() != dead);
+    }
+
+    /** Where agents of this test read declarations. */
+    Path desired() {
+        return directory().resolve("desired.d");
+    }
+
+    /** Declares this in a file that agents read, at once and whole; nothing to withdraw what it declared. */
+    @CanIgnoreReturnValue
+    Path declare(String name, Document... documents) {
+        Path whole = file(".new", documents);
+        try {
+            return Files.move(whole, desired().resolve(name), StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts an agent with the directory {@link #desired} and without hope of a resync, and waits until it enforces. */
+    Agent agent() {
+        return agent(AgentConfig.of(desired()));
+    }
+
+    /** Removes a file that agents read. */
+    void withdraw(String name) {
+        assertTrue(desired().resolve(name).toFile().delete(), name);
+    }
+
+    Agent agent(AgentConfig config) {
+        return startAgent(config).awaitReady();
+    }
+
+    Agent startAgent(AgentConfig config) {
+        Path file = file("agent.yaml", config.toString());
+        return new Agent(start("run", "--config", file.toString()), this::checked);
     }
 
     private List<String> here(String... arguments) {
@@ -138,42 +170,22 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return line;
     }
 
-    /** Starts a command without any option that is not given. */
-    private Command startExactly(List<String> line, Path input) {
-        try {
-            Path out = Files.createTempFile(root, "out", "");
-            Path err = Files.createTempFile(root, "err", "");
-            ProcessBuilder builder = new ProcessBuilder(line)
-                    .directory(directory().toFile())
-                    .redirectInput(input.toFile())
-                    .redirectOutput(out.toFile())
-                    .redirectError(err.toFile());
-            builder.environment().put(MARK, root.toString());
-            builder.environment().putAll(environment);
-            Command command = new Command(String.join(" ", line.subList(1, line.size())), builder.start(), out, err);
-            commands.add(command);
-            return command;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
     /** Runs a command on this state directory. */
     @CanIgnoreReturnValue
     Result run(String... arguments) {
-        return checked(start(arguments).await(PATIENCE));
+        return checked(start(arguments).await(Patience.LONGEST));
     }
 
     /** Runs a command without any option that is not given. */
     Result runExactly(String... arguments) {
         List<String> line = new ArrayList<>(List.of(Distribution.program().toString()));
         line.addAll(List.of(arguments));
-        return checked(startExactly(line, NOTHING).await(PATIENCE));
+        return checked(commands.start(line, NOTHING).await(Patience.LONGEST));
     }
 
     /** Runs a command on this state directory that reads a file as its standard input. */
     Result runWithInput(Path input, String... arguments) {
-        return checked(startExactly(here(arguments), input).await(PATIENCE));
+        return checked(commands.start(here(arguments), input).await(Patience.LONGEST));
     }
 
     @CanIgnoreReturnValue
@@ -185,9 +197,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     @CanIgnoreReturnValue
     Result apply(Path file, String... options) {
-        String[] line = Stream.concat(Stream.of("apply", "-f", file.toString()), Arrays.stream(options))
-                .toArray(String[]::new);
-        return run(line);
+        return run(words(options, "apply", "-f", file.toString()));
     }
 
     @CanIgnoreReturnValue
@@ -196,9 +206,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     JsonNode plan(String... options) {
-        String[] line = Stream.concat(Stream.of("plan", "-o", "json"), Arrays.stream(options))
-                .toArray(String[]::new);
-        return run(line).exits(0).json();
+        return run(words(options, "plan", "-o", "json")).exits(0).json();
+    }
+
+    private static String[] words(String[] last, String... first) {
+        return Stream.concat(Arrays.stream(first), Arrays.stream(last)).toArray(String[]::new);
     }
 
     JsonNode statuses() {
@@ -213,15 +225,15 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return one;
     }
 
-    /** The state of a workload with what explains it, in one line: {@code RUNNING 1}. */
+    /** The state of a workload with its revision: {@code RUNNING 1}. */
     String state(String id) {
         JsonNode status = status(id);
         return status.get("state").asText() + " "
-                + status.get("currentRevision").asText();
+                + status.at("/currentRevision").asText();
     }
 
     static String condition(JsonNode status, String type) {
-        return StreamSupport.stream(status.get("conditions").spliterator(), false)
+        return Shapes.stream(status.get("conditions"))
                 .filter(condition -> condition.get("type").asText().equals(type))
                 .map(condition -> condition.get("status").asText())
                 .findFirst()
@@ -232,7 +244,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         JsonNode status = status(id);
         assertFalse(status.get("pid").isNull(), () -> id + " has no process: " + status);
         long pid = status.get("pid").asLong();
-        assertEquals(true, Processes.isAlive(pid), () -> "process " + pid + " is dead: " + status);
+        assertTrue(Processes.isAlive(pid), () -> "process " + pid + " is dead: " + status);
         return pid;
     }
 
@@ -249,9 +261,14 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
                 .toList();
     }
 
+    /** All that this test started and that lives: commands, workloads, and what waits for them. */
+    List<Processes.Seen> everyProcess() {
+        return commands.processes();
+    }
+
     /** The living processes of a workload, with their children, without what waits for them. */
     List<Processes.Seen> processes(String id) {
-        return Processes.with(MARK, root.toString()).stream()
+        return commands.processes().stream()
                 .filter(process -> process.workload().equals(id) && !process.isKeeper())
                 .toList();
     }
@@ -259,14 +276,16 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     @Override
     public void afterEach(ExtensionContext context) throws IOException {
         List<String> wrong = new ArrayList<>();
-        commands.stream().filter(Command::isRunning).toList().forEach(Command::kill);
+        commands.killAll();
+        Aftermath aftermath = new Aftermath(this, commands, root);
         try {
-            removeAll();
-            secrets.forEach(secret -> wrong.addAll(filesWith(secret)));
+            aftermath.removeAll();
+            secrets.forEach(secret -> wrong.addAll(aftermath.filesWith(secret)));
         } catch (RuntimeException | AssertionError e) {
             wrong.add(String.valueOf(e.getMessage()));
         }
-        List<Processes.Seen> left = left();
+        commands.killAll();
+        List<Processes.Seen> left = aftermath.processes();
         left.forEach(process -> Processes.kill(process.pid()));
         Trees.delete(root);
         if (!left.isEmpty()) {
@@ -276,43 +295,5 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         if (!wrong.isEmpty() && context.getExecutionException().isEmpty()) {
             fail("after the test: " + String.join("\n", wrong));
         }
-    }
-
-    private void removeAll() {
-        if (!Files.exists(stateDir().resolve("homeostat.db"))) {
-            return;
-        }
-        List<String> line = new ArrayList<>(List.of("delete"));
-        for (JsonNode workload : statuses().get("workloads")) {
-            if (!workload.get("source").isNull()) {
-                line.add(workload.get("kind").asText().toLowerCase(Locale.ROOT) + "/"
-                        + workload.get("name").asText());
-            }
-        }
-        if (line.size() > 1) {
-            run(line.toArray(String[]::new)).exits(0);
-        }
-    }
-
-    /** What the program started and what still lives, after a moment for what is about to end. */
-    private List<Processes.Seen> left() {
-        try {
-            Awaitility.await()
-                    .atMost(Duration.ofSeconds(5))
-                    .pollInterval(Duration.ofMillis(50))
-                    .until(() -> Processes.with(MARK, root.toString()).isEmpty());
-            return List.of();
-        } catch (ConditionTimeoutException e) {
-            return Processes.with(MARK, root.toString());
-        }
-    }
-
-    private List<String> filesWith(String secret) {
-        return Trees.contents(root).entrySet().stream()
-                .filter(file ->
-                        !file.getKey().startsWith("w/") && !file.getKey().startsWith("s/homeostat.db"))
-                .filter(file -> file.getValue().contains(secret))
-                .map(file -> "a secret is in " + file.getKey())
-                .toList();
     }
 }

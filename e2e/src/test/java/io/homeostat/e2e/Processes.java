@@ -1,6 +1,7 @@
 package io.homeostat.e2e;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -69,6 +70,31 @@ final class Processes {
 
     static String command(long pid) {
         return text(PROC.resolve(Long.toString(pid)).resolve("cmdline")).replace('\n', ' ');
+    }
+
+    /** The process that started it; 0 when it is gone. */
+    static long parent(long pid) {
+        String stat = text(PROC.resolve(Long.toString(pid)).resolve("stat"));
+        // Field 4; the second one is a name in parentheses, which may have anything in it (proc_pid_stat(5)).
+        return stat.isEmpty()
+                ? 0
+                : Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[1]);
+    }
+
+    /** Any signal, by its name without SIG. */
+    static void signal(String name, long pid) {
+        try {
+            Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start();
+            int exit = kill.waitFor();
+            if (exit != 0) {
+                throw new IllegalStateException("kill -" + name + " " + pid + " exited with " + exit);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
     }
 
     /** kill -9 for one process. */

@@ -1,0 +1,88 @@
+package io.homeostat.e2e;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
+
+/**
+ * What a test leaves behind, and how to be rid of it.
+ *
+ * @param commands that it has started
+ * @param root of its directories
+ */
+record Aftermath(Homeostat homeostat, Commands commands, Path root) {
+
+    /** Takes away everything that is declared, and waits until nothing of it is left. */
+    void removeAll() {
+        if (!Files.exists(homeostat.stateDir().resolve("homeostat.db"))) {
+            return;
+        }
+        if (declared().anyMatch(workload -> !isApplied(workload))) {
+            withdraw();
+        }
+        List<String> line = new ArrayList<>(List.of("delete"));
+        declared().forEach(workload -> line.add(id(workload)));
+        if (line.size() > 1) {
+            homeostat.run(line.toArray(String[]::new)).exits(0);
+        }
+    }
+
+    /** Only an agent withdraws what files declare: one that reads a directory without any. */
+    private void withdraw() {
+        try {
+            Path nothing = Files.createDirectories(homeostat.directory().resolve("nothing.d"));
+            Agent agent = homeostat.agent(AgentConfig.of(nothing));
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() -> declared().allMatch(Aftermath::isApplied));
+            agent.terminate().exits(0);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Stream<JsonNode> declared() {
+        return Shapes.stream(homeostat.statuses().get("workloads"))
+                .filter(workload -> !workload.get("source").isNull());
+    }
+
+    private static boolean isApplied(JsonNode workload) {
+        return workload.get("source").asText().equals("applied");
+    }
+
+    private static String id(JsonNode workload) {
+        return workload.get("kind").asText().toLowerCase(Locale.ROOT) + "/"
+                + workload.get("name").asText();
+    }
+
+    /** What the program started and what still lives, after a moment for what is about to end. */
+    List<Processes.Seen> processes() {
+        try {
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(5))
+                    .pollInterval(Duration.ofMillis(50))
+                    .until(() -> commands.processes().isEmpty());
+            return List.of();
+        } catch (ConditionTimeoutException e) {
+            return commands.processes();
+        }
+    }
+
+    List<String> filesWith(String secret) {
+        return Trees.contents(root).entrySet().stream()
+                .filter(file ->
+                        !file.getKey().startsWith("w/") && !file.getKey().startsWith("s/homeostat.db"))
+                .filter(file -> file.getValue().contains(secret))
+                .map(file -> "a secret is in " + file.getKey())
+                .toList();
+    }
+}

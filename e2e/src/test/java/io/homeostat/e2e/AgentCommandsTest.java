@@ -1,0 +1,169 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.e2e.BrokenServer.End;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Other commands while an agent runs: it does what they would do, and says what they would say. */
+final class AgentCommandsTest {
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @Test
+    void whatCommandsPrintIsTheSameWithAnAgentAndWithoutOne() {
+        List<String> alone = session();
+        Agent agent = homeostat.agent();
+
+        List<String> through = session();
+
+        assertEquals(alone, through);
+        agent.terminate().exits(0);
+    }
+
+    /** What everything prints that can be done with a workload, in words without numbers. */
+    private List<String> session() {
+        String file =
+                homeostat.file("web.yaml", web("echo I am up; exec sleep 1000")).toString();
+        String changed = homeostat
+                .file("changed.yaml", web("echo I am new; exec sleep 1000"))
+                .toString();
+        List<String> said = new ArrayList<>();
+        for (List<String> line : List.of(
+                List.of("plan", "-f", file),
+                List.of("apply", "-f", file),
+                List.of("plan"),
+                List.of("plan", "-f", changed, "--detailed-exitcode"),
+                List.of("status"),
+                List.of("logs", "process/web"),
+                List.of("pause", "process/web", "--reason", "to look at it"),
+                List.of("plan", "-f", changed),
+                List.of("status"),
+                List.of("resume", "process/web"),
+                List.of("apply", "-f", changed, "-o", "json"),
+                List.of("apply", "-f", file),
+                List.of("apply", "-f", changed, "--prune"),
+                List.of("delete", "process/web"),
+                List.of("status", "process/web"),
+                List.of("delete", "process/web"),
+                List.of("logs", "process/web"))) {
+            Result result = homeostat.run(line.toArray(String[]::new));
+            said.add(line + " exits with " + result.exit() + ": "
+                    + result.out().replaceAll("[0-9]+(?:[.:-][0-9]+)*", "N").replaceAll("\\s+", " "));
+        }
+        return said;
+    }
+
+    @Test
+    void whatWasAppliedBeforeAndWhatIsAppliedThroughItIsEnforced() {
+        homeostat.apply(web("exec sleep 1000")).exits(0);
+        long before = homeostat.pid("process/web");
+        homeostat.agent();
+        assertEquals(before, homeostat.pid("process/web"));
+
+        homeostat.apply(web("exec sleep 2000")).exits(0).says("1 updated");
+
+        long pid = homeostat.pid("process/web");
+        assertNotEquals(before, pid);
+        homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
+        homeostat.run("delete", "process/web").exits(0).says("1 removed");
+        assertEquals(List.of(), homeostat.processes("process/web"));
+    }
+
+    @Test
+    void whatIsAppliedWinsOverAFileUntilItIsDeleted() {
+        homeostat.declare("web.yaml", web("exec sleep 1000"));
+        homeostat.agent();
+        homeostat.awaitRunning("process/web");
+
+        homeostat.apply(web("exec sleep 2000")).exits(0);
+        assertEquals("sleep 2000 ", command("process/web"));
+        homeostat.run("status", "process/web").says("applied, overrules files");
+
+        homeostat.run("delete", "process/web").exits(0);
+        eventually().until(() -> command("process/web").equals("sleep 1000 "));
+    }
+
+    @Test
+    void aNewerRevisionWinsAtOnceOverADownloadThatNeverEnds() {
+        byte[] archive = TarGz.ofScript("exec sleep 1000");
+        try (BrokenServer stuck = new BrokenServer(archive, End.NEVER, End.NEVER, End.NEVER);
+                BrokenServer good = new BrokenServer(archive)) {
+            homeostat.agent();
+            Document run = Document.process("run").with("entryPoint", "bin/run").with("source.timeout", "1h");
+            Command first = homeostat.start(
+                    "apply",
+                    "-f",
+                    homeostat
+                            .file("1.yaml", run.with("revision", "1").with("source.url", stuck.url("1.tar.gz")))
+                            .toString());
+            eventually().until(() -> stuck.served().size() == 1);
+
+            Result second = homeostat.apply(
+                    homeostat.file("2.yaml", run.with("revision", "2").with("source.url", good.url("2.tar.gz"))));
+
+            assertTrue(second.exits(0).took().compareTo(Duration.ofSeconds(20)) < 0, second::toString);
+            assertEquals("RUNNING 2", homeostat.state("process/run"));
+            assertEquals(1, homeostat.processes("process/run").size());
+            // What it declared is no longer wanted by anybody, and the workload is as it is wanted now.
+            first.await(Duration.ofSeconds(30));
+        }
+    }
+
+    @Test
+    void aPausedWorkloadIsLeftAloneUntilItIsResumed() {
+        homeostat.declare("web.yaml", web("exec sleep 1000"));
+        Document other = Document.script("other", "exec sleep 1000");
+        homeostat.declare("other.yaml", other);
+        homeostat.agent();
+        homeostat.awaitRunning("process/web");
+        homeostat.awaitRunning("process/other");
+        homeostat.run("pause", "process/web", "--reason", "to look at the body").exits(0);
+
+        homeostat.kill("process/web");
+        homeostat.awaitAnother("process/other", homeostat.kill("process/other"));
+        eventually().until(() -> homeostat.run("status").out().contains("to look at the body"));
+        assertEquals(List.of(), homeostat.processes("process/web"));
+        assertEquals("True", Homeostat.condition(homeostat.status("process/web"), "Paused"));
+
+        homeostat.run("resume", "process/web").exits(0);
+        homeostat.awaitRunning("process/web");
+        assertEquals(1, homeostat.processes("process/web").size());
+    }
+
+    @Test
+    void whoFollowsEventsAndLogsHearsOfThemAsTheyHappen() {
+        homeostat.declare("web.yaml", web("echo first; exec sleep 1000"));
+        Agent agent = homeostat.agent();
+        homeostat.awaitRunning("process/web");
+        Command events = homeostat.start("events", "--follow");
+        Command logs = homeostat.start("logs", "process/web", "-f");
+        eventually().until(() -> logs.soFar().contains("first"));
+
+        homeostat.declare("web.yaml", web("echo second; exec sleep 1000"));
+
+        eventually().until(() -> logs.soFar().contains("second"));
+        homeostat.kill("process/web");
+        eventually().until(() -> events.soFar().contains("PLUGIN_CRASHED"));
+        events.kill();
+        logs.kill();
+        homeostat.awaitRunning("process/web");
+        agent.terminate().exits(0);
+    }
+
+    private String command(String id) {
+        List<Processes.Seen> alive = homeostat.processes(id);
+        return alive.size() == 1 ? alive.getFirst().command() : alive.toString();
+    }
+
+    private static Document web(String script) {
+        return Document.script("web", script);
+    }
+}
