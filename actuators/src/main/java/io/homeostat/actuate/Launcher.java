@@ -202,7 +202,9 @@ public final class Launcher {
                 // A workload keeps no file system busy and depends on no directory that an upgrade removes.
                 .directory(new File("/"))
                 .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-                .redirectErrorStream(true)
+                // Each by itself: for a merged one the JVM keeps a pipe open as long as the process lives.
+                .redirectError(
+                        ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()))
                 .redirectOutput(
                         ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()));
         environment(builder.environment(), request, account);
