@@ -32,6 +32,7 @@ import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -114,7 +115,10 @@ public final class Agent implements AutoCloseable {
                 broadcast::download);
         this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
         this.reconciler = new Reconciler(
-                pass, broadcast, new Cadence(declared, clock, () -> this.config.resync()), telemetry.watch()::beat);
+                pass,
+                broadcast,
+                new Cadence(declared, clock, () -> this.config.resync(), Agent::chance),
+                telemetry.watch()::beat);
         this.logs = new LogKeeper(layout);
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
@@ -206,7 +210,19 @@ public final class Agent implements AutoCloseable {
 
     private void resync() {
         readSources();
-        hint(scope(declared.now()).all(), Trigger.RESYNC);
+        Scope scope = scope(declared.now());
+        Duration resync = config.resync();
+        for (WorkloadId id : scope.all()) {
+            // What is declared comes up by its own cadence; all at once would be a stampede every time.
+            Duration spread = scope.declared().contains(id)
+                    ? Duration.ofNanos((long) (resync.toNanos() * chance()))
+                    : Duration.ZERO;
+            reconciler.hint(id, Trigger.RESYNC, spread);
+        }
+    }
+
+    private static double chance() {
+        return ThreadLocalRandom.current().nextDouble();
     }
 
     private ImmutableSortedSet<WorkloadId> become(DesiredState next) {

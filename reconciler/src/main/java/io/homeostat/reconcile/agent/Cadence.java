@@ -11,19 +11,27 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /** When the agent looks at a workload again: at once, when a pause is over, when its health is due, and never later than the resync. */
 final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> {
+    private static final double SPREAD = 10;
+
     private final DesiredSource desired;
     private final InstantSource clock;
     private final Supplier<Duration> resync;
+    private final DoubleSupplier chance;
 
-    /** @param resync asked each time, since it can be configured anew */
-    Cadence(DesiredSource desired, InstantSource clock, Supplier<Duration> resync) {
+    /**
+     * @param resync asked each time, since it can be configured anew
+     * @param chance from 0 inclusive to 1 exclusive, another one each time
+     */
+    Cadence(DesiredSource desired, InstantSource clock, Supplier<Duration> resync, DoubleSupplier chance) {
         this.desired = desired;
         this.clock = clock;
         this.resync = resync;
+        this.chance = chance;
     }
 
     @Override
@@ -34,7 +42,12 @@ final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> 
             return Optional.empty();
         }
         Duration longest = declared.map(this::healthInterval).orElse(resync.get());
-        return Reconciler.forEver(clock, longest).apply(id, next);
+        return Reconciler.forEver(clock, sooner(longest)).apply(id, next);
+    }
+
+    /** Up to a tenth: workloads that were started together would otherwise be asked all at once for ever. */
+    private Duration sooner(Duration longest) {
+        return longest.minus(Duration.ofNanos((long) (longest.toNanos() / SPREAD * chance.getAsDouble())));
     }
 
     private Duration healthInterval(Declaration declared) {

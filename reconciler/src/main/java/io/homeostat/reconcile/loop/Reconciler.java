@@ -97,6 +97,11 @@ public final class Reconciler implements AutoCloseable {
         queue.add(id, trigger);
     }
 
+    /** As {@link #hint(WorkloadId, Trigger)}, but not before this time is over, unless something else makes it due. */
+    public void hint(WorkloadId id, Trigger trigger, Duration delay) {
+        queue.add(id, trigger, delay);
+    }
+
     /** How many workloads are due and have no pass yet. */
     public int depth() {
         return queue.depth();

@@ -28,7 +28,8 @@ class CadenceTest {
     private static final WorkloadId ID = WorkloadId.process("a");
 
     private Optional<Declaration> declared = Optional.empty();
-    private final Cadence cadence = new Cadence(id -> declared, () -> NOW, () -> RESYNC);
+    private double chance;
+    private final Cadence cadence = new Cadence(id -> declared, () -> NOW, () -> RESYNC, () -> chance);
 
     @Test
     void whatNobodyDeclaresAndNothingIsLeftOfIsNotLookedAtAgain() {
@@ -63,6 +64,13 @@ class CadenceTest {
         declare("");
         assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(NOW.plusSeconds(3600))));
         assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(Instant.MAX)));
+    }
+
+    @Test
+    void workloadsThatBeganTogetherComeApart() {
+        declare("");
+        chance = 0.5;
+        assertEquals(Optional.of(Duration.ofMillis(28_500)), cadence.apply(ID, settled()));
     }
 
     private void declare(String more) {
