@@ -1,22 +1,46 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Following;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared inside the running agent, whose loop brings the machine to it; waits for that and reports. */
 final class AgentEnforcer implements Enforcer {
     private final Agent agent;
+    private final StateStore store;
+    private final AgentIdentity identity;
 
-    AgentEnforcer(Agent agent) {
+    /**
+     * Makes the enforcer of an agent.
+     *
+     * @param store the agent's own
+     * @param identity what others see of the agent
+     */
+    AgentEnforcer(Agent agent, StateStore store, AgentIdentity identity) {
         this.agent = agent;
+        this.store = store;
+        this.identity = identity;
+    }
+
+    @Override
+    public <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
+        return Optional.of(look.apply(store));
+    }
+
+    @Override
+    public Optional<AgentIdentity> agent() {
+        return Optional.of(identity);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 
 /**
  * The agent that a command runs in.
@@ -9,6 +10,12 @@ import java.time.Instant;
  * @param since when it started
  */
 record AgentIdentity(String version, long pid, Instant since) {
+    /** This process, as of now. */
+    static AgentIdentity ofThisProcess(InstantSource clock) {
+        return new AgentIdentity(
+                VersionCommand.version(), ProcessHandle.current().pid(), clock.instant());
+    }
+
     /** Never negative, even when the clock was set back. */
     Duration uptime(Instant now) {
         Duration uptime = Duration.between(since, now);

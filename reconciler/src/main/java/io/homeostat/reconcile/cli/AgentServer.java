@@ -13,6 +13,7 @@ import io.homeostat.proto.agent.Presentation;
 import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.api.AgentFile;
+import io.homeostat.reconcile.api.ApiException;
 import io.homeostat.reconcile.api.ApiHandler;
 import io.homeostat.reconcile.api.ApiOutput;
 import io.homeostat.reconcile.api.ApiServer;
@@ -57,7 +58,7 @@ final class AgentServer implements ApiHandler, AutoCloseable {
      */
     static AgentServer open(Environment environment, Layout layout, Enforcer enforcer) {
         AgentServer server = new AgentServer(environment, layout, enforcer);
-        ApiServer api = ApiServer.start(layout.agentSocket(), server);
+        ApiServer api = start(layout, server);
         server.listening = api;
         try {
             AgentFile.ofThisProcess(layout.agentSocket(), VersionCommand.version(), new ProcFs())
@@ -69,6 +70,14 @@ final class AgentServer implements ApiHandler, AutoCloseable {
                     "cannot write " + layout.agentFile() + ", which other commands find the agent by: "
                             + LogsCommand.reason(e),
                     e);
+        }
+    }
+
+    private static ApiServer start(Layout layout, AgentServer server) {
+        try {
+            return ApiServer.start(layout.agentSocket(), server);
+        } catch (ApiException e) {
+            throw new CommandFailure(e.getMessage(), e);
         }
     }
 

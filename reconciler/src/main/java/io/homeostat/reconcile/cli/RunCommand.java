@@ -69,7 +69,8 @@ final class RunCommand implements Command {
         try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true, telemetry);
                 @Nullable MetricsServer _ = metrics(config, telemetry)) {
             agent.start();
-            try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent))) {
+            AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
+            try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent, store, identity))) {
                 console.say("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
