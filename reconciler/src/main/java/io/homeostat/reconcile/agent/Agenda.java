@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import io.homeostat.desired.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -48,6 +49,8 @@ final class Agenda implements AutoCloseable {
     private static void guarded(String what, Runnable work) {
         try {
             work.run();
+        } catch (StoreException e) {
+            LOG.error("{} failed; it is tried again when it is due: {}", what, e.getMessage());
         } catch (RuntimeException | Error e) {
             LOG.error("{} failed; it is tried again when it is due: {}", what, e.getMessage(), e);
         }

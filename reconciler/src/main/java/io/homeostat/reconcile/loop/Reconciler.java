@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.base.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -139,9 +140,18 @@ public final class Reconciler implements AutoCloseable {
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
             // Errors, too: a workload that nobody looks at again would be lost without a word.
-            LOG.error("pass broke off; it is repeated in {} s", PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), e);
+            say(e);
             queue.add(id, Trigger.RETRY, PAUSE_AFTER_A_BROKEN_PASS);
             listener.broken(id, e);
+        }
+    }
+
+    private static void say(Throwable problem) {
+        if (problem instanceof StoreException) {
+            // A full disk, as a rule, and then every pass says it: where in the program it happened helps nobody.
+            LOG.error("{}; the pass is repeated in {} s", problem.getMessage(), PAUSE_AFTER_A_BROKEN_PASS.toSeconds());
+        } else {
+            LOG.error("pass broke off; it is repeated in {} s", PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), problem);
         }
     }
 
