@@ -52,20 +52,37 @@ class ArchitectureTest {
     }
 
     @Test
-    void withinTheReconcilerThePlanKnowsNobodyAndTheLoopNotTheCommandLine() {
-        noClasses()
-                .that()
-                .resideInAPackage("..reconcile.plan..")
-                .should()
-                .dependOnClassesThat()
-                .resideInAnyPackage("..reconcile.loop..", "..reconcile.cli..")
-                .check(ALL);
-        noClasses()
-                .that()
-                .resideInAPackage("..reconcile.loop..")
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage("..reconcile.cli..")
+    void withinTheReconcilerDependenciesPointDownToo() {
+        layeredArchitecture()
+                .consideringOnlyDependenciesInLayers()
+                .layer("plan")
+                .definedBy("..reconcile.plan..")
+                .layer("loop")
+                .definedBy("..reconcile.loop..")
+                .layer("status")
+                .definedBy("..reconcile.status..")
+                .layer("operate")
+                .definedBy("..reconcile.operate..")
+                .layer("agent")
+                .definedBy("..reconcile.agent..")
+                .layer("api")
+                .definedBy("..reconcile.api..")
+                .layer("doctor")
+                .definedBy("..reconcile.doctor..")
+                .layer("cli")
+                .definedBy("..reconcile.cli..")
+                .whereLayer("cli")
+                .mayNotBeAccessedByAnyLayer()
+                .whereLayer("agent")
+                .mayOnlyBeAccessedByLayers("cli")
+                .whereLayer("api")
+                .mayOnlyBeAccessedByLayers("cli", "doctor")
+                .whereLayer("doctor")
+                .mayOnlyBeAccessedByLayers("cli")
+                .whereLayer("operate")
+                .mayOnlyBeAccessedByLayers("agent", "cli")
+                .whereLayer("loop")
+                .mayOnlyBeAccessedByLayers("operate", "agent", "cli")
                 .check(ALL);
     }
 
