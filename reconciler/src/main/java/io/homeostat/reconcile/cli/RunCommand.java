@@ -68,9 +68,10 @@ final class RunCommand implements Command {
         telemetry.metrics().log(log);
         try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true, telemetry);
                 @Nullable MetricsServer _ = metrics(config, telemetry)) {
-            agent.start();
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
+            // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
             try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent, store, identity))) {
+                agent.start();
                 console.say("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
+import io.homeostat.desired.layout.Layout;
 import io.homeostat.observe.PluginChannel;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,6 +28,8 @@ final class SelfTrainCommand implements Command {
     private static final int DOCUMENTS = 200;
     private static final int EXECUTABLE = 0100755;
     private static final Duration NO_ANSWER = Duration.ofMillis(200);
+    private static final Duration AGENT_TIME = Duration.ofSeconds(10);
+    private static final Duration LOOK = Duration.ofMillis(10);
 
     private final Environment outside;
 
@@ -49,7 +52,7 @@ final class SelfTrainCommand implements Command {
         }
     }
 
-    private int train(Path directory) throws IOException {
+    private int train(Path directory) throws IOException, InterruptedException {
         Path many = Files.writeString(directory.resolve("many.yaml"), many());
         Path one = Files.writeString(directory.resolve("one.yaml"), one("30"));
         Path changed = Files.writeString(directory.resolve("changed.yaml"), one("31"));
@@ -64,10 +67,33 @@ final class SelfTrainCommand implements Command {
                     command(directory, "status"),
                     command(directory, "status", "-o", "json"),
                     command(directory, "events"),
-                    command(directory, "version"));
+                    command(directory, "version"),
+                    askAnAgent(directory, one));
         } finally {
             callNobody(directory);
             command(directory, "delete", "process/train", "process/train-archive");
+        }
+    }
+
+    /** What the agent needs, and what speaks to it, which every command does while one runs. */
+    private int askAnAgent(Path directory, Path one) throws IOException, InterruptedException {
+        Path config = Files.writeString(
+                directory.resolve("agent.yaml"),
+                "sources: {files: [" + directory.resolve("none")
+                        + "], local: {directories: []}}\nmetrics: {listen: \"\"}\nlog: {level: error}\n");
+        Thread agent = Thread.ofPlatform().start(() -> command(directory, "run", "--config", config.toString()));
+        try {
+            Path announced = new Layout(directory.resolve("state"), directory.resolve("run"), "").agentFile();
+            for (long looks = AGENT_TIME.dividedBy(LOOK); looks > 0 && !Files.exists(announced); looks--) {
+                agent.join(LOOK);
+            }
+            return worst(
+                    command(directory, "status"),
+                    command(directory, "plan", "-f", one.toString()),
+                    command(directory, "apply", "-f", one.toString()));
+        } finally {
+            agent.interrupt();
+            agent.join();
         }
     }
 
@@ -97,7 +123,7 @@ final class SelfTrainCommand implements Command {
                 false,
                 false,
                 outside.clock(),
-                outside.interrupts());
+                Interrupts.none());
         return Homeostat.run(args.toArray(String[]::new), inside);
     }
 
