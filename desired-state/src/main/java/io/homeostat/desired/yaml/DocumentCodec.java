@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.Notation;
@@ -44,6 +45,17 @@ public final class DocumentCodec {
             json.writeFieldName("spec");
             write(workload.spec(), json);
             json.writeEndObject();
+        } catch (IOException impossible) {
+            throw new UncheckedIOException("a string can't be written to", impossible);
+        }
+        return text.toString();
+    }
+
+    /** What configures an agent, with every default written out. */
+    public static String toJson(AgentConfig config) {
+        StringWriter text = new StringWriter(1024);
+        try (JsonGenerator json = JSON.createGenerator(text)) {
+            write(config, json);
         } catch (IOException impossible) {
             throw new UncheckedIOException("a string can't be written to", impossible);
         }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.api;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
@@ -29,4 +30,6 @@ public interface ApiHandler {
     int events(EventsRequest request, ApiOutput output) throws InterruptedException;
 
     int logs(LogsRequest request, ApiOutput output) throws InterruptedException;
+
+    int inspect(InspectRequest request, ApiOutput output) throws InterruptedException;
 }

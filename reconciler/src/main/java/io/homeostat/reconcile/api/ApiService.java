@@ -7,6 +7,7 @@ import io.homeostat.proto.agent.AgentGrpc.AgentImplBase;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.Output;
 import io.homeostat.proto.agent.PauseRequest;
@@ -80,6 +81,11 @@ final class ApiService extends AgentImplBase implements AutoCloseable {
     @Override
     public void logs(LogsRequest request, StreamObserver<Output> stream) {
         answer(stream, output -> handler.logs(request, output));
+    }
+
+    @Override
+    public void inspect(InspectRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.inspect(request, output));
     }
 
     private void answer(StreamObserver<Output> observer, Answer answer) {

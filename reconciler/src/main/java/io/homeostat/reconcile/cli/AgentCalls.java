@@ -10,6 +10,7 @@ import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.Document;
 import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
@@ -108,6 +109,13 @@ final class AgentCalls {
                                 .setPresentation(presentation)
                                 .setWorkload(workload.toString())
                                 .setFollow(follow)
+                                .build(),
+                        reader);
+            case Request.Inspect() ->
+                client.call(
+                        AgentGrpc.getInspectMethod(),
+                        InspectRequest.newBuilder()
+                                .setPresentation(presentation)
                                 .build(),
                         reader);
         };

@@ -6,6 +6,7 @@ import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.Format;
+import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
@@ -124,6 +125,11 @@ final class AgentServer implements ApiHandler, AutoCloseable {
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
         return run(Verb.LOGS, request.getPresentation(), () -> AgentCalls.request(request), output);
+    }
+
+    @Override
+    public int inspect(InspectRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.DIAGNOSTICS, request.getPresentation(), Request.Inspect::new, output);
     }
 
     private int run(Verb verb, Presentation presentation, Supplier<Request> request, ApiOutput output)

@@ -72,7 +72,8 @@ final class DoctorCommand implements Command {
                 .build();
     }
 
-    private static String line(Finding finding) {
+    /** One finding for people. */
+    static String line(Finding finding) {
         String line = String.format(
                 "%-4s  %-15s  %s", finding.level().word(), finding.check(), OneLine.of(finding.message()));
         return finding.remedy().isEmpty() ? line : line + " -- " + OneLine.of(finding.remedy());

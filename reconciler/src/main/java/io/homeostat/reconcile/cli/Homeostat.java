@@ -96,6 +96,13 @@ public final class Homeostat {
             case PLAN, APPLY, DELETE, PAUSE, RESUME, STATUS, EVENTS, LOGS -> asked(verb, arguments, console);
             case RUN -> new RunCommand(environment, console, arguments.global(), agentFile(arguments));
             case DOCTOR -> new DoctorCommand(environment, console, arguments.global(), agentFile(arguments));
+            case DIAGNOSTICS ->
+                new DiagnosticsCommand(
+                        environment,
+                        console,
+                        arguments.global(),
+                        agentFile(arguments),
+                        arguments.word().orElse(""));
             case EXPLAIN -> new ExplainCommand(arguments.word().orElse(""), console);
             case SCHEMA -> new SchemaCommand(console);
             case COMPLETION -> new CompletionCommand(arguments.word().orElse("bash"), console);

@@ -192,4 +192,17 @@ sealed interface Request {
             return follow;
         }
     }
+
+    /** What an agent's threads are doing; only an agent has them. */
+    record Inspect() implements Request {
+        @Override
+        public Verb verb() {
+            return Verb.DIAGNOSTICS;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new InspectCommand(workspace);
+        }
+    }
 }

@@ -66,6 +66,10 @@ final class Syntax {
             case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
             case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
             case RUN, DOCTOR -> spec.addOption(config());
+            case DIAGNOSTICS ->
+                spec.addPositional(
+                                word("FILE", "1", "A new file, such as diagnostics.tar.gz, or - for standard output."))
+                        .addOption(config());
             case PAUSE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(true));
             case RESUME -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(false));
             case STATUS ->

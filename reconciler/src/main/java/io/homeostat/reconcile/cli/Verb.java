@@ -28,6 +28,9 @@ enum Verb {
     DOCTOR(
             "Say what this host can and can't do, and what to do about it; touch nothing.",
             "Exit status: 0 nothing that is needed is missing, 1 something is."),
+    DIAGNOSTICS(
+            "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",
+            "Exit status: 0 written, 1 not."),
     EXPLAIN("Explain a field of a document, such as Plugin.spec.limits."),
     SCHEMA("Print the JSON Schema (draft 2020-12) of documents."),
     COMPLETION(

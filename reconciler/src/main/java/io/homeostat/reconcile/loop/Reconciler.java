@@ -125,6 +125,10 @@ public final class Reconciler implements AutoCloseable {
     private void reconcile(Taken<WorkloadId> due) {
         WorkloadId id = due.key();
         PassId marks = new PassId(id, passes.incrementAndGet(), due.trigger());
+        // What a thread dump shows it by.
+        Thread.currentThread()
+                .setName("pass " + id + " #" + marks.number() + " "
+                        + due.trigger().word());
         try (PassMarks _ = PassMarks.set(marks)) {
             reconcile(marks);
         } finally {

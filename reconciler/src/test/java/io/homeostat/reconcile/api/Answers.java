@@ -3,6 +3,7 @@ package io.homeostat.reconcile.api;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
@@ -53,6 +54,11 @@ record Answers(Answer answer) implements ApiHandler {
 
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int inspect(InspectRequest request, ApiOutput output) throws InterruptedException {
         return give(output);
     }
 

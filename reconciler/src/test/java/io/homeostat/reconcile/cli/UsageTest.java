@@ -48,6 +48,8 @@ class UsageTest {
             "status",
             "events",
             "logs",
+            "doctor",
+            "diagnostics",
             "explain",
             "schema",
             "completion",
@@ -84,6 +86,10 @@ class UsageTest {
         assertUsage("resume", "resume");
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
+        assertUsage("diagnostics", "diagnostics");
+        assertUsage("diagnostics", "diagnostics", "");
+        assertUsage("diagnostics", "diagnostics", "a.tar.gz", "b.tar.gz");
+        assertUsage("diagnostics", "diagnostics", "a.tar.gz", "--config", "");
         assertUsage("plan", "plan", "-o", "yaml");
         assertUsage("apply", "apply", "-f", "");
         assertUsage("validate", "validate", "-f", "a.yaml", "-f", "");

@@ -1,0 +1,150 @@
+package io.homeostat.reconcile.diagnostics;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Splitter;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.yaml.DocumentCodec;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What of a declaration is secret: all of its configuration, the values of its environment, queries and user information of its URLs, and
+ * of its arguments whatever is not the name of an option.
+ */
+public final class DeclaredSecrets {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Splitter LINES = Splitter.on('\n').trimResults().omitEmptyStrings();
+    private static final Splitter WORDS =
+            Splitter.onPattern("[\\s,;\"'{}\\[\\]()<>]+").omitEmptyStrings();
+
+    /** The value of {@code key=value} and {@code key: value}. */
+    private static final Pattern ASSIGNED = Pattern.compile("[:=][ \\t]{0,20}[\"']?([^\\s\"',;{}\\[\\]]+)");
+
+    private static final Pattern LETTER_AND_DIGIT = Pattern.compile("(?=[^/]*[A-Za-z])(?=[^/]*[0-9])[^/].{5,}");
+    private static final int LONG_WORD = 16;
+
+    private DeclaredSecrets() {}
+
+    /** Has them found from here on. */
+    public static void learn(Workload workload, SecretMask mask) {
+        JsonNode spec = tree(workload).path("spec");
+        texts(spec.path("config"), mask);
+        texts(spec.path("env"), mask);
+        url(spec.path("source").path("url").asText(""), mask);
+        url(spec.path("probe").path("http").path("url").asText(""), mask);
+        arguments(spec.path("arguments"), mask);
+        arguments(spec.path("probe").path("exec").path("command"), mask);
+    }
+
+    private static void texts(JsonNode node, SecretMask mask) {
+        if (node.isValueNode()) {
+            text(node.asText(), mask);
+        } else {
+            node.forEach(child -> texts(child, mask));
+        }
+    }
+
+    /** The whole, its lines, the values in them, and words that look like secrets: a program may log any of these. */
+    private static void text(String secret, SecretMask mask) {
+        mask.learn(secret);
+        mask.learn(secret.strip());
+        for (String line : LINES.split(secret)) {
+            mask.learn(line);
+            Matcher value = ASSIGNED.matcher(line);
+            while (value.find()) {
+                mask.learn(value.group(1));
+            }
+            WORDS.split(line).forEach(word -> word(word, mask));
+        }
+        url(secret, mask);
+    }
+
+    private static void word(String word, SecretMask mask) {
+        if (word.length() >= LONG_WORD || LETTER_AND_DIGIT.matcher(word).matches()) {
+            mask.learn(word);
+        }
+    }
+
+    private static void arguments(JsonNode words, SecretMask mask) {
+        boolean valueFollows = false;
+        for (JsonNode node : words) {
+            String word = node.asText();
+            int equals = word.indexOf('=');
+            String value = equals < 0 ? word : word.substring(equals + 1);
+            if (valueFollows || (equals >= 0 && SecretPatterns.isNameOfSecret(word.substring(0, equals)))) {
+                text(value, mask);
+            } else if (!word.startsWith("-") || equals >= 0) {
+                WORDS.split(value).forEach(part -> word(part, mask));
+            }
+            if (word.startsWith("-") && word.length() > 2) {
+                word(word.substring(2), mask);
+            }
+            url(word, mask);
+            valueFollows = word.startsWith("-") && equals < 0 && SecretPatterns.isNameOfSecret(word);
+        }
+    }
+
+    private static void url(String url, SecretMask mask) {
+        int scheme = url.indexOf("://");
+        if (scheme < 0) {
+            return;
+        }
+        int query = url.indexOf('?', scheme);
+        if (query >= 0) {
+            mask.learn(url.substring(query + 1));
+            for (String part : Splitter.on('&').split(url.substring(query + 1))) {
+                mask.learn(part.substring(part.indexOf('=') + 1));
+            }
+        }
+        int end = url.indexOf('/', scheme + 3);
+        String authority = url.substring(scheme + 3, end < 0 ? url.length() : end);
+        int at = authority.lastIndexOf('@');
+        if (at > 0) {
+            mask.learn(authority.substring(0, at));
+            mask.learn(authority.substring(authority.indexOf(':') + 1, at));
+        }
+    }
+
+    /** A declaration as JSON without them, apart from those in URLs, which every text is rid of. */
+    public static String without(Workload workload) {
+        JsonNode document = tree(workload);
+        if (document.path("spec") instanceof ObjectNode spec) {
+            if (spec.has("config")) {
+                spec.put("config", SecretMask.MASK);
+            }
+            if (spec.path("env") instanceof ObjectNode env) {
+                env.properties().forEach(variable -> variable.setValue(env.textNode(SecretMask.MASK)));
+            }
+            onlyOptions(spec.path("arguments"), 0);
+            onlyOptions(spec.path("probe").path("exec").path("command"), 1);
+        }
+        return document.toPrettyString() + "\n";
+    }
+
+    private static void onlyOptions(JsonNode node, int from) {
+        if (node instanceof ArrayNode words) {
+            for (int i = from; i < words.size(); i++) {
+                String word = words.get(i).asText();
+                int equals = word.indexOf('=');
+                // -pSECRET is an option with its value, too.
+                String shown = word.startsWith("--") || (word.startsWith("-") && word.length() == 2)
+                        ? (equals < 0 ? word : word.substring(0, equals + 1) + SecretMask.MASK)
+                        : SecretMask.MASK;
+                words.set(i, words.textNode(shown));
+            }
+        }
+    }
+
+    private static JsonNode tree(Workload workload) {
+        try {
+            return JSON.readTree(DocumentCodec.toJson(workload));
+        } catch (IOException e) {
+            throw new UncheckedIOException("what was written a moment ago can't be read", e);
+        }
+    }
+}

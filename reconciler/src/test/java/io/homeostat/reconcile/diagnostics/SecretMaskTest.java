@@ -1,0 +1,80 @@
+package io.homeostat.reconcile.diagnostics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SecretMaskTest {
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '~',
+            value = {
+                "password=hunter2 and more | password=(masked) and more",
+                "DB_PASSWORD: 'two words', next | DB_PASSWORD: (masked)', next",
+                "{\"apiKey\":\"a\\\"b c\",\"n\":1} | {\"apiKey\":(masked)\",\"n\":1}",
+                "{\"m\":\"{\\\"token\\\":\\\"a b\\\",\\\"n\\\":1}\"} | {\"m\":\"{\\\"token\\\":(masked)\\\",\\\"n\\\":1}\"}",
+                "run --auth-token abc123 now | run --auth-token (masked) now",
+                "Authorization: Digest a=\"b\" | Authorization: (masked)\"b\"",
+                "with Bearer abcDEF.123-4 | with Bearer (masked)",
+                "GET https://h/p?a=b&c=(d) done | GET https://h/p?(masked) done",
+                "(see http://u:p@h:1/x) | (see http://(masked)@h:1/x)",
+                "https://proxy/http://u:p@h/x#frag | https://proxy/http://(masked)@h/x#(masked)",
+                "\"https://h/x?s=1\\\" | \"https://h/x?(masked)\\\"",
+                "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.abc- ok | (masked) ok",
+                "a secretary came, at 12:30 | a secretary came, at 12:30",
+            })
+    void whatLooksLikeASecretIsTakenOut(String text, String masked) {
+        assertEquals(masked, new SecretMask().mask(text));
+    }
+
+    @Test
+    void aPrivateKeyIsTakenOutAlsoWhenItsEndIsCutOff() {
+        String key = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\ndef";
+        assertEquals("-----BEGIN RSA PRIVATE KEY-----(masked)", new SecretMask().mask(key));
+        assertEquals(
+                "-----BEGIN RSA PRIVATE KEY-----(masked)-----END RSA PRIVATE KEY-----",
+                new SecretMask().mask(key + "\n-----END RSA PRIVATE KEY-----"));
+    }
+
+    @Test
+    void whatIsKnownIsFoundWhereverItStandsAndOverlapsLeaveNoEnd() {
+        SecretMask mask = new SecretMask();
+        mask.learn("alpha-beta");
+        mask.learn("beta-gamma");
+        mask.learn("say \"it\"\nnow");
+        assertEquals("x(masked)y", mask.mask("xalpha-beta-gammay"));
+        assertEquals("{\"m\":\"(masked)\"}", mask.mask("{\"m\":\"say \\\"it\\\"\\nnow\"}"));
+    }
+
+    @Test
+    void aShortWordIsOnlyFoundAsAWholeOneAndWhatIsOrdinaryNotAtAll() {
+        SecretMask mask = new SecretMask();
+        for (String word : new String[] {"plug", "info", "true", "8080", "ab", "    "}) {
+            mask.learn(word);
+        }
+        assertEquals(
+                "plugin unplug (masked)! info true 8080 ab    ",
+                mask.mask("plugin unplug plug! info true 8080 ab    "));
+    }
+
+    @Test
+    void aTextMadeToBeSlowIsNot() {
+        String text = "://a?".repeat(20_000)
+                + "token".repeat(100_000)
+                + "-a".repeat(200_000)
+                + "eyJ".repeat(50_000)
+                + "-----BEGIN PRIVATE KEY-----".repeat(1_000)
+                + "\\".repeat(200_000);
+        SecretMask mask = new SecretMask();
+        for (int i = 0; i < 20_000; i++) {
+            mask.learn("secret number " + i);
+        }
+        assertTimeout(Duration.ofSeconds(20), () -> assertFalse(mask.mask(text).isEmpty()));
+    }
+}
