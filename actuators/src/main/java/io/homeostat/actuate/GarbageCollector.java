@@ -37,6 +37,11 @@ public final class GarbageCollector {
                 throw new ActuationFailure(what + " failed: " + active.get() + " is the active one", false, null);
             }
             ImmutableList<Installation> installed = Trash.installations(layout, id);
+            if (!installed.isEmpty()) {
+                // Whoever unpacked and activated what stays may have died before that was durable, and nobody does it
+                // again.
+                disk.syncDirectory(layout.installs(id));
+            }
             for (Installation each : installed) {
                 boolean superseded = directories.contains(each.directory());
                 boolean socketIsShared = installed.stream()

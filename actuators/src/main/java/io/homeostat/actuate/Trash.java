@@ -35,6 +35,8 @@ final class Trash {
         disk.makeDirectories(layout.staging(id));
         disk.deleteTree(trash);
         disk.rename(place, trash);
+        // Of the two directories the rename has synced the other one; before this, no file of it may be deleted.
+        disk.syncDirectory(layout.installs(id));
         return true;
     }
 
