@@ -86,6 +86,10 @@ public final class Bookkeeping {
             return;
         }
         if (declared.hash().equals(history.trial().hash())) {
+            if (declared.generation() != history.observedGeneration()) {
+                // Withdrawn and declared again before anybody looked, or another source wants just the same.
+                notes.history(history.withTrial(declared.generation(), history.trial()));
+            }
             return;
         }
         FailedRevision failed = history.failed();

@@ -1,0 +1,44 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.WorkloadHistory;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** Which generation is said to have been acted on: whoever waits for his own must see it. */
+class GenerationTest {
+    @Test
+    void anotherSourceThatWantsJustTheSameIsActedOn() {
+        assertEquals(7, afterGeneration(7, SourceName.FILES).observedGeneration());
+    }
+
+    @Test
+    void whatIsDeclaredAgainBeforeAnybodyLookedIsActedOn() {
+        assertEquals(2, afterGeneration(2, SourceName.APPLIED).observedGeneration());
+    }
+
+    @Test
+    void anotherGenerationOfTheSameForgetsNoFailure() {
+        assertEquals(3, afterGeneration(7, SourceName.FILES).trial().start().count());
+    }
+
+    /** What is remembered of a workload that was acted on, once just the same is declared in another generation. */
+    private static WorkloadHistory afterGeneration(long generation, SourceName source) {
+        Situation before = plugin().wants("A")
+                .trial(trial -> trial.withStart(failed(3, NOW)))
+                .learned()
+                .situation();
+        Declaration old = Objects.requireNonNull(before.declared());
+        Declaration next = new Declaration(old.workload(), source, generation, old.hash(), ImmutableList.of());
+        Situation now = new Situation(
+                next, before.seen(), before.archives(), before.history(), before.pause(), before.seed(), before.now());
+        return Bookkeeping.observed(now).situation().history();
+    }
+}
