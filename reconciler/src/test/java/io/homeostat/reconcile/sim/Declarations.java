@@ -23,12 +23,14 @@ import io.homeostat.desired.model.Stop;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.source.Precedence;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -37,9 +39,13 @@ import org.jspecify.annotations.Nullable;
 
 /** What is wanted in a simulation or an example, by every source; builds declarations without YAML. */
 public final class Declarations implements DesiredSource {
-    private final Map<SourceName, Map<WorkloadId, Declaration>> bySource = new EnumMap<>(SourceName.class);
+    private final Map<SourceName, Map<WorkloadId, StoredDeclaration>> bySource = new EnumMap<>(SourceName.class);
     private DesiredState merged = DesiredState.EMPTY;
-    private long generation;
+    private final Map<Place, Long> generations = new HashMap<>();
+    /** Files that can't be read, with what somebody has written there meanwhile. */
+    private final Map<Place, Optional<Wish>> broken = new HashMap<>();
+
+    private record Place(SourceName source, WorkloadId id) {}
 
     /**
      * What tells one declaration from another.
@@ -87,37 +93,81 @@ public final class Declarations implements DesiredSource {
                 Wish.of(revision, ImmutableList.of(), "c").limited(limits));
     }
 
+    /** A source whose file can't be read goes on declaring what it did. */
     public Declaration declare(SourceName source, WorkloadId id, Wish wish) {
-        Workload workload = workload(id, wish);
+        Place place = new Place(source, id);
+        Map<WorkloadId, StoredDeclaration> own = bySource.computeIfAbsent(source, any -> new TreeMap<>());
+        if (broken.containsKey(place)) {
+            broken.put(place, Optional.of(wish));
+            return merged.get(id).orElseGet(() -> declaration(stored(place, wish)));
+        }
+        StoredDeclaration known = own.get(id);
+        StoredDeclaration next = stored(place, wish);
+        if (known == null || !known.hash().equals(next.hash())) {
+            generations.put(place, next.generation());
+            own.put(id, next);
+            merge();
+        }
+        return declaration(own.getOrDefault(id, next));
+    }
+
+    private static Declaration declaration(StoredDeclaration stored) {
+        return new Declaration(
+                stored.workload(), stored.source(), stored.generation(), stored.hash(), ImmutableList.of());
+    }
+
+    private StoredDeclaration stored(Place place, Wish wish) {
+        Workload workload = workload(place.id(), wish);
         // A config never shows in its own text.
         String hash = Hashing.sha256()
                 .hashString(workload + "/" + wish.config(), StandardCharsets.UTF_8)
                 .toString()
                 .substring(0, 8);
-        Map<WorkloadId, Declaration> own = bySource.computeIfAbsent(source, any -> new TreeMap<>());
-        Declaration known = own.get(id);
-        if (known != null && known.hash().equals(hash)) {
-            return known;
+        // Goes on growing when it is withdrawn and declared again.
+        long generation = generations.getOrDefault(place, 0L) + 1;
+        return new StoredDeclaration(place.source(), workload, "/" + place, generation, hash);
+    }
+
+    /** What stands there can't be read; what was declared there stays in force. */
+    void breakFile(SourceName source, WorkloadId id) {
+        broken.putIfAbsent(new Place(source, id), Optional.empty());
+    }
+
+    void mendFile(SourceName source, WorkloadId id) {
+        Optional<Wish> written = broken.remove(new Place(source, id));
+        if (written != null) {
+            written.ifPresent(wish -> declare(source, id, wish));
         }
-        Declaration declaration = new Declaration(workload, source, ++generation, hash, ImmutableList.of());
-        own.put(id, declaration);
+    }
+
+    /** What can be read is read again, and counted anew. */
+    void loseWhatOnlyTheDatabaseHad() {
+        bySource.getOrDefault(SourceName.APPLIED, new TreeMap<>()).clear();
+        broken.keySet()
+                .forEach(place ->
+                        bySource.getOrDefault(place.source(), new TreeMap<>()).remove(place.id()));
+        generations.clear();
+        bySource.forEach((source, own) -> own.replaceAll((id, old) -> {
+            generations.put(new Place(source, id), 1L);
+            return new StoredDeclaration(source, old.workload(), old.origin(), 1, old.hash());
+        }));
         merge();
-        return declaration;
     }
 
     /** By every source. */
     public void withdraw(WorkloadId id) {
-        bySource.values().forEach(own -> own.remove(id));
-        merge();
+        bySource.keySet().forEach(source -> withdraw(source, id));
     }
 
+    /** Removing a file withdraws what it declared, also when it could not be read. */
     void withdraw(SourceName source, WorkloadId id) {
+        broken.remove(new Place(source, id));
         bySource.getOrDefault(source, new TreeMap<>()).remove(id);
         merge();
     }
 
     private void merge() {
-        merged = Precedence.merge(bySource.values().stream()
+        merged = StoredState.desired(bySource.values().stream()
                 .map(Map::values)
                 .flatMap(Collection::stream)
                 .collect(ImmutableList.toImmutableList()));
@@ -132,9 +182,9 @@ public final class Declarations implements DesiredSource {
     Optional<Declaration> strongest(WorkloadId id) {
         for (SourceName source :
                 new SourceName[] {SourceName.CONTROL_PLANE, SourceName.APPLIED, SourceName.FILES, SourceName.LOCAL}) {
-            Map<WorkloadId, Declaration> own = bySource.get(source);
+            Map<WorkloadId, StoredDeclaration> own = bySource.get(source);
             if (own != null && own.containsKey(id)) {
-                return Optional.of(own.get(id));
+                return Optional.of(own.get(id)).map(Declarations::declaration);
             }
         }
         return Optional.empty();

@@ -77,8 +77,11 @@ final class Dice {
         return true;
     }
 
-    /** A point between two effects at which the agent may die. */
+    /** A point between two effects at which the agent may die, alone or with the machine. */
     void agentMayDie(Fault fault, WorkloadId id, String where) {
+        if (strikes(Fault.POWER_FAILS, id)) {
+            throw new PowerCut(where);
+        }
         if (strikes(fault, id)) {
             throw new AgentCrash(where);
         }

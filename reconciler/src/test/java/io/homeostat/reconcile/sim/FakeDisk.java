@@ -9,17 +9,72 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** The files of the fake machine. Whatever became visible here survives a power cut. */
+/** The files of the fake machine. What was changed survives a power cut once its directory is synced, see {@link Unsynced}. */
 final class FakeDisk {
+    private static final String ARCHIVES = "archives";
+
     final Set<String> archives = new TreeSet<>();
     final Map<WorkloadId, String> links = new HashMap<>();
     final Set<WorkloadId> residue = new TreeSet<>();
+    final Unsynced unsynced = new Unsynced();
     private final Map<WorkloadId, Map<String, Installation>> installs = new HashMap<>();
     /** Where the revision that was last seen to work is installed: what an upgrade must not take away before it has worked. */
     private final Map<WorkloadId, String> lastGood = new HashMap<>();
 
     private final Map<WorkloadId, Set<String>> spoiled = new HashMap<>();
     private final Map<WorkloadId, Set<String>> haveWorked = new HashMap<>();
+
+    void putArchive(String key) {
+        if (archives.add(key)) {
+            unsynced.changed(ARCHIVES, key, () -> archives.remove(key));
+        }
+    }
+
+    void syncArchives() {
+        unsynced.sync(ARCHIVES);
+    }
+
+    /** Installations and symlinks of a kind are in one directory. */
+    void putInstall(WorkloadId id, Installation installation) {
+        installs(id).put(installation.directory(), installation);
+        unsynced.changed(place(id), installation.directory(), () -> installs(id).remove(installation.directory()));
+    }
+
+    void takeInstall(WorkloadId id, String directory) {
+        Installation taken = installs(id).remove(directory);
+        if (taken != null) {
+            unsynced.changed(place(id), directory, () -> installs(id).put(directory, taken));
+        }
+    }
+
+    /** @param directory null: there is none any more */
+    void link(WorkloadId id, @Nullable String directory) {
+        String before = links.get(id);
+        setLink(id, directory);
+        unsynced.changed(place(id), id.name(), () -> setLink(id, before));
+    }
+
+    private void setLink(WorkloadId id, @Nullable String directory) {
+        if (directory == null) {
+            links.remove(id);
+        } else {
+            links.put(id, directory);
+        }
+    }
+
+    void syncInstalls(WorkloadId id) {
+        unsynced.sync(place(id));
+    }
+
+    /** Whether the revision that was last seen to work would be there after a power cut. */
+    boolean isLastGoodDurable(WorkloadId id) {
+        String directory = lastGood.get(id);
+        return directory == null || unsynced.isDurable(place(id), directory);
+    }
+
+    private static String place(WorkloadId id) {
+        return id.kind().plural();
+    }
 
     /** Installations of a workload by the name of their directory. */
     Map<String, Installation> installs(WorkloadId id) {

@@ -7,7 +7,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateStore;
-import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.LaunchInputs;
@@ -15,6 +14,7 @@ import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Does steps to the fake machine. Effects are as coarse as the real ones are atomic: a rename, a spawn, an RPC; the agent may die
@@ -29,7 +29,9 @@ final class FakeExecutor implements StepExecutor {
     private final FakeProcesses processes;
     private final StepRules rules;
     private final StateStore store;
+    private final FakeDirectoryVerbs directories;
     private final List<Step> executed = new ArrayList<>();
+    private Consumer<WorkloadId> meanwhile = id -> {};
     private int launches;
 
     FakeExecutor(
@@ -40,6 +42,12 @@ final class FakeExecutor implements StepExecutor {
         this.processes = processes;
         this.rules = rules;
         this.store = store;
+        this.directories = new FakeDirectoryVerbs(dice, clock, disk, processes, rules, this::agentMayDie);
+    }
+
+    /** @param happens between two effects of a step */
+    void meanwhile(Consumer<WorkloadId> happens) {
+        meanwhile = happens;
     }
 
     /** The steps that were done since this was last asked. */
@@ -60,72 +68,31 @@ final class FakeExecutor implements StepExecutor {
         clock.advanceMillis(1 + dice.pick(Dice.Draw.STEP_MILLIS, id, 20));
         processes.settle();
         Outcome outcome = switch (step) {
-            case Step.Download download -> download(download);
-            case Step.Unpack unpack -> unpack(unpack);
-            case Step.Activate activate -> activate(activate);
+            case Step.Download download -> directories.download(download);
+            case Step.Unpack unpack -> directories.unpack(unpack);
+            case Step.Activate activate -> directories.activate(activate);
             case Step.Launch launch -> launch(launch, seen);
             case Step.Start start -> start(start, seen);
             case Step.ApplyConfig apply -> apply(apply, seen);
             case Step.Stop stop -> stop(stop);
-            case Step.Remove remove -> remove(remove);
-            case Step.CollectGarbage garbage -> collect(garbage);
+            case Step.Remove remove -> directories.remove(remove);
+            case Step.CollectGarbage garbage -> directories.collect(garbage);
             case Step.SetLimits limits -> limit(limits);
             case Step.Wait wait -> throw new Violation(Invariant.NO_PASS_BREAKS, "a wait was executed");
         };
         if (outcome instanceof Outcome.Done) {
             executed.add(step);
         }
+        boolean fetches = step instanceof Step.Download || step instanceof Step.Unpack;
+        Invariant.ONLY_FETCHING_IS_BROKEN_OFF.require(
+                fetches || !Thread.currentThread().isInterrupted(), () -> "interrupted: " + step);
         dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_STEP, id, "after " + step.word());
         return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : outcome;
     }
 
     private void agentMayDie(WorkloadId id, String where) {
+        meanwhile.accept(id);
         dice.agentMayDie(Fault.AGENT_DIES_IN_A_STEP, id, where);
-    }
-
-    private Outcome download(Step.Download step) {
-        if (Behaviour.of(step.key()) == Behaviour.UNFETCHABLE) {
-            return new Outcome.Failed("404", dice.pick(Dice.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
-        }
-        if (dice.strikes(Fault.DOWNLOAD_BREAKS, step.workload())) {
-            return new Outcome.Failed("connection reset", false);
-        }
-        if (dice.strikes(Fault.DOWNLOAD_CRAWLS, step.workload())) {
-            clock.advance(step.source().timeout());
-        }
-        disk.archives.add(step.key());
-        return Outcome.done();
-    }
-
-    private Outcome unpack(Step.Unpack step) {
-        WorkloadId id = step.workload();
-        if (!disk.archives.contains(step.key())) {
-            return new Outcome.Failed("no such archive", false);
-        }
-        rules.beforeUnpack(step);
-        disk.residue.add(id);
-        agentMayDie(id, "in the middle of unpacking");
-        if (dice.strikes(Fault.UNPACK_FAILS, id)) {
-            return new Outcome.Failed("disk full", false);
-        }
-        if (disk.installs(id).containsKey(step.directory())) {
-            // As in reality: what is there is not unpacked again.
-            return Outcome.done();
-        }
-        disk.installs(id)
-                .put(step.directory(), new Installation(step.directory(), step.revision(), step.key(), step.key()));
-        return Outcome.done();
-    }
-
-    private Outcome activate(Step.Activate step) {
-        if (dice.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
-            return new Outcome.Failed("read-only file system", false);
-        }
-        if (!disk.installs(step.workload()).containsKey(step.directory())) {
-            return new Outcome.Failed("no such directory", false);
-        }
-        disk.links.put(step.workload(), step.directory());
-        return Outcome.done();
     }
 
     private Outcome launch(Step.Launch step, ObservedWorkload seen) {
@@ -151,6 +118,7 @@ final class FakeExecutor implements StepExecutor {
         if (fatal || gone || dice.strikes(Fault.LAUNCH_FAILS, id)) {
             return undo(handle, fatal);
         }
+        processes.syncNotes(id);
         boolean slow = dice.strikes(Fault.BIRTH_IS_SLOW, id);
         long takes = dice.pick(Dice.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
         FakeProcess process =
@@ -253,31 +221,5 @@ final class FakeExecutor implements StepExecutor {
         agentMayDie(id, "before the children of a process have ended");
         process.survivors = 0;
         return Outcome.done("stopped");
-    }
-
-    private Outcome remove(Step.Remove step) {
-        WorkloadId id = step.workload();
-        rules.beforeRemove(step);
-        disk.links.remove(id);
-        agentMayDie(id, "in the middle of removing");
-        disk.installs(id).clear();
-        if (dice.strikes(Fault.REMOVE_FAILS, id)) {
-            return new Outcome.Failed("busy", false);
-        }
-        processes.forgetAllBut(ImmutableSet.of(), id);
-        disk.forget(id);
-        return Outcome.done();
-    }
-
-    private Outcome collect(Step.CollectGarbage step) {
-        for (String directory : step.directories()) {
-            rules.beforeCollect(step, directory);
-            if (dice.strikes(Fault.COLLECT_FAILS, step.workload())) {
-                return new Outcome.Failed("busy", false);
-            }
-            disk.installs(step.workload()).remove(directory);
-            agentMayDie(step.workload(), "in the middle of collecting garbage");
-        }
-        return Outcome.done();
     }
 }

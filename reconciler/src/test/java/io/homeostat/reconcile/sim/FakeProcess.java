@@ -32,6 +32,9 @@ final class FakeProcess {
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
 
+    /** In steady milliseconds, when it is over. */
+    long endedAt;
+
     String configHash = "";
     Limits limits = Limits.NONE;
 

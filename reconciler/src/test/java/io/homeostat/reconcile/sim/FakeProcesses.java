@@ -4,11 +4,13 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The processes of the fake machine, ours and others', and the numbers they have. Numbers are few, so that they come again. */
@@ -22,6 +24,9 @@ final class FakeProcesses {
     private final Map<String, FakeProcess> launches = new LinkedHashMap<>();
     /** Who is alive under which number. */
     private final Map<Long, ProcessIdentity> inhabitants = new HashMap<>();
+
+    /** Notes whose removal is not durable. */
+    private final List<FakeProcess> forgotten = new ArrayList<>();
 
     private int boots = 1;
     private long bootedAt;
@@ -109,6 +114,7 @@ final class FakeProcesses {
             inhabitants.remove(process.identity.pid());
         }
         process.exit = exit;
+        process.endedAt = clock.steadyMillis();
         process.survivors = survivors;
     }
 
@@ -157,9 +163,27 @@ final class FakeProcesses {
 
     /** Removes the notes on launches that are over, but for these. */
     void forgetAllBut(Set<String> launchIds, WorkloadId id) {
-        launches.values()
-                .removeIf(process ->
-                        process.launched.workload().equals(id) && !launchIds.contains(process.launched.launchId()));
+        launches.values().removeIf(process -> {
+            boolean goes = process.launched.workload().equals(id) && !launchIds.contains(process.launched.launchId());
+            return goes && forgotten.add(process);
+        });
+    }
+
+    /** The directory of a workload's notes is synced. */
+    void syncNotes(WorkloadId id) {
+        forgotten.removeIf(process -> process.launched.workload().equals(id));
+    }
+
+    /** Notes that were removed, and not durably, are there again: what they say of the launch itself, which was synced. */
+    void comeBack(Predicate<WorkloadId> which) {
+        for (FakeProcess process : forgotten) {
+            if (which.test(process.launched.workload())) {
+                process.identityOnDisk = false;
+                process.exitOnDisk = false;
+                launches.put(process.launched.launchId(), process);
+            }
+        }
+        forgotten.clear();
     }
 
     private ProcessIdentity inhabit() {

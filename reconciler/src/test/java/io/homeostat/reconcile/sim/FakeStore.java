@@ -1,9 +1,12 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.desired.store.WorkloadHistory;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +20,8 @@ final class FakeStore extends MemoryStore {
     private long seed;
     private int commits;
     private boolean lost;
+    /** Whose history was changed from outside since the agent last read it. */
+    private final Set<WorkloadId> amended = new HashSet<>();
 
     FakeStore(Dice dice, FakeDisk disk, FakeProcesses processes, long seed) {
         this.dice = dice;
@@ -28,6 +33,7 @@ final class FakeStore extends MemoryStore {
     /** The database is set aside; an empty one takes its place. */
     void lose() {
         clear();
+        amended.clear();
         seed++;
         lost = true;
     }
@@ -35,6 +41,22 @@ final class FakeStore extends MemoryStore {
     /** Whether it ever was. */
     boolean wasLost() {
         return lost;
+    }
+
+    /** Somebody has changed what is remembered of a workload, from outside the passes. */
+    void amended(WorkloadId id) {
+        amended.add(id);
+    }
+
+    @Override
+    public synchronized WorkloadHistory history(WorkloadId id) {
+        amended.remove(id);
+        return remembered(id);
+    }
+
+    /** The same for those who are no part of the agent. */
+    synchronized WorkloadHistory remembered(WorkloadId id) {
+        return super.history(id);
     }
 
     /** How often anything was written down. */
@@ -66,8 +88,12 @@ final class FakeStore extends MemoryStore {
                     process == null || !process.present(), () -> "written down as ended: " + process);
         }
         WorkloadHistory next = change.history();
+        if (next != null || change.dropHistory()) {
+            Invariant.WHAT_IS_ASKED_FOR_STAYS.require(
+                    !amended.contains(change.workload()), () -> "written back as it was read before: " + next);
+        }
         if (next != null && !change.dropHistory()) {
-            compare(change, history(change.workload()).proven(), next.proven());
+            compare(change, remembered(change.workload()).proven(), next.proven());
         }
     }
 

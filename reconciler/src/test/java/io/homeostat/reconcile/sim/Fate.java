@@ -57,7 +57,10 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
 
     private static When when(SplittableRandom random) {
         int roll = random.nextInt(100);
-        return roll < 80 ? When.BETWEEN_PASSES : roll < 90 ? When.BEFORE_A_STEP : When.AFTER_A_STEP;
+        if (roll < 75) {
+            return When.BETWEEN_PASSES;
+        }
+        return any(When.values(), random);
     }
 
     private static long pause(SplittableRandom random) {
@@ -69,7 +72,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
     }
 
     private static Happening happening(SplittableRandom random, WorkloadId id) {
-        int roll = random.nextInt(100);
+        int roll = random.nextInt(108);
         if (roll < 31) {
             return new Happening.Declare(source(random), id, wish(random, id));
         } else if (roll < 34) {
@@ -103,7 +106,15 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         } else if (roll < 94) {
             return new Happening.KillAgent();
         }
-        return roll < 97 ? new Happening.LoseDatabase() : new Happening.Resume(id);
+        if (roll < 97) {
+            return new Happening.LoseDatabase();
+        } else if (roll < 100) {
+            return new Happening.Resume(id);
+        } else if (roll < 103) {
+            return new Happening.RetryNow(id);
+        }
+        SourceName source = random.nextBoolean() ? SourceName.FILES : SourceName.LOCAL;
+        return roll < 106 ? new Happening.BreakFile(source, id) : new Happening.MendFile(source, id);
     }
 
     private static SourceName source(SplittableRandom random) {

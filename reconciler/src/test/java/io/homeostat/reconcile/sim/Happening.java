@@ -25,6 +25,15 @@ sealed interface Happening {
 
     record Resume(WorkloadId id) implements OfWorkload {}
 
+    /** Somebody asks for it to be tried at once. */
+    record RetryNow(WorkloadId id) implements OfWorkload {}
+
+    /** What a source says of it can't be read from now on: its last good content stays in force. */
+    record BreakFile(SourceName source, WorkloadId id) implements OfWorkload {}
+
+    /** It can be read again, and says what was last written there. */
+    record MendFile(SourceName source, WorkloadId id) implements OfWorkload {}
+
     /** Its process is killed. */
     record Kill(WorkloadId id, int survivors) implements OfWorkload {}
 
@@ -57,9 +66,15 @@ sealed interface Happening {
 
     record KillAgent() implements Happening {}
 
-    /** Everything that runs is gone, the boot id is another, numbers of processes begin anew. */
+    /**
+     * Everything that runs is gone, the boot id is another, numbers of processes begin anew; and so is what was not made durable,
+     * since nobody had the time.
+     */
     record Reboot() implements Happening {}
 
-    /** The database can't be read any more and is set aside; the agent begins with an empty one. */
+    /**
+     * The database can't be read any more and is set aside; the agent begins with an empty one. Sources are read again into it; what
+     * was applied, and what was retained of files that can't be read, is gone.
+     */
     record LoseDatabase() implements Happening {}
 }

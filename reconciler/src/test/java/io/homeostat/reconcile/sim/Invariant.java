@@ -9,6 +9,8 @@ enum Invariant {
     NOTHING_BEFORE_START("plugin contract: neither GetStatus nor Apply before Start"),
     START_AT_MOST_ONCE("plugin contract: a process gets one Start, some don't survive a second"),
     NOTHING_HALF_WRITTEN("SPEC.md 3.6: nothing half-written is ever used"),
+    DURABLE_BEFORE_RELIED_ON(
+            "SPEC.md 3.6: state is durable before it is acknowledged, and before the last good one is given up"),
     NOTHING_DAMAGED_IS_LAUNCHED("SPEC.md 3.6: what is seen to be damaged is not launched"),
     NOTHING_PULLED_AWAY("SPEC.md 3.6: what a process runs from stays while it runs"),
     LAST_GOOD_KEPT("SPEC.md 3.5: a revision is never given up before its successor has proved itself"),
@@ -21,6 +23,9 @@ enum Invariant {
     THE_WELL_ARE_LEFT_ALONE("SPEC.md 3.12: nothing harms a workload that is well and as declared"),
     ONLY_THE_WANTED_IS_LAUNCHED("SPEC.md 1: what is declared runs, or the last good revision in its place"),
     STRONGEST_SOURCE_WINS("SPEC.md 1: controlPlane > applied > files > local"),
+    GENERATION_IS_SAID("SPEC.md 2: observedGeneration is the generation that was last acted on"),
+    WHAT_IS_ASKED_FOR_STAYS("SPEC.md 3.1: a change that arrives in the middle of another is never lost"),
+    ONLY_FETCHING_IS_BROKEN_OFF("reconciler/README.md, the loop: steps on processes are never broken off"),
     NO_PASS_BREAKS("SPEC.md 3.2: any step may be repeated, interrupted or run after a reboot"),
     NO_RUNNING_IN_CIRCLES("SPEC.md 3.9: failures are followed by pauses"),
     RESTARTS_ARE_PACED("SPEC.md 3.9: exponential backoff with a cap"),

@@ -4,7 +4,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
-import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
@@ -27,6 +26,7 @@ final class Loop {
     private final FakeMachine machine;
     private final Story story;
     private final boolean hints;
+    private final World world;
     private final WorkloadPass pass;
     private final Map<WorkloadId, Long> due = new HashMap<>();
     private final Map<WorkloadId, Next> last = new HashMap<>();
@@ -34,21 +34,23 @@ final class Loop {
     private long span;
     private int passes;
 
-    /** @param hands what does the steps of the passes */
-    Loop(VirtualClock clock, FakeMachine machine, Story story, Agent agent, StepExecutor hands, boolean hints) {
+    /** @param world with which the agent has to do */
+    Loop(VirtualClock clock, FakeMachine machine, Story story, Agent agent, World world, boolean hints) {
         this.clock = clock;
         this.machine = machine;
         this.story = story;
         this.hints = hints;
+        this.world = world;
         // A pass keeps nothing, so that an agent that is started again needs no other one.
         this.pass = new WorkloadPass(
                 machine.asked,
-                agent.eyes().apply(machine.observer),
-                agent.hands().apply(hands),
+                agent.eyes().apply(world),
+                agent.hands().apply(world),
                 machine.store,
                 clock,
                 id -> "",
                 new Teller());
+        world.meet(pass);
         Fate.IDS.forEach(id -> due.put(id, 0L));
     }
 
@@ -67,8 +69,11 @@ final class Loop {
     }
 
     /** The agent begins anew, with a look at everything. */
-    void restart(String why) {
-        story.tell(() -> why);
+    void restart(AgentCrash crash) {
+        story.tell(() -> String.valueOf(crash.getMessage()));
+        if (crash instanceof PowerCut) {
+            world.powerFails();
+        }
         clock.advanceMillis(AGENT_STARTS_IN_MILLIS);
         Fate.IDS.forEach(this::hint);
     }
@@ -105,7 +110,6 @@ final class Loop {
 
     private void pass(WorkloadId id) {
         try {
-            machine.rules.passBegins(id);
             Next next = pass.run(id);
             last.put(id, next);
             due.put(id, clock.steadyMillis() + delay(next));
@@ -113,7 +117,7 @@ final class Loop {
                 due.merge(id, Math.max(clock.steadyMillis(), machine.processes.nextEnd(id)), Math::min);
             }
         } catch (AgentCrash crash) {
-            restart(String.valueOf(crash.getMessage()));
+            restart(crash);
         } catch (StoreException e) {
             story.tell(() -> "  " + id + " breaks off: " + e.getMessage());
             due.put(id, clock.steadyMillis() + AFTER_A_BROKEN_PASS_MILLIS);

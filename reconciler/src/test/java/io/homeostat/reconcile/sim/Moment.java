@@ -13,8 +13,12 @@ record Moment(int number, long seed, Happening happening, When when, boolean hin
     /** Where a happening falls. */
     enum When {
         BETWEEN_PASSES,
+        /** In the next pass, after the look and before the plan. */
+        DURING_A_LOOK,
         /** After the look and the plan of the next pass that does something. */
         BEFORE_A_STEP,
+        /** Between two effects of a step. */
+        IN_A_STEP,
         /** Before the outcome of a step is written down. */
         AFTER_A_STEP
     }

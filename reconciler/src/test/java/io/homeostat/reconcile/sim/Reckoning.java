@@ -59,8 +59,8 @@ final class Reckoning {
         Declaration declared = desired.declaration(id).orElse(null);
         Invariant.STRONGEST_SOURCE_WINS.require(
                 desired.strongest(id)
-                        .map(Declaration::hash)
-                        .equals(desired.declaration(id).map(Declaration::hash)),
+                        .map(Reckoning::words)
+                        .equals(desired.declaration(id).map(Reckoning::words)),
                 () -> id + ": " + declared + " wins over " + desired.strongest(id));
         List<FakeProcess> living = machine.living(id);
         if (declared == null) {
@@ -78,6 +78,10 @@ final class Reckoning {
                     () -> id + " is withdrawn but remembered: " + machine.store.history(id));
             return;
         }
+        Invariant.GENERATION_IS_SAID.require(
+                machine.store.history(id).observedGeneration() == declared.generation(),
+                () -> id + ": " + machine.store.history(id).observedGeneration() + " is said to be in force instead of "
+                        + declared);
         Invariant.NEVER_TWO.require(machine.processes.present(id).size() <= 1, () -> "more than one: " + living);
         if (is(Condition.Type.GIVEN_UP, id)) {
             requireToldToGiveUp(id, declared);
@@ -91,6 +95,10 @@ final class Reckoning {
         } else {
             requireTheBestOf(id, declared, living);
         }
+    }
+
+    private static String words(Declaration declaration) {
+        return declaration.source() + " " + declaration.generation() + " " + declaration.hash();
     }
 
     private void requireToldToGiveUp(WorkloadId id, Declaration declared) {

@@ -78,7 +78,7 @@ final class Simulation {
         try {
             happening.run();
         } catch (AgentCrash crash) {
-            loop.restart(String.valueOf(crash.getMessage()));
+            loop.restart(crash);
         }
     }
 

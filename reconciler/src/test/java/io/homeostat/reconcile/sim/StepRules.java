@@ -10,7 +10,6 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -26,19 +25,19 @@ final class StepRules {
     private final FakeDisk disk;
     private final FakeProcesses processes;
     private final Asked asked;
-    private final StateReader store;
+    private final FakeStore store;
     /** Of the pass that is under way. */
     private @Nullable WorkloadId paused;
 
-    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, StateReader store) {
+    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, FakeStore store) {
         this.disk = disk;
         this.processes = processes;
         this.asked = asked;
         this.store = store;
     }
 
-    /** A pass begins: what is paused only in the middle of it may still get the step that was decided on. */
-    void passBegins(WorkloadId id) {
+    /** A pass has looked and is about to plan: what is paused only later may still get the step that was decided on. */
+    void looked(WorkloadId id) {
         paused = store.pause(id).isPresent() ? id : null;
     }
 
@@ -47,7 +46,7 @@ final class StepRules {
                 .anyMatch(look -> look instanceof Observation.Unseen<?>);
         Invariant.BLIND_DOES_NOTHING.require(!blind, () -> step + " after " + seen);
         Invariant.THE_PAUSED_ARE_LEFT_ALONE.require(
-                !step.workload().equals(paused), () -> "it was paused before this pass: " + step);
+                !step.workload().equals(paused), () -> "it was paused before this was planned: " + step);
         boolean removes = step instanceof Step.Remove
                 || (step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REMOVED);
         Invariant.UNCLAIMED_IS_LEFT_ALONE.require(
@@ -134,7 +133,7 @@ final class StepRules {
     void beforeLaunch(Step.Launch step) {
         WorkloadId id = step.workload();
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
-        ProvenRevision proven = store.history(id).proven();
+        ProvenRevision proven = store.remembered(id).proven();
         Declaration declared = asked.answer(id).orElse(null);
         boolean wanted = declared != null
                 && declared.hash().equals(step.hash())
@@ -188,6 +187,8 @@ final class StepRules {
     void beforeCollect(Step.CollectGarbage step, String directory) {
         Invariant.LAST_GOOD_KEPT.require(
                 !disk.isLastGood(step.workload(), directory), () -> directory + " is collected: " + step);
+        Invariant.DURABLE_BEFORE_RELIED_ON.require(
+                disk.isLastGoodDurable(step.workload()), () -> "a power cut would leave nothing: " + step);
         Invariant.NOTHING_PULLED_AWAY.require(
                 noneRunsFrom(step.workload(), directory), () -> "collected under a running process: " + step);
     }

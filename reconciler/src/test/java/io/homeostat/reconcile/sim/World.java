@@ -1,22 +1,33 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.loop.StepExecutor;
+import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import org.jspecify.annotations.Nullable;
 
 /** Lets things happen, between passes and in the middle of one. */
-final class World implements StepExecutor {
+final class World implements StepExecutor, Observer {
+    /** After which the kernel has written to disk what nobody has synced. */
+    private static final long WRITTEN_BACK_MILLIS = 35_000;
+
     private final Dice dice;
     private final VirtualClock clock;
     private final Declarations desired;
     private final FakeMachine machine;
     private final Story story;
+    private @Nullable WorkloadPass agent;
     /** What is to strike in the middle of the next pass that does something. */
     private @Nullable Moment pending;
 
@@ -26,6 +37,12 @@ final class World implements StepExecutor {
         this.desired = desired;
         this.machine = machine;
         this.story = story;
+        machine.executor.meanwhile(id -> strike(id, Moment.When.IN_A_STEP));
+    }
+
+    /** Whom those talk to who want something of the agent while it runs. */
+    void meet(WorkloadPass pass) {
+        agent = pass;
     }
 
     /** Lets a moment's happening happen, or keeps it for the middle of a pass. */
@@ -61,6 +78,24 @@ final class World implements StepExecutor {
     }
 
     @Override
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        ObservedWorkload seen = machine.observer.look(id, handles, checks);
+        strike(id, Moment.When.DURING_A_LOOK);
+        machine.rules.looked(id);
+        return seen;
+    }
+
+    @Override
+    public Observation<ImmutableSet<String>> archives() {
+        return machine.observer.archives();
+    }
+
+    @Override
+    public Observation<ImmutableSet<WorkloadId>> traces() {
+        return machine.observer.traces();
+    }
+
+    @Override
     public Outcome execute(Step step, ObservedWorkload seen) {
         strike(step.workload(), Moment.When.BEFORE_A_STEP);
         Outcome outcome = machine.executor.execute(step, seen);
@@ -82,14 +117,27 @@ final class World implements StepExecutor {
     private void happen(Happening happening) {
         machine.processes.settle();
         switch (happening) {
-            case Happening.Declare declare -> desired.declare(declare.source(), declare.id(), declare.wish());
+            case Happening.Declare declare -> {
+                desired.declare(declare.source(), declare.id(), declare.wish());
+                abandonFetching(declare.id());
+            }
             case Happening.Withdraw withdraw -> {
                 for (SourceName source : withdraw.sources()) {
                     desired.withdraw(source, withdraw.id());
                 }
+                abandonFetching(withdraw.id());
             }
-            case Happening.Pause pause -> machine.store.pause(pause.id(), "by hand", clock.instant());
-            case Happening.Resume resume -> machine.store.resume(resume.id(), clock.instant());
+            case Happening.BreakFile file -> desired.breakFile(file.source(), file.id());
+            case Happening.MendFile file -> {
+                desired.mendFile(file.source(), file.id());
+                abandonFetching(file.id());
+            }
+            case Happening.Pause pause ->
+                amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
+            case Happening.Resume resume ->
+                amend(resume.id(), () -> machine.store.resume(resume.id(), clock.instant()));
+            case Happening.RetryNow retry ->
+                amend(retry.id(), () -> machine.store.retryNow(ImmutableList.of(retry.id())));
             case Happening.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case Happening.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case Happening.Spoil spoil -> {
@@ -108,28 +156,48 @@ final class World implements StepExecutor {
             case Happening.EmptyCache empty -> machine.disk.archives.clear();
             case Happening.SetClock set -> clock.set(set.by());
             case Happening.KillAgent kill -> throw new AgentCrash("by kill -9");
-            case Happening.Reboot reboot -> {
-                reboot();
-                throw new AgentCrash("in a reboot");
-            }
+            case Happening.Reboot reboot -> throw new PowerCut("in a reboot");
             case Happening.LoseDatabase lose -> {
                 machine.store.lose();
                 machine.asked.forget();
+                desired.loseWhatOnlyTheDatabaseHad();
                 throw new AgentCrash("and its database is lost");
             }
         }
     }
 
-    private void reboot() {
+    /** What somebody asks a running agent for: an amendment, and nobody waits any more for what is being fetched. */
+    private void amend(WorkloadId id, Runnable change) {
+        if (agent == null) {
+            return;
+        }
+        try {
+            agent.amend(change);
+            machine.store.amended(id);
+            abandonFetching(id);
+        } catch (StoreException e) {
+            story.tell(() -> "  refused: " + e.getMessage());
+        }
+    }
+
+    private void abandonFetching(WorkloadId id) {
+        if (agent != null) {
+            agent.abandonFetching(id);
+        }
+    }
+
+    /** Nothing runs any more, and of what nobody has synced as much is gone as the dice say. */
+    void powerFails() {
         for (WorkloadId id : Fate.IDS) {
             for (FakeProcess process : machine.processes.launches(id)) {
-                ProcessIdentity identity = process.identity;
-                if (identity != null && process.alive()) {
-                    // Written by the process itself and not synced: a power cut may take it.
-                    process.identityOnDisk = !dice.strikes(Fault.IDENTITY_NOT_ON_DISK, id);
-                }
+                // Both are written beside the process by a shell, which syncs nothing.
+                process.identityOnDisk &= !dice.strikes(Fault.IDENTITY_NOT_ON_DISK, id);
+                boolean fresh = clock.steadyMillis() - process.endedAt < WRITTEN_BACK_MILLIS;
+                process.exitOnDisk &= !fresh || !dice.strikes(Fault.EXIT_NOT_ON_DISK, id);
             }
         }
+        machine.disk.unsynced.powerFails(place -> dice.strikes(Fault.CHANGES_NOT_ON_DISK, Fate.IDS.get(0)));
+        machine.processes.comeBack(id -> dice.strikes(Fault.REMOVED_NOTES_COME_BACK, id));
         machine.processes.reboot();
     }
 }
