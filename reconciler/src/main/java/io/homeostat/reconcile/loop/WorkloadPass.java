@@ -193,6 +193,10 @@ public final class WorkloadPass {
             return executor.execute(step, situation.seen());
         }
         fetching.put(situation.id(), Thread.currentThread());
+        if (!isStillWanted(situation)) {
+            // Changed after the look and before anybody could have broken this off.
+            Thread.currentThread().interrupt();
+        }
         try {
             return executor.execute(step, situation.seen());
         } finally {
@@ -200,6 +204,12 @@ public final class WorkloadPass {
             // One that came too late is nobody's: the next step must not suffer it.
             Thread.interrupted();
         }
+    }
+
+    private boolean isStillWanted(Situation situation) {
+        WorkloadId id = situation.id();
+        return Objects.equals(desired.declaration(id).orElse(null), situation.declared())
+                && Objects.equals(pause(id), situation.pause());
     }
 
     private void commit(Change change) {

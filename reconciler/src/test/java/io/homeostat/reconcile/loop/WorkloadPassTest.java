@@ -40,6 +40,7 @@ class WorkloadPassTest {
     private final CountDownLatch release = new CountDownLatch(1);
     private final WorkloadPass pass = new WorkloadPass(
             desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Silence());
+    private volatile Runnable duringTheLook = () -> {};
     private final ExecutorService worker = Executors.newSingleThreadExecutor();
 
     WorkloadPassTest() {
@@ -79,6 +80,21 @@ class WorkloadPassTest {
     }
 
     @Test
+    void aDeclarationThatChangesBetweenTheLookAndTheFetchingBreaksItOffToo() throws Exception {
+        duringTheLook = () -> {
+            desired.declare(ID, "B", ImmutableList.of(), null);
+            pass.abandonFetching(ID);
+        };
+
+        Next next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+
+        assertInstanceOf(
+                Outcome.Interrupted.class,
+                assertInstanceOf(Next.Again.class, next).outcome());
+        assertEquals(0, store.history(ID).trial().install().count());
+    }
+
+    @Test
     void whereNothingIsFetchedThereIsNothingToAbandon() throws Exception {
         release.countDown();
         worker.submit(() -> pass.run(ID)).get();
@@ -103,9 +119,10 @@ class WorkloadPassTest {
         }
     }
 
-    private static final class BareMachine implements Observer {
+    private final class BareMachine implements Observer {
         @Override
         public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+            duringTheLook.run();
             return ObservedWorkload.absent(id);
         }
 
