@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.BrokenServer.End;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -59,6 +60,21 @@ final class AgentCommandsTest {
                     + result.out().replaceAll("[0-9]+(?:[.:-][0-9]+)*", "N").replaceAll("\\s+", " "));
         }
         return said;
+    }
+
+    @Test
+    void statusSaysWhoEnforces() {
+        homeostat.apply(web("exec sleep 1000")).exits(0);
+        assertTrue(homeostat.statuses().get("agent").isNull());
+        Agent agent = homeostat.agent();
+
+        JsonNode shown = homeostat.statuses().get("agent");
+
+        assertEquals(agent.pid(), shown.get("pid").asLong());
+        assertTrue(shown.get("uptimeSeconds").asLong() >= 0);
+        assertTrue(homeostat.run("version").out().contains(shown.get("version").asText()));
+        agent.kill();
+        assertTrue(homeostat.statuses().get("agent").isNull());
     }
 
     @Test
