@@ -129,6 +129,15 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                         keep));
     }
 
+    @Override
+    public void checkWritable(Instant now) {
+        // Another value each time: SQLite writes no page that stays as it is.
+        write(
+                "write to",
+                connection -> Database.update(
+                        connection, "INSERT OR REPLACE INTO meta(key, value) VALUES ('written', ?)", now.toString()));
+    }
+
     private void write(String tried, Writing writing) {
         database.<Boolean>write(tried, connection -> {
             writing.to(connection);

@@ -66,6 +66,14 @@ public interface StateStore extends StateReader {
     /** Deletes all but the newest {@code keep} events. */
     void trimEvents(int keep);
 
+    /**
+     * Tries whether something could be stored: stores when that was tried, so that a disk that is full or read-only is noticed also
+     * while there is nothing else to store.
+     *
+     * @throws StoreException when it is not possible
+     */
+    void checkWritable(Instant now);
+
     /** Has these workloads tried at once, see {@link WorkloadHistory#retriedNow}. */
     default void retryNow(ImmutableList<WorkloadId> ids) {
         for (WorkloadId id : ids) {

@@ -3,6 +3,7 @@ package io.homeostat.desired.store;
 import static io.homeostat.desired.store.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -11,8 +12,10 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.layout.Layout;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -90,6 +93,39 @@ final class FullDiskTest {
             assertTrue(next.setAside().isEmpty(), next::toString);
         }
         assertNotEquals(0, failures, "there was always space");
+    }
+
+    @Test
+    void thatADiskIsFullIsFoundByTryingAndThatItIsNotAnyMoreToo() throws IOException {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            store.checkWritable(Instant.EPOCH);
+            fill();
+            // The log's file may have room for some more.
+            StoreException failure = null;
+            for (int i = 1; i < 200 && failure == null; i++) {
+                try {
+                    store.checkWritable(Instant.ofEpochSecond(i));
+                } catch (StoreException e) {
+                    failure = e;
+                }
+            }
+            assertNotNull(failure, "it could be written all the time");
+            assertTrue(failure.getMessage().contains("space"), failure::getMessage);
+            Files.delete(ballast);
+            store.checkWritable(Instant.EPOCH);
+        }
+    }
+
+    private void fill() throws IOException {
+        try (OutputStream out = Files.newOutputStream(ballast)) {
+            byte[] page = new byte[4096];
+            while (true) {
+                out.write(page);
+            }
+        } catch (IOException e) {
+            assertTrue(String.valueOf(e.getMessage()).contains("space"), e::toString);
+        }
     }
 
     @Test

@@ -28,6 +28,7 @@ import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.operate.LogKeeper;
+import io.homeostat.reconcile.operate.LoopWatch;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
@@ -63,6 +64,7 @@ public final class Agent implements AutoCloseable {
     private final SourceSync sources;
     private final Housekeeping housekeeping;
     private final LogKeeper logs;
+    private final LoopWatch watch;
     private final boolean hinted;
     private final @Nullable ExitHints exits;
     private final Agenda reading = new Agenda("sources");
@@ -120,6 +122,7 @@ public final class Agent implements AutoCloseable {
                 new Cadence(declared, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);
         this.logs = new LogKeeper(layout);
+        this.watch = telemetry.watch();
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
@@ -143,6 +146,7 @@ public final class Agent implements AutoCloseable {
         reconciler.start();
         hint(scope(declared.now()).all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
+        cleaning.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
         cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
         cleaning.every(
                 () -> LOGS,
@@ -261,6 +265,16 @@ public final class Agent implements AutoCloseable {
                 ? new FileChanges(
                         machineSources.paths(config), () -> reading.soon("reading the sources", this::readSources))
                 : null;
+    }
+
+    private void tryStore() {
+        try {
+            store.checkWritable(clock.instant());
+            watch.storeTried(null);
+        } catch (StoreException e) {
+            watch.storeTried(e);
+            throw e;
+        }
     }
 
     private void cleanUp() {

@@ -12,12 +12,11 @@ import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
 import io.homeostat.reconcile.operate.AgentLog;
-import io.homeostat.reconcile.operate.MetricsServer;
+import io.homeostat.reconcile.operate.MetricsEndpoint;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -67,7 +66,8 @@ final class RunCommand implements Command {
                 environment.clock().instant());
         telemetry.metrics().log(log);
         try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true, telemetry);
-                @Nullable MetricsServer _ = metrics(config, telemetry)) {
+                MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
+            metrics.listen(config.metrics().listen());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
             try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent, store, identity))) {
@@ -81,7 +81,7 @@ final class RunCommand implements Command {
                 while (true) {
                     hangUps.acquire();
                     hangUps.drainPermits();
-                    reload(agent, store, log);
+                    reload(agent, store, log, metrics);
                 }
             }
         } catch (InterruptedException e) {
@@ -90,16 +90,12 @@ final class RunCommand implements Command {
         }
     }
 
-    private static @Nullable MetricsServer metrics(AgentConfig config, Telemetry telemetry) {
-        return MetricsServer.start(config.metrics().listen(), telemetry.metrics()::scrape, telemetry.watch()::problem)
-                .orElse(null);
-    }
-
-    private void reload(Agent agent, StateStore store, AgentLog log) {
+    private void reload(Agent agent, StateStore store, AgentLog log, MetricsEndpoint metrics) {
         try {
             AgentConfig config = checked(file.read());
             log.change(config.log().format(), level(config));
             agent.reload(config);
+            metrics.listen(config.metrics().listen());
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure e) {

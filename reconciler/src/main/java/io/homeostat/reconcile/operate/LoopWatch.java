@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>its heartbeat, which takes the way that passes take, has stayed away: no pass begins any more;
  *   <li>a pass takes longer than looking and planning can; a step may take as long as its own limits say;
- *   <li>the last pass of a workload broke off because the store could not be read or written.
+ *   <li>the last pass of a workload broke off because the store could not be read or written;
+ *   <li>the store could not be written when that was last tried.
  * </ul>
  *
  * Asking never waits for anybody, least of all for what is being watched.
@@ -34,6 +35,7 @@ public final class LoopWatch implements PassListener {
     private final Ticker ticker;
     private final Map<WorkloadId, Long> looking = new ConcurrentHashMap<>();
     private final Map<WorkloadId, String> storeProblems = new ConcurrentHashMap<>();
+    private volatile @Nullable String unwritable;
     private volatile long lastBeat;
 
     public LoopWatch(Ticker ticker) {
@@ -72,6 +74,11 @@ public final class LoopWatch implements PassListener {
         }
     }
 
+    /** It was tried whether the store can be written. */
+    public void storeTried(@Nullable StoreException problem) {
+        unwritable = problem == null ? null : String.valueOf(problem.getMessage());
+    }
+
     /** Why the loop is stuck; empty when it isn't. */
     public Optional<String> problem() {
         long now = ticker.read();
@@ -87,7 +94,10 @@ public final class LoopWatch implements PassListener {
                         + Duration.ofNanos(looked).toSeconds() + " s");
             }
         }
-        @Nullable String store = storeProblems.values().stream().findFirst().orElse(null);
+        @Nullable String store = unwritable;
+        if (store == null) {
+            store = storeProblems.values().stream().findFirst().orElse(null);
+        }
         return Optional.ofNullable(store).map(why -> "the store fails: " + why);
     }
 }

@@ -63,6 +63,15 @@ class LoopWatchTest {
     }
 
     @Test
+    void aStoreThatCannotBeWrittenIsToldThoughNoPassWrites() {
+        watch.storeTried(new StoreException("cannot write to homeostat.db: No space left on device"));
+        passes.settled(watch);
+        assertStuck("the store fails: cannot write to homeostat.db: No space left");
+        watch.storeTried(null);
+        assertEquals(Optional.empty(), watch.problem());
+    }
+
+    @Test
     void anotherBugOfOneWorkloadIsNotALoopThatIsStuck() {
         watch.broken(Passes.WORKLOAD, new IllegalStateException("a bug"));
         assertEquals(Optional.empty(), watch.problem());

@@ -145,6 +145,11 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public void checkWritable(Instant now) {
+        // Memory is.
+    }
+
+    @Override
     public void trimEvents(int keep) {
         throw new UnsupportedOperationException("all events are kept");
     }
