@@ -17,6 +17,7 @@ import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -52,19 +53,26 @@ final class StepRules {
         Invariant.UNCLAIMED_IS_LEFT_ALONE.require(
                 !removes || asked.everWanted(step.workload()), () -> "nothing is known of it, yet: " + step);
         if (step instanceof Step.Launch launch) {
-            Invariant.NOTHING_DAMAGED_IS_LAUNCHED.require(
-                    isSeenWhole(launch, seen), () -> step + " after " + seen.installations());
+            ofWhatIsLaunched(launch, seen);
         }
         if (step instanceof Step.Stop stop) {
             ofWhatIsStopped(stop, seen);
         }
     }
 
-    private static boolean isSeenWhole(Step.Launch step, ObservedWorkload seen) {
-        return !(seen.installations() instanceof Observation.Seen<ImmutableList<Installation>>(var installations))
-                || installations.stream()
-                        .filter(installation -> installation.directory().equals(step.directory()))
-                        .allMatch(Installation::isWhole);
+    /** What becomes visible is complete, so whatever was seen is; what was not seen may be half unpacked. */
+    private static void ofWhatIsLaunched(Step.Launch step, ObservedWorkload seen) {
+        if (step.directory() == null
+                || !(seen.installations()
+                        instanceof Observation.Seen<ImmutableList<Installation>>(var installations))) {
+            return;
+        }
+        Optional<Installation> installation = installations.stream()
+                .filter(each -> each.directory().equals(step.directory()))
+                .findFirst();
+        Invariant.NOTHING_HALF_WRITTEN.require(installation.isPresent(), () -> step + " after " + installations);
+        Invariant.NOTHING_DAMAGED_IS_LAUNCHED.require(
+                installation.get().isWhole(), () -> step + " after " + installations);
     }
 
     private void ofWhatIsStopped(Step.Stop step, ObservedWorkload seen) {
