@@ -25,6 +25,9 @@ class StopPluginTest {
     private static final Duration LONG = Duration.ofSeconds(60);
     private static final Duration SHORT = Duration.ofMillis(900);
 
+    /** Half of it is for the answer, the other half for the signal, on a busy machine too. */
+    private static final Duration LONG_ENOUGH_TO_OBEY = Duration.ofSeconds(6);
+
     @TempDir
     Path root;
 
@@ -128,7 +131,7 @@ class StopPluginTest {
     void aPluginThatAgreesAndStaysGetsSigtermBeforeTheTimeoutIsOver() throws Exception {
         Handle handle = launched(StartState.SUCCEEDED);
         try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
-            assertEquals(How.TERMINATED, bed.stop(handle, SHORT).how());
+            assertEquals(How.TERMINATED, bed.stop(handle, LONG_ENOUGH_TO_OBEY).how());
             assertEquals(1, plugin.requests.size());
         }
     }
@@ -137,7 +140,7 @@ class StopPluginTest {
     void aPluginThatDoesNotAnswerGetsSigtermBeforeTheTimeoutIsOver() throws Exception {
         Handle handle = launched(StartState.SUCCEEDED);
         try (StoppablePlugin plugin = listening(answer -> {})) {
-            assertEquals(How.TERMINATED, bed.stop(handle, SHORT).how());
+            assertEquals(How.TERMINATED, bed.stop(handle, LONG_ENOUGH_TO_OBEY).how());
             assertEquals(1, plugin.requests.size());
         }
     }
