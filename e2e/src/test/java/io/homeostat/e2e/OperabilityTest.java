@@ -1,0 +1,210 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What an operator sees of an agent: its log, its metrics, its health, and what doctor and diagnostics say. */
+final class OperabilityTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    /** Prometheus' text format, version 0.0.4. */
+    private static final Pattern EXPOSITION = Pattern.compile("# (HELP|TYPE) [a-z_]+ .+"
+            + "|[a-z_]+(\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\})? (-?[0-9.]+(E-?[0-9]+)?|NaN|\\+Inf|-Inf)");
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    private AgentConfig config() {
+        return AgentConfig.of(homeostat.desired());
+    }
+
+    @Test
+    void eachLineOfTheJsonLogIsAnObjectThatSaysWhichPassItIsOf() throws IOException {
+        homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+        Agent agent = homeostat.agent(config().with("log.format", "json"));
+        homeostat.awaitRunning("process/web");
+        agent.awaitSaying("launch done");
+
+        List<String> lines = log(agent);
+
+        boolean launched = false;
+        for (String line : lines) {
+            JsonNode entry = JSON.readTree(line);
+            assertTrue(entry.hasNonNull("time") && entry.hasNonNull("level") && entry.hasNonNull("logger"), line);
+            if (entry.path("message").asText().startsWith("launch done")) {
+                launched = true;
+                assertEquals("process/web", entry.path("workload").asText());
+                assertTrue(entry.path("reconciliation").asLong() > 0, line);
+                assertFalse(entry.path("trigger").asText().isEmpty(), line);
+            }
+        }
+        assertTrue(launched, lines::toString);
+        agent.terminate().exits(0);
+    }
+
+    @Test
+    void theTextLogMarksEachLineAndItsLevelIsReadAgain() {
+        homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+        Agent agent = homeostat.agent(config());
+        homeostat.awaitRunning("process/web");
+        agent.awaitSaying("launch done");
+        assertTrue(
+                log(agent).stream()
+                        .anyMatch(line ->
+                                line.matches("[0-9T:.-]+Z INFO \\[process/web #[0-9]+ [a-z]+\\] launch done.*")),
+                agent::said);
+        assertFalse(agent.said().contains(" DEBUG "), agent::said);
+
+        homeostat.file("agent.yaml", config().with("log.level", "debug").toString());
+        agent.hangUp();
+
+        agent.awaitSaying("was read again");
+        homeostat.kill("process/web");
+        agent.awaitSaying(" DEBUG ");
+        agent.terminate().exits(0);
+    }
+
+    /** Its lines, without those of the program before it was an agent. */
+    private static List<String> log(Agent agent) {
+        return agent.said()
+                .lines()
+                .filter(line -> !line.startsWith("homeostat: "))
+                .toList();
+    }
+
+    @Test
+    void metricsTellOfRestartsAndFailuresAndMoveToAnotherPort() throws IOException {
+        int port = freePort();
+        homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
+        homeostat.declare(
+                "missing.yaml",
+                Document.process("missing")
+                        .with("revision", "1")
+                        .with(
+                                "source.url",
+                                homeostat.directory().resolve("none.tar.gz").toString())
+                        .with("entryPoint", "run"));
+        Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + port));
+
+        eventually().until(() -> {
+            String metrics = get(port, "/metrics");
+            return metrics.contains("homeostat_failures_total{reason=")
+                    && metrics.matches("(?s).*homeostat_restarts_total\\{workload=\"process/looping\"\\} [1-9].*");
+        });
+
+        String answer = get(port, "/metrics");
+        assertTrue(answer.startsWith("HTTP/1.1 200 OK"), answer);
+        String body = answer.substring(answer.indexOf("\r\n\r\n") + 4);
+        body.lines().forEach(line -> assertTrue(EXPOSITION.matcher(line).matches(), line));
+        assertTrue(get(port, "/healthz").startsWith("HTTP/1.1 200 OK"));
+        int another = freePort();
+        homeostat.file(
+                "agent.yaml",
+                config().with("metrics.listen", "127.0.0.1:" + another).toString());
+        agent.hangUp();
+        eventually().until(() -> get(another, "/healthz").startsWith("HTTP/1.1 200 OK"));
+        assertEquals("", get(port, "/healthz"));
+        agent.terminate().exits(0);
+    }
+
+    @Test
+    void aPortThatIsTakenIsAWarningAndTheAgentWorks() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            homeostat.declare("web.yaml", Document.script("web", "exec sleep 1000"));
+            Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + taken.getLocalPort()));
+            agent.awaitSaying("cannot listen on 127.0.0.1:" + taken.getLocalPort());
+            homeostat.awaitRunning("process/web");
+            agent.terminate().exits(0);
+        }
+    }
+
+    @Test
+    void aUnixSocketIsForNobodyElse() throws IOException {
+        Path socket = homeostat.directory().resolve("m.sock");
+        Agent agent = homeostat.agent(config().with("metrics.listen", "unix:" + socket));
+
+        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)));
+        try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+            channel.write(ByteBuffer.wrap(request("/healthz")));
+            String answer = new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.ISO_8859_1);
+            assertTrue(answer.startsWith("HTTP/1.1 200 OK"), answer);
+        }
+        agent.terminate().exits(0);
+        assertFalse(Files.exists(socket));
+    }
+
+    @Test
+    void doctorAndDiagnosticsWorkBesideAnAgent() throws IOException {
+        homeostat.keepsSecret("hunter2-of-e2e");
+        homeostat.declare(
+                "web.yaml",
+                Document.script("web", "echo it is $CODE | sed 's/hunter/h u n t e r /'; exec sleep 1000")
+                        .with("env.CODE", "hunter2-of-e2e"));
+        Agent agent = homeostat.agent(config());
+        homeostat.awaitRunning("process/web");
+
+        homeostat
+                .run("doctor", "--config", homeostat.directory() + "/agent.yaml")
+                .exits(0)
+                .says("agent            pid " + agent.pid());
+        Path archive = homeostat.directory().resolve("d.tar.gz");
+        homeostat
+                .run("diagnostics", archive.toString(), "--config", homeostat.directory() + "/agent.yaml")
+                .exits(0);
+
+        String all;
+        try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(Files.readAllBytes(archive)))) {
+            all = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+        assertFalse(all.contains("hunter2-of-e2e"), all);
+        assertTrue(all.contains("homeostat-diagnostics/agent/threads.txt"), all);
+        assertTrue(all.contains("ThreadDump.take"), all);
+        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
+        homeostat.run("diagnostics", archive.toString()).exits(1).says("exists already");
+        agent.terminate().exits(0);
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private static byte[] request(String path) {
+        return ("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n").getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** The whole answer; empty when nobody listens. */
+    private static String get(int port, String path) {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            socket.setSoTimeout(30_000);
+            socket.getOutputStream().write(request(path));
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            return "";
+        }
+    }
+}
