@@ -335,6 +335,19 @@ class PlannerTest {
                                 .active("B")
                                 .runs("B")),
                 row(
+                        "what an upgrade leaves is kept until the new revision is seen well",
+                        "none AT_DESIRED_STATE",
+                        () -> plugin().wants("B")
+                                .proven("A")
+                                .installed("A")
+                                .installed("B")
+                                .active("B")
+                                .runs(
+                                        "B",
+                                        Handle.StartState.SUCCEEDED,
+                                        Duration.ofSeconds(1),
+                                        Health.failed(Health.Verdict.UNKNOWN, "could not ask", NOW))),
+                row(
                         "who can't look does nothing",
                         "wait CANNOT_OBSERVE: wait",
                         () -> plugin().wants("A").proven("A").blind("permission denied")));

@@ -195,10 +195,26 @@ final class StepRules {
     void beforeCollect(Step.CollectGarbage step, String directory) {
         Invariant.LAST_GOOD_KEPT.require(
                 !disk.isLastGood(step.workload(), directory), () -> directory + " is collected: " + step);
+        Invariant.LAST_GOOD_KEPT.require(
+                !isProven(step.workload(), directory), () -> directory + " is what is proven: " + step);
         Invariant.DURABLE_BEFORE_RELIED_ON.require(
                 disk.isLastGoodDurable(step.workload()), () -> "a power cut would leave nothing: " + step);
         Invariant.NOTHING_PULLED_AWAY.require(
                 noneRunsFrom(step.workload(), directory), () -> "collected under a running process: " + step);
+    }
+
+    /** Whether it holds, whole, what the agent itself has last seen well and may have to go back to. */
+    private boolean isProven(WorkloadId id, String directory) {
+        ProvenRevision proven = store.remembered(id).proven();
+        Installation installation = disk.installs(id).get(directory);
+        return proven != null
+                && installation != null
+                && installation.isWhole()
+                && installation.revision().equals(proven.workload().revision())
+                && proven.workload().program().source() != null
+                && installation
+                        .sha256()
+                        .equals(proven.workload().program().source().sha256());
     }
 
     private boolean noneRunsFrom(WorkloadId id, String directory) {
