@@ -78,10 +78,13 @@ final class NeighboursTest {
         assertGoodIsServedAtOnce();
 
         assertTrue(Processes.isAlive(plugin));
+        // They must not hang when everything is taken away, either.
         homeostat.declare("deaf.yaml", deaf.with("stop.timeout", "1s"));
         homeostat.declare("ignorant.yaml", ignorant.with("stop.timeout", "1s"));
         homeostat.processes("plugin/ignorant").forEach(process -> Processes.kill(process.pid()));
         homeostat.processes("process/deaf").forEach(process -> Processes.kill(process.pid()));
+        homeostat.awaitRunning("process/deaf");
+        homeostat.awaitRunning("plugin/ignorant");
     }
 
     @Test
