@@ -118,11 +118,6 @@ public final class AgentMetrics implements PassListener {
         supplied("homeostat.queue.depth", "Workloads that are due and have no pass yet.", depth::getAsLong);
     }
 
-    /** Shows how many events the store holds. */
-    public void eventsStored(LongSupplier events) {
-        supplied("homeostat.events.stored", "Events that are kept.", events::getAsLong);
-    }
-
     /** Shows a source's problems: what it declares and can't be believed. */
     public void sourceProblems(String source, LongSupplier problems) {
         Gauge.builder("homeostat.source.problems", problems, p -> (double) p.getAsLong())

@@ -88,13 +88,11 @@ class AgentMetricsTest {
     @Test
     void whatOthersSupplyIsAskedAtEachScrape() {
         metrics.queueDepth(() -> 3);
-        metrics.eventsStored(() -> 7);
         metrics.sourceProblems("files", () -> 2);
         LoopWatch watch = new LoopWatch(passes);
         metrics.watch(watch);
 
         assertEquals(3, value("homeostat_queue_depth"));
-        assertEquals(7, value("homeostat_events_stored"));
         assertEquals(2, value("homeostat_source_problems{source=\"files\"}"));
         assertEquals(1, value("homeostat_healthy"));
         passes.pass(Duration.ofMinutes(1));
