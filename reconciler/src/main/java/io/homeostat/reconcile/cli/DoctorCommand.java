@@ -6,6 +6,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.doctor.Doctor;
 import io.homeostat.reconcile.doctor.Finding;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
@@ -68,7 +69,10 @@ final class DoctorCommand implements Command {
         Stream<Path> sources = files == null
                 ? directories.desiredFiles().stream()
                 : files.stream().map(Path::of);
-        return findings.addAll(new Doctor(layout, sources.toList(), environment.clock()).look())
+        Stream<Path> installed =
+                config.sources().local().directories().stream().map(Path::of).filter(Files::exists);
+        List<Path> all = Stream.concat(sources, installed).toList();
+        return findings.addAll(new Doctor(layout, all, environment.clock()).look())
                 .build();
     }
 

@@ -14,10 +14,9 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -117,37 +116,29 @@ final class HostChecks {
         }
     }
 
+    /** Says what the agent itself will find when a workload has limits. */
     Finding cgroups(CgroupLayout layout) {
-        Set<Controller> usable = EnumSet.noneOf(Controller.class);
-        List<String> words = new ArrayList<>();
-        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-            boolean writable = isWritable(hierarchy.home());
-            words.add((hierarchy.version() == CgroupHierarchy.Version.V2 ? "v2 " : "v1 ")
-                    + hierarchy.controllers().stream()
-                            .map(Controller::word)
-                            .sorted()
-                            .collect(Collectors.joining(", "))
-                    + " at " + hierarchy.home() + (writable ? "" : ", not writable"));
-            if (writable) {
-                usable.addAll(hierarchy.controllers());
-            }
+        String places = layout.hierarchies().stream()
+                .map(hierarchy -> (hierarchy.version() == CgroupHierarchy.Version.V2 ? "v2 " : "v1 ")
+                        + hierarchy.controllers().stream()
+                                .map(Controller::word)
+                                .sorted()
+                                .collect(Collectors.joining(", "))
+                        + " at " + hierarchy.home())
+                .collect(Collectors.joining("; "));
+        String found = places.isEmpty() ? "no controllers for memory and processor time" : places;
+        Map<Controller, String> obstacles = layout.obstacles().reasons();
+        if (obstacles.isEmpty()) {
+            return Finding.ok("cgroups", found);
         }
-        String found = words.isEmpty() ? "no controllers for memory and processor time" : String.join("; ", words);
-        return usable.containsAll(EnumSet.allOf(Controller.class))
-                ? Finding.ok("cgroups", found)
-                : Finding.warn(
-                        "cgroups",
-                        found + "; limits are not enforced, and workloads that require them are not started",
-                        "run as root, or in a systemd unit with Delegate=yes");
-    }
-
-    /** What isn't there yet is made by whoever may write above it. */
-    private static boolean isWritable(Path directory) {
-        @Nullable Path there = directory;
-        while (there != null && !Files.exists(there)) {
-            there = there.getParent();
-        }
-        return there != null && Files.isWritable(there);
+        return Finding.warn(
+                "cgroups",
+                found + "; not enforced: "
+                        + obstacles.entrySet().stream()
+                                .map(obstacle -> obstacle.getKey().word() + " (" + obstacle.getValue() + ")")
+                                .collect(Collectors.joining(" and "))
+                        + "; workloads that require such limits are not started",
+                "run as root, or in a systemd unit with Delegate=yes");
     }
 
     Finding inotify() throws IOException {
