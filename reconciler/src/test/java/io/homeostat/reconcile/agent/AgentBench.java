@@ -15,6 +15,7 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -168,6 +169,7 @@ final class AgentBench implements AutoCloseable {
         await().atMost(PATIENCE).until(() -> store.handles().isEmpty());
         stop();
         store.close();
+        ControlGroups.removeEmpty(layout);
         MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
     }
 }

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.reconcile.ControlGroups;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -155,5 +156,6 @@ final class Shell {
                 throw new IllegalStateException("could not clean up: " + result);
             }
         }
+        ControlGroups.removeEmpty(layout());
     }
 }
