@@ -9,11 +9,14 @@ import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoreException;
+import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
+import io.homeostat.reconcile.api.AgentFile;
 import io.homeostat.reconcile.operate.AgentLog;
 import io.homeostat.reconcile.operate.MetricsEndpoint;
 import io.homeostat.reconcile.operate.Telemetry;
+import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
@@ -43,6 +46,7 @@ final class RunCommand implements Command {
     public int run() {
         AgentConfig config = checked(file.read());
         Layout layout = new Directories(environment).layout(options, config);
+        refuseBesideAnother(layout);
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
@@ -56,6 +60,19 @@ final class RunCommand implements Command {
             }
         }
         return ExitStatus.OK;
+    }
+
+    /** It would wait in vain for the lock. One that is just ending announces itself no more, and is waited for. */
+    private static void refuseBesideAnother(Layout layout) {
+        try {
+            AgentFile.running(layout, new ProcFs()).ifPresent(other -> {
+                throw new CommandFailure(
+                        "homeostat run (pid " + other.identity().pid() + ") is working on " + layout.stateDir()
+                                + "; end it first, or choose another directory with --state-dir");
+            });
+        } catch (IOException e) {
+            LOG.debug("whether another agent runs will show when the lock is taken", e);
+        }
     }
 
     private void enforce(AgentConfig config, Layout layout, StateStore store, Semaphore hangUps, AgentLog log) {
