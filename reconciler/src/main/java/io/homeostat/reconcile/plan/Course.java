@@ -135,19 +135,12 @@ final class Course {
         Restart policy = target.program().restart();
         if (causes.isProven()) {
             Attempts crashes = run.crashes();
-            if (policy.giveUpAfter() > 0 && crashes.count() > policy.giveUpAfter()) {
-                draft.waitFor(
-                        Reason.GIVEN_UP,
-                        "given up after " + crashes.count() + " failures in a row: " + crashes.error(),
-                        Instant.MAX,
-                        Wait.Kind.DECLARATION);
-                return true;
-            }
-            return pauseUntil(
-                    Pauses.afterCrash(situation, crashes, policy),
-                    Reason.CRASH_LOOP,
-                    "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
-                    Wait.Kind.RETRY);
+            return isGivenUp(crashes, policy)
+                    || pauseUntil(
+                            Pauses.afterCrash(situation, crashes, policy),
+                            Reason.CRASH_LOOP,
+                            "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
+                            Wait.Kind.RETRY);
         }
         Attempts starts = situation.history().trial().start();
         int allowed = target.program().start().attempts();
@@ -157,17 +150,31 @@ final class Course {
             return true;
         }
         if (starts.count() >= allowed) {
-            return pauseUntil(
-                    Pauses.afterLastStart(situation, starts, policy, allowed),
-                    Reason.START_FAILED,
-                    "start failed " + times(starts.count()) + ": " + starts.error(),
-                    Wait.Kind.RETRY);
+            return isGivenUp(starts, policy)
+                    || pauseUntil(
+                            Pauses.afterLastStart(situation, starts, policy, allowed),
+                            Reason.START_FAILED,
+                            "start failed " + times(starts.count()) + ": " + starts.error(),
+                            Wait.Kind.RETRY);
         }
         return pauseUntil(
                 Pauses.betweenStarts(situation, starts, target.program().start()),
                 Reason.START_FAILED,
                 "start failed " + times(starts.count()) + " of " + allowed + ": " + starts.error(),
                 Wait.Kind.PROGRESS);
+    }
+
+    /** @return true when there is no launch any more */
+    private boolean isGivenUp(Attempts failures, Restart policy) {
+        if (policy.giveUpAfter() == 0 || failures.count() <= policy.giveUpAfter()) {
+            return false;
+        }
+        draft.waitFor(
+                Reason.GIVEN_UP,
+                "given up after " + failures.count() + " failures in a row: " + failures.error(),
+                Instant.MAX,
+                Wait.Kind.DECLARATION);
+        return true;
     }
 
     boolean pauseUntil(Instant until, Reason why, String words, Wait.Kind kind) {

@@ -1,0 +1,83 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
+import io.homeostat.observe.ObservedWorkload;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** How declared policies pace what fails again and again. */
+class PacingTest {
+    @Test
+    void whatNeverStartedIsGivenUpAfterAsManyRestartsAsDeclared() {
+        Situation second = failedToStart(2, "restart: {giveUpAfter: 2}, start: {attempts: 1}");
+        Situation third = failedToStart(3, "restart: {giveUpAfter: 2}, start: {attempts: 1}");
+
+        assertEquals(Reason.START_FAILED, Planner.plan(second).reason());
+        assertEquals(Reason.GIVEN_UP, Planner.plan(third).reason());
+        assertEquals(
+                "given up after 3 failures in a row: no luck; waits for another declaration",
+                Planner.plan(third).message());
+    }
+
+    @Test
+    void theDeclaredAttemptsToStartAreMadeInAnyCase() {
+        assertEquals(
+                Reason.START_FAILED,
+                Planner.plan(failedToStart(3, "restart: {giveUpAfter: 2}, start: {attempts: 4}"))
+                        .reason());
+        assertEquals(
+                Reason.GIVEN_UP,
+                Planner.plan(failedToStart(4, "restart: {giveUpAfter: 2}, start: {attempts: 4}"))
+                        .reason());
+    }
+
+    private static Situation failedToStart(int times, String more) {
+        Declaration declared = declared(more);
+        return situation(
+                declared,
+                WorkloadHistory.NONE.withTrial(1, Trial.of(declared.hash()).withStart(failed(times, NOW))));
+    }
+
+    private static Situation situation(Declaration declared, WorkloadHistory history) {
+        ObservedWorkload seen = new ObservedWorkload(
+                declared.id(),
+                Observation.seen(ImmutableList.of()),
+                Observation.seen(Optional.empty()),
+                Observation.seen(ImmutableList.of()),
+                Observation.seen(ObservedLimits.NONE),
+                Observation.seen(false));
+        return new Situation(declared, seen, ImmutableSet.of(), history, null, 7, NOW);
+    }
+
+    private static Declaration declared(String more) {
+        String document = """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: p}
+                spec: {revision: r1, install: local, entryPoint: /bin/true, %s}
+                """.formatted(more);
+        Workload workload = DocumentReader.readAll(List.of(new Input.Stream(
+                        "test", new ByteArrayInputStream(document.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
+                .declared()
+                .getFirst();
+        return new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of());
+    }
+}
