@@ -23,7 +23,7 @@ final class Repairs {
         return Pauses.afterRepair(situation, recent(situation), policy);
     }
 
-    /** Those that count: none when nothing has been lost for as long as crashes are remembered. */
+    /** Those that count: none when nothing has been lost for as long as crashes are remembered, once the pause is over. */
     private static Attempts recent(Situation situation) {
         Attempts repairs = situation.history().run().repairs();
         Instant last = repairs.last();
@@ -32,6 +32,9 @@ final class Repairs {
             return Attempts.NONE;
         }
         Restart policy = declared.workload().program().restart();
-        return situation.now().isBefore(last.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
+        // In the pause nothing more can be lost, so it proves nothing; and it may be longer than what is remembered.
+        Instant next = Pauses.afterRepair(situation, repairs, policy);
+        Instant since = next.isAfter(last) ? next : last;
+        return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
     }
 }

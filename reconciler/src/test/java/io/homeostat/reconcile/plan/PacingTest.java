@@ -3,6 +3,8 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
@@ -19,11 +21,13 @@ import io.homeostat.observe.ObservedWorkload;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** How declared policies pace what fails again and again. */
+/** How declared policies pace what fails or is lost again and again. */
 class PacingTest {
     @Test
     void whatNeverStartedIsGivenUpAfterAsManyRestartsAsDeclared() {
@@ -49,11 +53,43 @@ class PacingTest {
                         .reason());
     }
 
+    @Test
+    void repairsGoOnBeingPacedWhenThePauseIsLongerThanWhatIsRemembered() {
+        Situation longAfter = repaired(12, "restart: {maxDelay: 24h, resetAfter: 1s}", NOW.minusSeconds(2));
+        Instant next = next(longAfter);
+
+        assertTrue(next.isAfter(NOW), next::toString);
+    }
+
+    @Test
+    void theFirstLossLongAfterThePauseIsMadeGoodAtOnce() {
+        Situation longAfter = repaired(3, "restart: {maxDelay: 10s, resetAfter: 1s}", NOW.minusSeconds(60));
+        Instant next = next(longAfter);
+
+        assertFalse(next.isAfter(NOW), next::toString);
+    }
+
+    private static Instant next(Situation situation) {
+        return Repairs.next(
+                situation,
+                Objects.requireNonNull(situation.declared())
+                        .workload()
+                        .program()
+                        .restart());
+    }
+
     private static Situation failedToStart(int times, String more) {
         Declaration declared = declared(more);
         return situation(
                 declared,
                 WorkloadHistory.NONE.withTrial(1, Trial.of(declared.hash()).withStart(failed(times, NOW))));
+    }
+
+    private static Situation repaired(int times, String more, Instant last) {
+        Declaration declared = declared(more);
+        return situation(
+                declared,
+                WorkloadHistory.NONE.withRun(WorkloadHistory.NONE.run().withRepairs(failed(times, last))));
     }
 
     private static Situation situation(Declaration declared, WorkloadHistory history) {
