@@ -249,12 +249,16 @@ final class DriftKindsTest {
         homeostat.apply(changed).exits(0).says("restarted (" + message + ")");
 
         assertNotEquals(pid, homeostat.pid(ID));
-        List<String> types = homeostat.events().stream()
-                .skip(before)
-                .map(event -> event.get("type").asText())
-                .toList();
+        List<JsonNode> fresh = homeostat.events().stream().skip(before).toList();
+        List<String> types =
+                fresh.stream().map(event -> event.get("type").asText()).toList();
         assertTrue(types.contains("PLUGIN_CONFIG_INSTALL"), types::toString);
         assertFalse(types.contains("PLUGIN_CRASHED"), types::toString);
+        assertTrue(
+                fresh.stream()
+                        .anyMatch(event -> event.get("type").asText().equals("PLUGIN_STOPPED")
+                                && event.get("message").asText().startsWith(message + "; ")),
+                fresh::toString);
     }
 
     private JsonNode converged(String id) {

@@ -177,12 +177,13 @@ public final class StepLedger {
             return;
         }
         notes.ended(handle);
+        String words = plan.message() + "; " + note;
         switch (step.cause()) {
-            case REMOVED, DISABLED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+            case REMOVED, DISABLED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
             case UNDONE, SURPLUS, DRIFTED -> {
                 // Of one that has not started, START_FAILED has told already.
                 if (handle.start() == Handle.StartState.SUCCEEDED) {
-                    notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+                    notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
                 }
             }
             case REPLACED -> {
@@ -190,14 +191,13 @@ public final class StepLedger {
                 if (upgrade) {
                     notes.event(EventType.PLUGIN_CONFIG_REMOVE, handle.revision(), "superseded");
                 }
-                notes.event(EventType.PLUGIN_STOPPED, handle.revision(), note);
+                notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
                 if (upgrade) {
                     notes.event(EventType.PLUGIN_REMOVED, handle.revision(), "superseded");
                 }
             }
-            case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), plan.message() + "; " + note);
-            case START_FAILED ->
-                notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), plan.message() + "; " + note);
+            case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
+            case START_FAILED -> notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
         }
         if (step.cause() == Step.Stop.Cause.DRIFTED) {
             Repairs.note(situation, notes, plan.message());

@@ -145,6 +145,21 @@ class EventSequencesTest {
     }
 
     @Test
+    void whatIsStoppedToBeReplacedSaysWhy() {
+        declare("GOOD-A", "c");
+        happens();
+        desired.declare(ID, "GOOD-A", ImmutableList.of("-v"), "c");
+
+        assertEquals(List.of("CONFIG_INSTALL A", "STOPPED A", "STARTED A", "INSTALLED A"), happens());
+        Event stop = store.events(0, 100).stream()
+                .map(StoredEvent::event)
+                .filter(event -> event.type().name().equals("PLUGIN_STOPPED"))
+                .findFirst()
+                .orElseThrow();
+        assertTrue(stop.message().startsWith("arguments changed; "), stop.message());
+    }
+
+    @Test
     void nothingHappensToWhatIsAsItShouldBe() {
         declare("GOOD-A", "c");
         happens();
