@@ -96,7 +96,8 @@ public final class Bookkeeping {
         notes.history(history.withTrial(declared.generation(), Trial.of(declared.hash()))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
                 .withRun(history.run().withCrashes(Attempts.NONE)));
-        if (isNewProgram(history.proven(), declared.workload())) {
+        boolean wasWithdrawn = history.trial().hash().isEmpty();
+        if (wasWithdrawn || isNewProgram(history.proven(), declared.workload())) {
             notes.event(
                     EventType.PLUGIN_CONFIG_INSTALL,
                     declared.workload().revision(),

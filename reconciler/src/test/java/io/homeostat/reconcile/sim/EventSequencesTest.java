@@ -145,6 +145,17 @@ class EventSequencesTest {
     }
 
     @Test
+    void whatIsDeclaredAgainBeforeItIsGoneIsToldToBeDeclared() {
+        declare("GOOD-A", "c");
+        happens();
+        desired.withdraw(ID);
+        pass.run(ID);
+        declare("GOOD-A", "c");
+
+        assertEquals(List.of("CONFIG_REMOVE A", "STOPPED A", "CONFIG_INSTALL A", "STARTED A"), happens());
+    }
+
+    @Test
     void whatIsStoppedToBeReplacedSaysWhy() {
         declare("GOOD-A", "c");
         happens();
