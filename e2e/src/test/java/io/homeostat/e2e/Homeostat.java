@@ -287,6 +287,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         commands.killAll();
         List<Processes.Seen> left = aftermath.processes();
         left.forEach(process -> Processes.kill(process.pid()));
+        ControlGroups.removeEmpty(stateDir());
         Trees.delete(root);
         if (!left.isEmpty()) {
             wrong.add("processes are left: " + left);

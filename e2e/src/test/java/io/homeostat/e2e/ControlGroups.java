@@ -1,0 +1,44 @@
+package io.homeostat.e2e;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The control groups that a test's state directory has on this machine: in each hierarchy one, named after the directory. */
+final class ControlGroups {
+    private static final Path ROOT = Path.of("/sys/fs/cgroup");
+
+    private ControlGroups() {}
+
+    /** Removes what is empty of them; the kernel lets nobody remove a group with a process in it. */
+    static void removeEmpty(Path stateDir) {
+        String name = "homeostat-"
+                + Hashes.sha256(stateDir.toString().getBytes(StandardCharsets.UTF_8))
+                        .substring(0, 8);
+        try (Stream<Path> hierarchies = Files.list(ROOT)) {
+            Stream.concat(Stream.of(ROOT), hierarchies)
+                    .map(hierarchy -> hierarchy.resolve(name))
+                    .filter(Files::isDirectory)
+                    .forEach(ControlGroups::remove);
+        } catch (IOException e) {
+            // Without control groups there is nothing to remove.
+        }
+    }
+
+    private static void remove(Path home) {
+        try (Stream<Path> below = Files.walk(home)) {
+            List<Path> groups = below.filter(Files::isDirectory)
+                    .sorted(Comparator.reverseOrder())
+                    .toList();
+            for (Path group : groups) {
+                Files.delete(group);
+            }
+        } catch (IOException e) {
+            // Something lives in it, and is told as a process that is left.
+        }
+    }
+}
