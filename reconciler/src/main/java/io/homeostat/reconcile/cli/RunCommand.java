@@ -58,6 +58,12 @@ final class RunCommand implements Command {
                 new Directories(environment).createRunDirectory(layout.runDir());
                 enforce(config, layout, store, hangUps, log);
             }
+        } catch (CommandFailure | StoreException e) {
+            if (!Thread.interrupted()) {
+                throw e;
+            }
+            // Told to end before it had begun: nothing of what it then could not do went wrong.
+            console.say("told to end; nothing was enforced yet");
         }
         return ExitStatus.OK;
     }
