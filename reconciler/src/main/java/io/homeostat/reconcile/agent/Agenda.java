@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import io.homeostat.desired.store.StoreException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -17,6 +18,7 @@ final class Agenda implements AutoCloseable {
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(10);
 
     private final ScheduledExecutorService thread;
+    private Optional<ScheduledFuture<?>> awaited = Optional.empty();
 
     Agenda(String name) {
         this.thread = Executors.newSingleThreadScheduledExecutor(
@@ -30,11 +32,22 @@ final class Agenda implements AutoCloseable {
 
     /** Once, after a while. */
     void in(Duration delay, String what, Runnable work) {
+        Optional<ScheduledFuture<?>> _ = schedule(delay, what, work);
+    }
+
+    /** Once, after a while, in place of what was put here before and has not begun: work that asks for itself again stays one piece. */
+    synchronized void instead(Duration delay, String what, Runnable work) {
+        awaited.ifPresent(before -> before.cancel(false));
+        awaited = schedule(delay, what, work);
+    }
+
+    private Optional<ScheduledFuture<?>> schedule(Duration delay, String what, Runnable work) {
         try {
             // What it throws is logged by itself.
-            ScheduledFuture<?> _ = thread.schedule(() -> guarded(what, work), delay.toMillis(), TimeUnit.MILLISECONDS);
+            return Optional.of(thread.schedule(() -> guarded(what, work), delay.toMillis(), TimeUnit.MILLISECONDS));
         } catch (RejectedExecutionException e) {
             LOG.debug("closed before it was time for this: {}", what, e);
+            return Optional.empty();
         }
     }
 

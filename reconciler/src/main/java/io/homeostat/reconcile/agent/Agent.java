@@ -199,10 +199,10 @@ public final class Agent implements AutoCloseable {
     }
 
     private void readSources() {
-        declaring.lock();
         try {
-            sources.read().ifPresent(wait -> reading.in(wait, "reading the sources", this::readSources));
+            sources.read(declaring).ifPresent(wait -> reading.instead(wait, "reading the sources", this::readSources));
         } finally {
+            declaring.lock();
             try {
                 // Of several sources one may have been stored.
                 hint(become(StoredState.desired(store.declarations())), Trigger.FILES);

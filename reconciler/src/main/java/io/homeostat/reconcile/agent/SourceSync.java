@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 
 /** Brings into the store what the sources on this machine declare now. */
@@ -33,19 +34,24 @@ final class SourceSync {
     }
 
     /**
-     * Reads all sources. Each is stored as a whole or not at all; one that can't be stored keeps no other from being read.
+     * Reads all sources. Each is stored as a whole or not at all; one that can't be stored keeps no other from being read. Nothing more
+     * is stored once the thread is interrupted, because then no file can be read, which is no fault of the files.
      *
+     * @param storing held while something is stored, and never while a disk is read, which may take for ever
      * @return how long until they have to be read again, because something was being written
      * @throws StoreException the first one, when all are read
      */
-    Optional<Duration> read() {
+    synchronized Optional<Duration> read(Lock storing) {
         ImmutableList<StoredDeclaration> before = store.declarations();
         List<Duration> again = new ArrayList<>();
         List<StoreException> failures = new ArrayList<>();
         sources.forEach((name, source) -> {
             try {
                 Reading reading = source.apply(Stored.of(name, before));
-                store.replace(reading.content(), clock.instant());
+                if (Thread.currentThread().isInterrupted()) {
+                    return;
+                }
+                replace(reading, storing);
                 reading.lookAgain().ifPresent(again::add);
             } catch (StoreException e) {
                 failures.add(e);
@@ -55,5 +61,14 @@ final class SourceSync {
             throw failures.getFirst();
         }
         return again.stream().min(Comparator.naturalOrder());
+    }
+
+    private void replace(Reading reading, Lock storing) {
+        storing.lock();
+        try {
+            store.replace(reading.content(), clock.instant());
+        } finally {
+            storing.unlock();
+        }
     }
 }

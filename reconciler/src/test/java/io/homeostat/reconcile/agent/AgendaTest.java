@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
@@ -43,6 +44,20 @@ class AgendaTest {
         });
 
         await().atMost(Duration.ofSeconds(30)).until(() -> times.get() > 3);
+    }
+
+    @Test
+    void whatTakesThePlaceOfAnotherIsDoneAndTheOtherIsNot() {
+        AtomicInteger times = new AtomicInteger();
+
+        for (int i = 0; i < 100; i++) {
+            agenda.instead(Duration.ofMillis(200), "a test", times::incrementAndGet);
+        }
+        CountDownLatch later = new CountDownLatch(1);
+        agenda.in(Duration.ofMillis(400), "what comes after it", later::countDown);
+
+        await().atMost(Duration.ofSeconds(30)).until(() -> later.getCount() == 0);
+        assertEquals(1, times.get());
     }
 
     @Test
