@@ -16,9 +16,11 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -92,6 +94,16 @@ class WorkloadPassTest {
                 Outcome.Interrupted.class,
                 assertInstanceOf(Next.Again.class, next).outcome());
         assertEquals(0, store.history(ID).trial().install().count());
+    }
+
+    @Test
+    void aPauseThatComesDuringTheLookHoldsForThisPassToo() throws Exception {
+        duringTheLook = () -> pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
+
+        Next next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+
+        assertEquals(Reason.PAUSED, next.plan().reason());
+        assertEquals(1, downloading.getCount());
     }
 
     @Test

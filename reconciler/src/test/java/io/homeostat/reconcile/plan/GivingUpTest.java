@@ -1,0 +1,83 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.observe.ObservedWorkload;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@code restart.giveUpAfter: 3}. */
+class GivingUpTest {
+    private static final Instant LONG_AGO = NOW.minus(Duration.ofDays(1));
+
+    @Test
+    void asManyFailuresAsAllowedAreFollowedByAnotherAttempt() {
+        WorkloadPlan plan = Planner.plan(crashed(3));
+
+        assertEquals(Action.RESTART, plan.action());
+    }
+
+    @Test
+    void oneMoreIsGivenUpUntilTheDeclarationChanges() {
+        Situation situation = crashed(4);
+        WorkloadPlan plan = Planner.plan(situation);
+
+        assertEquals(Reason.GIVEN_UP, plan.reason());
+        Step.Wait wait = assertInstanceOf(Step.Wait.class, plan.steps().getFirst());
+        assertEquals(Step.Wait.Kind.DECLARATION, wait.kind());
+        assertEquals(
+                Condition.Status.TRUE,
+                Conditions.of(situation, plan).stream()
+                        .filter(condition -> condition.type() == Condition.Type.GIVEN_UP)
+                        .findFirst()
+                        .orElseThrow()
+                        .status());
+    }
+
+    /** A process that was well once and has failed so often in a row since. */
+    private static Situation crashed(int times) {
+        Declaration declared = new Declaration(workload(), SourceName.FILES, 1, "hash", ImmutableList.of());
+        WorkloadHistory history = WorkloadHistory.NONE
+                .withTrial(1, Trial.of("hash"))
+                .withProven(new ProvenRevision(workload(), "hash", null));
+        return new Situation(
+                declared,
+                ObservedWorkload.absent(declared.id()),
+                ImmutableSet.of(),
+                history.withRun(history.run().withCrashes(failed(times, LONG_AGO))),
+                null,
+                1,
+                NOW);
+    }
+
+    private static Workload workload() {
+        byte[] text = """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {install: local, entryPoint: /bin/sleep, restart: {giveUpAfter: 3}}
+                """.getBytes(StandardCharsets.UTF_8);
+        return DocumentReader.readAll(List.of(new Input.Stream("test", new ByteArrayInputStream(text), Path.of("/"))))
+                .declared()
+                .getFirst();
+    }
+}
