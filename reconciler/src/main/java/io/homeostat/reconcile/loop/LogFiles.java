@@ -3,16 +3,21 @@ package io.homeostat.reconcile.loop;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.LaunchDirectory;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,7 +39,31 @@ public final class LogFiles implements LogTails {
 
     @Override
     public String lastLines(WorkloadId id) {
-        Path file = layout.log(id);
+        String logged = linesOf(id, layout.log(id));
+        String obstacle = obstacle(id);
+        return logged.isEmpty() || obstacle.isEmpty() ? logged + obstacle : logged + "\n" + obstacle;
+    }
+
+    /** What the shell said that could not open the log for the program: in the log itself it can't be. */
+    private String obstacle(WorkloadId id) {
+        String log = layout.log(id).toString();
+        Path launches = Objects.requireNonNull(layout.launch(id, "any").getParent());
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(launches)) {
+            List<String> said = new ArrayList<>();
+            entries.forEach(launch -> Splitter.on('\n')
+                    .splitToStream(linesOf(id, new LaunchDirectory(launch).outputFile()))
+                    .filter(line -> line.contains(log))
+                    .forEach(said::add));
+            return String.join("\n", said);
+        } catch (NoSuchFileException e) {
+            return "";
+        } catch (IOException | DirectoryIteratorException e) {
+            LOG.warn("[{}] what its launches said is not known: {}: {}", id, launches, e.getMessage());
+            return "";
+        }
+    }
+
+    private static String linesOf(WorkloadId id, Path file) {
         try {
             // Neither a symlink, which could point to anything that we may read, nor a FIFO, which would keep us
             // waiting: the directory is the workload's own.

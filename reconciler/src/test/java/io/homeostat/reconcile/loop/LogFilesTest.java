@@ -64,6 +64,18 @@ class LogFilesTest {
     }
 
     @Test
+    void aLogThatCouldNotBeOpenedIsTold() throws IOException {
+        Path launch = Files.createDirectories(layout.launch(ID, "launch"));
+        String refused = "homeostat: 6: cannot create " + layout.log(ID) + ": Is a directory";
+        Files.writeString(launch.resolve("output"), "homeostat: 3: no such group\n" + refused + "\n");
+
+        assertEquals(refused, logs.lastLines(ID));
+
+        write("before\n");
+        assertEquals("before\n" + refused, logs.lastLines(ID));
+    }
+
+    @Test
     void nothingInItCanSpeakToATerminal() throws IOException {
         write("a\u001b[31mb\u0007\r\nc\td\u202ee\u0000");
         assertEquals("a?[31mb?\nc\td?e?", logs.lastLines(ID));
