@@ -41,13 +41,11 @@ final class ResumeCommand implements Command {
 
     private void resume(ImmutableList<WorkloadId> concerned) throws InterruptedException {
         Instant now = workspace.environment().clock().instant();
-        workspace
-                .enforcer()
-                .remember(
-                        workspace,
-                        Verb.RESUME,
-                        concerned,
-                        store -> concerned.forEach(id -> store.resume(id, reason, now)));
+        workspace.enforcer().remember(workspace, Verb.RESUME, concerned, store -> {
+            concerned.forEach(id -> store.resume(id, reason, now));
+            // Whoever resumes has looked after it: what it was given up for counts no more.
+            store.retryNow(concerned);
+        });
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
         }

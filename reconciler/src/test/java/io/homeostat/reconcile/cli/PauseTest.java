@@ -82,6 +82,21 @@ class PauseTest {
     }
 
     @Test
+    void whatIsResumedIsTriedAtOnce() throws IOException {
+        String failing = Shell.sleeper("b", 1).replace("/bin/sleep", "/bin/false") + "  start: {attempts: 1}\n";
+        shell.write("b.yaml", failing);
+        assertEquals(1, shell.run("apply", "-f", directory + "/b.yaml").status());
+        String waiting = shell.run("plan").out();
+        assertTrue(waiting.contains("  . process/b"), waiting);
+
+        shell.run("pause", "process/b", "--reason", "a look by hand");
+        shell.run("resume", "process/b");
+
+        String resumed = shell.run("plan").out();
+        assertTrue(resumed.contains("  + process/b"), resumed);
+    }
+
+    @Test
     void planAndStatusSayWhoIsPausedAndWhy() throws IOException {
         pause("a look by hand");
 
