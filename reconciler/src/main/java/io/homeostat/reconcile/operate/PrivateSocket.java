@@ -52,6 +52,8 @@ final class PrivateSocket implements AutoCloseable {
         Files.setPosixFilePermissions(bound, PosixFilePermissions.fromString("rw-------"));
         ours = key(bound);
         Files.move(bound, place, StandardCopyOption.ATOMIC_MOVE);
+        // Now, not at the end: one that is killed would leave it behind, each time another.
+        Files.deleteIfExists(directory);
     }
 
     private static void checkFree(Path place) throws IOException {

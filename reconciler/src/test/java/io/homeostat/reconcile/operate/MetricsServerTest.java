@@ -159,6 +159,9 @@ class MetricsServerTest {
 
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(socket)));
         assertTrue(ask(UnixDomainSocketAddress.of(socket), get("/metrics")).endsWith("homeostat_up 1\n"));
+        try (Stream<Path> besides = Files.list(directory)) {
+            assertEquals(List.of(socket), besides.toList(), "a killed agent would leave it behind");
+        }
         server.close();
         try (Stream<Path> left = Files.list(directory)) {
             assertEquals(List.of(), left.toList());
