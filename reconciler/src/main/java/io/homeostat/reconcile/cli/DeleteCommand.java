@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -11,7 +10,9 @@ import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.WorkloadHistory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Takes workloads out of what was applied and removes them from the machine. */
 final class DeleteCommand implements Command {
@@ -40,7 +41,9 @@ final class DeleteCommand implements Command {
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
-        ImmutableSet<WorkloadId> found = workspace.traces();
+        Set<WorkloadId> found = new HashSet<>(workspace.traces());
+        // A process can run on though all of its files are gone.
+        store.handles().forEach(handle -> found.add(handle.workload()));
         for (WorkloadId id : ids) {
             ImmutableList<StoredDeclaration> others = Rivals.of(id, declarations);
             if (!applied.contains(id) && !others.isEmpty()) {
