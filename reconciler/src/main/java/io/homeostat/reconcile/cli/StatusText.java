@@ -89,7 +89,7 @@ final class StatusText {
     /** Something that a source reads is wrong, in one line. */
     static String problem(SourceProblem problem) {
         return problem.source().word() + ": " + OneLine.of(problem.message())
-                + "; its last good content stays in force";
+                + "; what it declared before stays in force";
     }
 
     private static void field(PrintStream out, String name, String value) {

@@ -152,7 +152,7 @@ class RivalsTest {
 
         assertEquals(1, status.status());
         assertEquals(
-                "homeostat: files: /etc/bad.yaml:3:1: unknown key 'x'; its last good content stays in force\n",
+                "homeostat: files: /etc/bad.yaml:3:1: unknown key 'x'; what it declared before stays in force\n",
                 status.err());
         JsonNode shown = status().at("/problems/0");
         assertEquals("files", shown.get("source").asText());
