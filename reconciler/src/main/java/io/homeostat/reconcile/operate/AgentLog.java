@@ -28,6 +28,7 @@ public final class AgentLog implements AutoCloseable {
     private final Lines appender;
     private final ImmutableList<Appender<ILoggingEvent>> before;
     private final @Nullable Level levelBefore;
+    private final ForeignLog foreign;
 
     private AgentLog(LoggerContext context, OutputStream out, AgentConfig.Log.Format format) {
         this.context = context;
@@ -36,6 +37,7 @@ public final class AgentLog implements AutoCloseable {
         ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
         this.before = ImmutableList.copyOf(root.iteratorForAppenders());
         this.levelBefore = root.getLevel();
+        this.foreign = new ForeignLog(context);
     }
 
     /** Takes over what this process logs until it is closed. */
@@ -76,6 +78,7 @@ public final class AgentLog implements AutoCloseable {
     /** Waits a bounded time until everything is written. From here on this process logs as it did before. */
     @Override
     public void close() {
+        foreign.close();
         ch.qos.logback.classic.Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
         root.detachAppender(appender);
         before.forEach(root::addAppender);

@@ -64,6 +64,25 @@ class AgentLogTest {
     }
 
     @Test
+    void whatLibrariesLogByJavasOwnMeansComesInTheSameFormAndWhatGrpcSaysOfBrokenConnectionsNotAtAll()
+            throws IOException {
+        java.util.logging.Logger library = java.util.logging.Logger.getLogger("some.library");
+        java.util.logging.Logger grpc = java.util.logging.Logger.getLogger("io.grpc.netty.NettyServerHandler");
+
+        List<String> lines = lines(Format.JSON, Level.INFO, () -> {
+            library.log(java.util.logging.Level.WARNING, "worn out: {0}", "a cog");
+            library.fine("nobody asked");
+            grpc.log(java.util.logging.Level.WARNING, "Stream Error", new IllegalStateException("closed"));
+        });
+
+        assertEquals(1, lines.size(), lines.toString());
+        JsonNode line = new ObjectMapper().readTree(lines.getFirst());
+        assertEquals("worn out: a cog", line.get("message").asText());
+        assertEquals("WARN", line.get("level").asText());
+        assertEquals("some.library", line.get("logger").asText());
+    }
+
+    @Test
     void aLineOfJsonIsOneObjectWithTheSameFacts() throws IOException {
         List<String> lines = lines(Format.JSON, Level.INFO, () -> {
             mark();
