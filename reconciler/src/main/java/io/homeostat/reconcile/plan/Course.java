@@ -123,7 +123,7 @@ final class Course {
 
     private boolean pauseBeforeRepair() {
         return pauseUntil(
-                Repairs.next(situation, target.program().restart()),
+                Repairs.next(situation),
                 Reason.INSTALL_DAMAGED,
                 causes.damage() + "; it was put back just before, so the workload may change it itself",
                 Wait.Kind.RETRY);

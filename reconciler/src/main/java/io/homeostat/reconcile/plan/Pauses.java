@@ -15,6 +15,7 @@ final class Pauses {
     private static final Duration INSTALL_STEP = Duration.ofSeconds(10);
     private static final Duration UPGRADE_STEP = Duration.ofMinutes(10);
     private static final Duration LONGEST_BETWEEN_UPGRADES = Duration.ofHours(24);
+    private static final Duration LONGEST_BETWEEN_REPAIRS = Duration.ofHours(24);
     private static final Duration UPKEEP_STEP = Duration.ofSeconds(1);
     private static final Duration LONGEST_BETWEEN_UPKEEP = Duration.ofMinutes(5);
     private static final int DOUBLING = 2;
@@ -44,9 +45,13 @@ final class Pauses {
         return after(situation, installs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
     }
 
-    /** When a loss is made good again that comes back each time: at first at once, then as for what can't be installed. */
-    static Instant afterRepair(Situation situation, Attempts repairs, Restart policy) {
-        return afterInstall(situation, repairs, policy);
+    /**
+     * When a loss is made good again that comes back each time: at first at once, then as for what can't be installed, but up to a
+     * day apart. What is well all the same, such as a program that writes into its own installation, is not to be restarted every few
+     * minutes for ever.
+     */
+    static Instant afterRepair(Situation situation, Attempts repairs) {
+        return after(situation, repairs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, LONGEST_BETWEEN_REPAIRS));
     }
 
     /** When a stop, an activation or a removal that failed is tried again. */

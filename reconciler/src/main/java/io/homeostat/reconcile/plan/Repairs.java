@@ -7,7 +7,7 @@ import java.time.Instant;
 
 /**
  * How often in a row the same was made good. A workload that itself deletes or changes what is made good each time would be
- * restarted for ever; so all but the first repair wait as long as failed installations do.
+ * restarted for ever; so all but the first repair wait, longer and longer, up to a day.
  */
 final class Repairs {
     private Repairs() {}
@@ -19,8 +19,8 @@ final class Repairs {
     }
 
     /** When the next repair may be made; not after now when it may be made at once. */
-    static Instant next(Situation situation, Restart policy) {
-        return Pauses.afterRepair(situation, recent(situation), policy);
+    static Instant next(Situation situation) {
+        return Pauses.afterRepair(situation, recent(situation));
     }
 
     /** Those that count: none when nothing has been lost for as long as crashes are remembered, once the pause is over. */
@@ -33,7 +33,7 @@ final class Repairs {
         }
         Restart policy = declared.workload().program().restart();
         // In the pause nothing more can be lost, so it proves nothing; and it may be longer than what is remembered.
-        Instant next = Pauses.afterRepair(situation, repairs, policy);
+        Instant next = Pauses.afterRepair(situation, repairs);
         Instant since = next.isAfter(last) ? next : last;
         return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
     }

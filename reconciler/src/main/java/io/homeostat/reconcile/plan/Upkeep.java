@@ -74,7 +74,7 @@ final class Upkeep {
         String words = loss == Loss.SOCKET
                 ? "its socket was deleted, nobody can reach it"
                 : "its log was deleted, what it writes is lost";
-        Instant next = Repairs.next(situation, target.program().restart());
+        Instant next = Repairs.next(situation);
         if (!course.pauseUntil(
                 next, reason, words + "; so it was just before, and it was restarted", Wait.Kind.RETRY)) {
             draft.because(Action.RESTART, reason, words);

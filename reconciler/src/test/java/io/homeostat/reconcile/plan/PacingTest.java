@@ -21,9 +21,9 @@ import io.homeostat.observe.ObservedWorkload;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -55,27 +55,26 @@ class PacingTest {
 
     @Test
     void repairsGoOnBeingPacedWhenThePauseIsLongerThanWhatIsRemembered() {
-        Situation longAfter = repaired(12, "restart: {maxDelay: 24h, resetAfter: 1s}", NOW.minusSeconds(2));
-        Instant next = next(longAfter);
+        Situation longAfter = repaired(12, "restart: {resetAfter: 1s}", NOW.minusSeconds(2));
+        Instant next = Repairs.next(longAfter);
 
         assertTrue(next.isAfter(NOW), next::toString);
     }
 
     @Test
     void theFirstLossLongAfterThePauseIsMadeGoodAtOnce() {
-        Situation longAfter = repaired(3, "restart: {maxDelay: 10s, resetAfter: 1s}", NOW.minusSeconds(60));
-        Instant next = next(longAfter);
+        Situation longAfter = repaired(3, "restart: {resetAfter: 1s}", NOW.minusSeconds(60));
+        Instant next = Repairs.next(longAfter);
 
         assertFalse(next.isAfter(NOW), next::toString);
     }
 
-    private static Instant next(Situation situation) {
-        return Repairs.next(
-                situation,
-                Objects.requireNonNull(situation.declared())
-                        .workload()
-                        .program()
-                        .restart());
+    @Test
+    void whatIsWellAllTheSameIsNotRestartedEveryFewMinutesForEver() {
+        Instant next = Repairs.next(repaired(40, "restart: {maxDelay: 5m}", NOW));
+
+        assertTrue(next.isAfter(NOW.plus(Duration.ofMinutes(5))), next::toString);
+        assertFalse(next.isAfter(NOW.plus(Duration.ofHours(24))), next::toString);
     }
 
     private static Situation failedToStart(int times, String more) {
