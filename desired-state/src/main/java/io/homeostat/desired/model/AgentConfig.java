@@ -30,7 +30,8 @@ public record AgentConfig(
 
         @Doc("Who may declare workloads.") Sources sources,
 
-        @Doc("Plugins that are never removed.") @Default("[GuestAgentCorePlugin]")
+        @Doc("Plugins that a control plane may neither install, change nor remove; other sources may.")
+        @Default("[GuestAgentCorePlugin]")
         ImmutableList<String> protectedPlugins,
 
         @Doc("Whether archives have to be signed, and by whom.")
