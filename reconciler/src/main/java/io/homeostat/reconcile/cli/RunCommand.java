@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,6 +30,9 @@ final class RunCommand implements Command {
 
     /** For an apply that is under way; another agent would never end. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** How soon a lost socket is noticed. */
+    private static final Duration LOOK = Duration.ofSeconds(10);
 
     private final Environment environment;
     private final Console console;
@@ -93,7 +97,8 @@ final class RunCommand implements Command {
             metrics.listen(config.metrics().listen());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
-            try (AgentServer _ = AgentServer.open(environment, layout, new AgentEnforcer(agent, store, identity))) {
+            AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity);
+            try (Reachable reachable = new Reachable(environment, layout, enforcer)) {
                 agent.start();
                 console.say("enforcing what is declared in " + layout.stateDir());
                 record(
@@ -102,9 +107,11 @@ final class RunCommand implements Command {
                         "version " + VersionCommand.version() + ", pid "
                                 + ProcessHandle.current().pid());
                 while (true) {
-                    hangUps.acquire();
-                    hangUps.drainPermits();
-                    reload(agent, store, log, metrics);
+                    if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
+                        hangUps.drainPermits();
+                        reload(agent, layout, store, log, metrics);
+                    }
+                    reachable.ensure();
                 }
             }
         } catch (InterruptedException e) {
@@ -113,9 +120,13 @@ final class RunCommand implements Command {
         }
     }
 
-    private void reload(Agent agent, StateStore store, AgentLog log, MetricsEndpoint metrics) {
+    private void reload(Agent agent, Layout layout, StateStore store, AgentLog log, MetricsEndpoint metrics) {
         try {
             AgentConfig config = checked(file.read());
+            Layout wanted = new Directories(environment).layout(options, config);
+            if (!wanted.equals(layout)) {
+                LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
+            }
             log.change(config.log().format(), level(config));
             agent.reload(config);
             metrics.listen(config.metrics().listen());

@@ -115,7 +115,7 @@ final class Syntax {
                         .converters(new Choice<>(LogLevel.class))
                         .completionCandidates(new Choice<>(LogLevel.class).words())
                         .paramLabel("LEVEL")
-                        .description("error, warn (the default), info, debug or trace.")
+                        .description("error, warn (the default; for run what agent.yaml says), info, debug or trace.")
                         .build())
                 .addOption(flag(NO_COLOR, "No colours, as with NO_COLOR in the environment."))
                 .addOption(OptionSpec.builder(HELP, "--help")
