@@ -88,10 +88,14 @@ public final class ApiServer implements AutoCloseable {
         }
         server.shutdown();
         service.close();
-        server.shutdownNow();
         try {
-            server.awaitTermination(1, TimeUnit.SECONDS);
+            // So that whoever asked hears why it ended, and not just that the connection did.
+            if (!server.awaitTermination(1, TimeUnit.SECONDS)) {
+                server.shutdownNow();
+                server.awaitTermination(1, TimeUnit.SECONDS);
+            }
         } catch (InterruptedException e) {
+            server.shutdownNow();
             Thread.currentThread().interrupt();
         }
         transport.close();
