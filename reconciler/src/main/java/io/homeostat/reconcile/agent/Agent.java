@@ -2,7 +2,6 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
@@ -11,13 +10,11 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.ExitWatcher;
 import io.homeostat.observe.FileChanges;
 import io.homeostat.observe.MachineObserver;
-import io.homeostat.observe.Observation;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.loop.ArchiveLimits;
@@ -32,7 +29,6 @@ import io.homeostat.reconcile.operate.LoopWatch;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.time.Clock;
 import java.time.Duration;
-import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -236,17 +232,7 @@ public final class Agent implements AutoCloseable {
     }
 
     private Scope scope(DesiredState desired) {
-        ImmutableSortedSet<WorkloadId> wanted =
-                ImmutableSortedSet.copyOf(desired.declarations().keySet());
-        TreeSet<WorkloadId> all = new TreeSet<>(wanted);
-        all.addAll(store.histories().keySet());
-        store.handles().stream().map(Handle::workload).forEach(all::add);
-        switch (observer.traces()) {
-            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
-            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
-                LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
-        }
-        return new Scope(ImmutableSortedSet.copyOf(all), wanted);
+        return Scope.of(desired, store, observer);
     }
 
     private void hint(ImmutableSortedSet<WorkloadId> ids, Trigger trigger) {

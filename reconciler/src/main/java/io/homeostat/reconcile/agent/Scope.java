@@ -1,7 +1,16 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.Observer;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The workloads that passes are about.
@@ -9,4 +18,20 @@ import io.homeostat.desired.model.WorkloadId;
  * @param all that are declared, remembered or left on the machine
  * @param declared those of them that somebody wants
  */
-public record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<WorkloadId> declared) {}
+public record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<WorkloadId> declared) {
+    private static final Logger LOG = LoggerFactory.getLogger(Scope.class);
+
+    static Scope of(DesiredState desired, StateReader store, Observer observer) {
+        ImmutableSortedSet<WorkloadId> wanted =
+                ImmutableSortedSet.copyOf(desired.declarations().keySet());
+        TreeSet<WorkloadId> all = new TreeSet<>(wanted);
+        all.addAll(store.histories().keySet());
+        store.handles().stream().map(Handle::workload).forEach(all::add);
+        switch (observer.traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
+        }
+        return new Scope(ImmutableSortedSet.copyOf(all), wanted);
+    }
+}
