@@ -16,14 +16,11 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore.ToApply;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
+import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Step;
-import java.io.ByteArrayInputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -209,10 +206,7 @@ class AgentTest {
     }
 
     private static Workload workload(String name) {
-        byte[] text = sleeper(name, 1000).getBytes(StandardCharsets.UTF_8);
-        return DocumentReader.readAll(List.of(new Input.Stream("test", new ByteArrayInputStream(text), Path.of("/"))))
-                .declared()
-                .getFirst();
+        return Written.workload(sleeper(name, 1000));
     }
 
     private static final class Heard implements PassSubscriber {

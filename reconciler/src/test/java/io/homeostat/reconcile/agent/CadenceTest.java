@@ -6,19 +6,14 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
+import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -80,12 +75,8 @@ class CadenceTest {
                 metadata: {name: a}
                 spec: {install: local, entryPoint: /bin/sleep%s}
                 """.formatted(more.isEmpty() ? "" : ", " + more);
-        declared = DocumentReader.readAll(List.of(new Input.Stream(
-                        "test", new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
-                .declared()
-                .stream()
-                .findFirst()
-                .map(workload -> new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of()));
+        declared =
+                Optional.of(new Declaration(Written.workload(text), SourceName.FILES, 1, "hash", ImmutableList.of()));
     }
 
     private static Next settled() {

@@ -8,17 +8,13 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.SourceContent;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoredDeclaration;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
+import io.homeostat.reconcile.Written;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
@@ -80,16 +76,11 @@ class AppliedStateTest {
     private static void declare(StateStore store, SourceName source, String... names) {
         ImmutableList.Builder<ToApply> documents = ImmutableList.builder();
         for (String name : names) {
-            read(Shell.sleeper(name, 9)).forEach(workload -> documents.add(new ToApply(workload, "/etc/a.yaml")));
+            Written.workloads(Shell.sleeper(name, 9))
+                    .forEach(workload -> documents.add(new ToApply(workload, "/etc/a.yaml")));
         }
         store.replace(
                 new SourceContent(source, documents.build(), ImmutableSet.of(), ImmutableList.of()), Instant.EPOCH);
-    }
-
-    private static ImmutableList<Workload> read(String yaml) {
-        Input input =
-                new Input.Stream("-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"));
-        return ImmutableList.copyOf(DocumentReader.readAll(List.of(input)).declared());
     }
 
     private static ImmutableList<ToApply> documents(Random random) {
@@ -98,7 +89,7 @@ class AppliedStateTest {
         for (int name = 0; name < 4; name++) {
             if (random.nextBoolean()) {
                 String yaml = Shell.sleeper("p" + name, 1 + random.nextInt(2));
-                read(yaml).forEach(workload -> documents.add(new ToApply(workload, origin)));
+                Written.workloads(yaml).forEach(workload -> documents.add(new ToApply(workload, origin)));
             }
         }
         return ImmutableList.copyOf(documents);

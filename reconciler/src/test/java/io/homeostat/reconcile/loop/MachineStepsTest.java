@@ -19,8 +19,6 @@ import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.MachineObserver;
@@ -29,13 +27,12 @@ import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -242,9 +239,6 @@ class MachineStepsTest {
     private static Workload read(String kind, String spec) {
         String yaml = "apiVersion: homeostat.io/v1\nkind: " + kind
                 + "\nmetadata: {name: p}\nspec:\n  install: local\n  " + spec + "\n";
-        return DocumentReader.readAll(List.of(new Input.Stream(
-                        "-", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
-                .declared()
-                .getFirst();
+        return Written.workload(yaml);
     }
 }

@@ -14,15 +14,10 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
 import io.homeostat.observe.ObservedWorkload;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import io.homeostat.reconcile.Written;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** {@code restart.giveUpAfter: 3}. */
@@ -70,14 +65,11 @@ class GivingUpTest {
     }
 
     private static Workload workload() {
-        byte[] text = """
+        return Written.workload("""
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: a}
                 spec: {install: local, entryPoint: /bin/sleep, restart: {giveUpAfter: 3}}
-                """.getBytes(StandardCharsets.UTF_8);
-        return DocumentReader.readAll(List.of(new Input.Stream("test", new ByteArrayInputStream(text), Path.of("/"))))
-                .declared()
-                .getFirst();
+                """);
     }
 }

@@ -10,20 +10,14 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedWorkload;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import io.homeostat.reconcile.Written;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -109,10 +103,6 @@ class PacingTest {
                 metadata: {name: p}
                 spec: {revision: r1, install: local, entryPoint: /bin/true, %s}
                 """.formatted(more);
-        Workload workload = DocumentReader.readAll(List.of(new Input.Stream(
-                        "test", new ByteArrayInputStream(document.getBytes(StandardCharsets.UTF_8)), Path.of("/"))))
-                .declared()
-                .getFirst();
-        return new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of());
+        return new Declaration(Written.workload(document), SourceName.FILES, 1, "hash", ImmutableList.of());
     }
 }
