@@ -26,7 +26,9 @@ final class KilledAgentTest {
     @Test
     void upgradesAndAppliesThroughAnAgentThatIsKilledAgainAndAgainAreFinishedByTheLast() {
         Random random = new Random(SEED);
-        List<Stored> archives = List.of(bucket.put("1.tar.gz", large(1)), bucket.put("2.tar.gz", large(2)));
+        List<Stored> archives = List.of(
+                bucket.put("1.tar.gz", TarGz.ofScriptWithNoise("exec sleep 1000", 1)),
+                bucket.put("2.tar.gz", TarGz.ofScriptWithNoise("exec sleep 1000", 2)));
         for (int kill = 1; kill <= KILLS; kill++) {
             boolean inItsStart = kill % 4 == 0;
             declare("filed", kill, archives);
@@ -74,14 +76,5 @@ final class KilledAgentTest {
                 .with("source.url", bucket.signedUrl(archive))
                 .with("source.sha256", archive.sha256())
                 .with("entryPoint", "bin/run");
-    }
-
-    private static byte[] large(int seed) {
-        byte[] noise = new byte[2_000_000];
-        new Random(seed).nextBytes(noise);
-        return new TarGz()
-                .file("bin/run", 0755, "#!/bin/sh\nexec sleep 1000\n")
-                .file("noise", 0644, noise)
-                .bytes();
     }
 }

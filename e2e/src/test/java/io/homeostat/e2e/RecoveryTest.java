@@ -35,8 +35,8 @@ final class RecoveryTest {
     @Test
     void anApplyThatIsKilledAtAnyMomentIsFinishedByTheNext() throws IOException {
         Random random = new Random(SEED);
-        Stored one = bucket.put("1.tar.gz", large(1));
-        Stored two = bucket.put("2.tar.gz", large(2));
+        Stored one = bucket.put("1.tar.gz", TarGz.ofScriptWithNoise("exec sleep 1000", 1));
+        Stored two = bucket.put("2.tar.gz", TarGz.ofScriptWithNoise("exec sleep 1000", 2));
         for (int kill = 1; kill <= KILLS; kill++) {
             int revision = 1 + kill % 2;
             Path file = homeostat.file("desired.yaml", run(revision, revision == 1 ? one : two));
@@ -201,14 +201,5 @@ final class RecoveryTest {
                 .with("source.url", bucket.signedUrl(archive))
                 .with("source.sha256", archive.sha256())
                 .with("entryPoint", "bin/run");
-    }
-
-    private static byte[] large(int seed) {
-        byte[] noise = new byte[2_000_000];
-        new Random(seed).nextBytes(noise);
-        return new TarGz()
-                .file("bin/run", 0755, "#!/bin/sh\nexec sleep 1000\n")
-                .file("noise", 0644, noise)
-                .bytes();
     }
 }

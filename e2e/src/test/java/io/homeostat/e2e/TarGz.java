@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 
 /** Writes a tar.gz as told, sane or not: what a library would refuse to write can be written, too. */
@@ -28,6 +29,16 @@ final class TarGz {
     /** An archive with a shell script as {@code bin/run}. */
     static byte[] ofScript(String script) {
         return new TarGz().file("bin/run", 0755, "#!/bin/sh\n" + script + "\n").bytes();
+    }
+
+    /** As {@link #ofScript}, with 2 MB of noise beside it that takes its time. */
+    static byte[] ofScriptWithNoise(String script, int seed) {
+        byte[] noise = new byte[2_000_000];
+        new Random(seed).nextBytes(noise);
+        return new TarGz()
+                .file("bin/run", 0755, "#!/bin/sh\n" + script + "\n")
+                .file("noise", 0644, noise)
+                .bytes();
     }
 
     /** An archive with the same content and other bytes. */
