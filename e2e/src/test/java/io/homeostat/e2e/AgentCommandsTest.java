@@ -166,6 +166,8 @@ final class AgentCommandsTest {
         homeostat.declare("web.yaml", web("echo second; exec sleep 1000"));
 
         eventually().until(() -> logs.soFar().contains("second"));
+        // Killed before it has proved itself it would be a failed start, not a crash.
+        homeostat.awaitRunning("process/web");
         homeostat.kill("process/web");
         eventually().until(() -> events.soFar().contains("PLUGIN_CRASHED"));
         events.kill();
