@@ -1,0 +1,26 @@
+package io.homeostat.desired.channel;
+
+import com.google.rpc.Status;
+import io.homeostat.proto.acs.MessageBody;
+import java.util.concurrent.CompletableFuture;
+
+/** Connects the agent with a control plane, and goes on doing so whatever happens to the connection. */
+public interface Channel extends AutoCloseable {
+    /**
+     * Sends a message until it is acknowledged, over as many connections as that takes.
+     *
+     * @return completed with the acknowledgement; the default instance says that all is well. Cancelling it takes back what was not
+     *     sent yet. Completed exceptionally only when the channel is closed.
+     */
+    CompletableFuture<Status> send(MessageBody message);
+
+    /** Sends a message of which no harm is done when it is lost, beside the stream (SendAgentMessage). */
+    CompletableFuture<Void> post(MessageBody message);
+
+    /** How the channel fares, for people. */
+    ChannelStatus status();
+
+    /** Ends the connection. What was not acknowledged is not sent any more. */
+    @Override
+    void close();
+}
