@@ -9,8 +9,10 @@ import io.homeostat.desired.model.WorkloadId;
  *
  * @param workloads all of which there is a trace, and all that were asked for
  * @param archives keys of the complete archives in the cache
+ * @param host what all workloads share
  */
-public record ActualState(ImmutableSortedMap<WorkloadId, ObservedWorkload> workloads, ImmutableSet<String> archives) {
+public record ActualState(
+        ImmutableSortedMap<WorkloadId, ObservedWorkload> workloads, ImmutableSet<String> archives, HostFacts host) {
     public ObservedWorkload get(WorkloadId id) {
         ObservedWorkload seen = workloads.get(id);
         return seen == null ? ObservedWorkload.absent(id) : seen;

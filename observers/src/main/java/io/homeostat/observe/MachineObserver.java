@@ -26,6 +26,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
     private final Probes probes;
     private final Losses losses;
     private final LimitObserver limits;
+    private final HostObserver host;
     private final InstantSource clock;
 
     /** @param plugins used, not closed */
@@ -41,6 +42,11 @@ public final class MachineObserver implements Observer, AutoCloseable {
         this.plugins = plugins;
         this.probes = new Probes(clock);
         this.losses = new Losses(layout, procFs);
+        this.host = new HostObserver(
+                procFs,
+                new OsRelease(),
+                layout.instanceId(),
+                fact -> Observation.unseen("this version asks no metadata server"));
         this.clock = clock;
     }
 
@@ -54,6 +60,11 @@ public final class MachineObserver implements Observer, AutoCloseable {
                 launches,
                 limits.look(id, running(launches)),
                 installations.residue(id));
+    }
+
+    @Override
+    public HostFacts host(ImmutableSet<HostFact> asked) {
+        return host.look(asked);
     }
 
     private static ImmutableSet<Long> running(Observation<ImmutableList<ObservedProcess>> launches) {

@@ -15,6 +15,13 @@ public interface Observer {
      */
     ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks);
 
+    /**
+     * Looks at the machine as a whole.
+     *
+     * @param asked what to find out beside what is always known; may take some seconds
+     */
+    HostFacts host(ImmutableSet<HostFact> asked);
+
     /** Keys of the complete archives in the cache. */
     Observation<ImmutableSet<String>> archives();
 

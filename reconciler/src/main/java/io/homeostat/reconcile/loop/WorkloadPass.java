@@ -11,6 +11,7 @@ import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFact;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -132,7 +133,15 @@ public final class WorkloadPass {
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
-        return new Situation(declared, seen, archives, history, pause(id), store.seed(), clock.instant());
+        return new Situation(
+                declared,
+                seen,
+                observer.host(HostFact.askedBy(declared)),
+                archives,
+                history,
+                pause(id),
+                store.seed(),
+                clock.instant());
     }
 
     private @Nullable Pause pause(WorkloadId id) {
@@ -178,6 +187,7 @@ public final class WorkloadPass {
             Situation after = new Situation(
                     situation.declared(),
                     situation.seen(),
+                    situation.host(),
                     situation.archives(),
                     store.history(situation.id()),
                     situation.pause(),

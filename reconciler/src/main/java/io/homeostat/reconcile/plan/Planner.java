@@ -39,6 +39,7 @@ public final class Planner {
             Situation situation = new Situation(
                     declared,
                     actual.get(id),
+                    actual.host(),
                     actual.archives(),
                     history.get(id),
                     history.pauses().get(id),

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.ObservedWorkload;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Everything that a decision about one workload depends on.
  *
  * @param declared null when nobody wants it
+ * @param host the machine as a whole, with the answers to what the declaration's rules ask
  * @param archives keys of the complete archives in the cache
  * @param pause somebody's wish that it be left alone; null when there is none
  * @param seed from which the jitter of pauses grows
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 public record Situation(
         @Nullable Declaration declared,
         ObservedWorkload seen,
+        HostFacts host,
         ImmutableSet<String> archives,
         WorkloadHistory history,
         @Nullable Pause pause,
@@ -30,14 +33,14 @@ public record Situation(
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, seen, archives, next, pause, seed, now);
+        return new Situation(declared, seen, host, archives, next, pause, seed, now);
     }
 
     public Situation withPause(@Nullable Pause next) {
-        return new Situation(declared, seen, archives, history, next, seed, now);
+        return new Situation(declared, seen, host, archives, history, next, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, next, archives, history, pause, seed, now);
+        return new Situation(declared, next, host, archives, history, pause, seed, now);
     }
 }

@@ -14,6 +14,7 @@ import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
+import io.homeostat.observe.HostFact;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Bookkeeping;
@@ -161,6 +162,7 @@ public final class Survey {
         Situation before = new Situation(
                 declared,
                 observer.look(id, memory.handles().get(id), checks),
+                observer.host(HostFact.askedBy(declared)),
                 archives,
                 remembered,
                 memory.pauses().get(id),

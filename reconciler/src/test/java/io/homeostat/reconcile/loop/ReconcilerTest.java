@@ -12,6 +12,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.Checks;
+import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -203,6 +205,11 @@ class ReconcilerTest {
         @Override
         public Observation<ImmutableSet<String>> archives() {
             return Observation.seen(ImmutableSet.of());
+        }
+
+        @Override
+        public HostFacts host(ImmutableSet<HostFact> asked) {
+            return HostFacts.of("boot", "instance");
         }
 
         @Override

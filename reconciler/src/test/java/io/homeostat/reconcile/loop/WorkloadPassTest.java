@@ -12,6 +12,8 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
+import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -141,6 +143,11 @@ class WorkloadPassTest {
         @Override
         public Observation<ImmutableSet<String>> archives() {
             return Observation.seen(ImmutableSet.of());
+        }
+
+        @Override
+        public HostFacts host(ImmutableSet<HostFact> asked) {
+            return HostFacts.of("boot", "instance");
         }
 
         @Override

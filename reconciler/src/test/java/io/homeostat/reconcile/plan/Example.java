@@ -22,6 +22,7 @@ import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Controller;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
@@ -263,7 +264,8 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, seen, archives.build(), history, pause, 7, NOW);
+        return new Situation(
+                declared, seen, HostFacts.of("boot", "instance"), archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

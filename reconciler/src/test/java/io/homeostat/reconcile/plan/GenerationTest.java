@@ -38,7 +38,14 @@ class GenerationTest {
         Declaration old = Objects.requireNonNull(before.declared());
         Declaration next = new Declaration(old.workload(), source, generation, old.hash(), ImmutableList.of());
         Situation now = new Situation(
-                next, before.seen(), before.archives(), before.history(), before.pause(), before.seed(), before.now());
+                next,
+                before.seen(),
+                before.host(),
+                before.archives(),
+                before.history(),
+                before.pause(),
+                before.seed(),
+                before.now());
         return Bookkeeping.observed(now).situation().history();
     }
 }

@@ -14,6 +14,7 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
@@ -57,6 +58,7 @@ class GivingUpTest {
         return new Situation(
                 declared,
                 ObservedWorkload.absent(declared.id()),
+                HostFacts.of("boot", "instance"),
                 ImmutableSet.of(),
                 history.withRun(history.run().withCrashes(failed(times, LONG_AGO))),
                 null,

@@ -17,6 +17,7 @@ import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
@@ -135,7 +136,8 @@ class JudgementTest {
                 Observation.seen(ImmutableList.of(process)),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
-        return Bookkeeping.observed(new Situation(wrong, seen, ImmutableSet.of(), history, null, 7, NOW))
+        return Bookkeeping.observed(new Situation(
+                        wrong, seen, HostFacts.of("boot", "instance"), ImmutableSet.of(), history, null, 7, NOW))
                 .situation();
     }
 }

@@ -12,6 +12,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
 import io.homeostat.observe.ObservedWorkload;
@@ -93,7 +94,8 @@ class PacingTest {
                 Observation.seen(ImmutableList.of()),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(false));
-        return new Situation(declared, seen, ImmutableSet.of(), history, null, 7, NOW);
+        return new Situation(
+                declared, seen, HostFacts.of("boot", "instance"), ImmutableSet.of(), history, null, 7, NOW);
     }
 
     private static Declaration declared(String more) {

@@ -15,6 +15,8 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Health.Verdict;
+import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
@@ -182,6 +184,11 @@ final class FakeObserver implements Observer {
         return verdict == Verdict.HEALTHY
                 ? Health.healthy(clock.instant())
                 : Health.failed(verdict, "says no", clock.instant());
+    }
+
+    @Override
+    public HostFacts host(ImmutableSet<HostFact> asked) {
+        return HostFacts.of(processes.bootId(), "instance");
     }
 
     @Override

@@ -10,6 +10,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.Checks;
+import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
@@ -124,6 +126,11 @@ class PlantedBugTest {
             @Override
             public Observation<ImmutableSet<String>> archives() {
                 return eyes.archives();
+            }
+
+            @Override
+            public HostFacts host(ImmutableSet<HostFact> asked) {
+                return eyes.host(asked);
             }
 
             @Override

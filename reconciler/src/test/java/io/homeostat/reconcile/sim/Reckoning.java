@@ -276,6 +276,7 @@ final class Reckoning {
         Situation situation = new Situation(
                 declared,
                 seen,
+                machine.observer.host(ImmutableSet.of()),
                 archives,
                 machine.store.history(id),
                 machine.store.pause(id).orElse(null),
@@ -284,7 +285,7 @@ final class Reckoning {
         Situation known = Bookkeeping.observed(situation).situation();
         return Planner.plan(
                 new DesiredState(declared == null ? ImmutableSortedMap.of() : ImmutableSortedMap.of(id, declared)),
-                new ActualState(ImmutableSortedMap.of(id, known.seen()), archives),
+                new ActualState(ImmutableSortedMap.of(id, known.seen()), archives, known.host()),
                 new History(
                         ImmutableMap.of(id, known.history()),
                         Maps.uniqueIndex(machine.store.pauses(), Pause::workload),

@@ -8,6 +8,8 @@ import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -88,6 +90,11 @@ final class World implements StepExecutor, Observer {
     @Override
     public Observation<ImmutableSet<String>> archives() {
         return machine.observer.archives();
+    }
+
+    @Override
+    public HostFacts host(ImmutableSet<HostFact> asked) {
+        return machine.observer.host(asked);
     }
 
     @Override
