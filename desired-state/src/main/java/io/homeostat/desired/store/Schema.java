@@ -19,10 +19,18 @@ final class Schema {
     /** {@code HOME}: tells our databases from everybody else's. */
     static final int APPLICATION_ID = 0x484F4D45;
 
-    static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql"));
+    static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
-            "meta", "generation", "declaration", "source_problem", "pause", "history", "handle", "event");
+            "meta",
+            "generation",
+            "declaration",
+            "source_problem",
+            "pause",
+            "history",
+            "handle",
+            "event",
+            "received_message");
 
     private final ImmutableList<String> migrations;
 

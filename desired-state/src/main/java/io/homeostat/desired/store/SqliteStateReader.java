@@ -198,9 +198,11 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
             // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
             throw new StoreException("cannot read the document of " + id + " (" + source.word() + ") in "
                     + database.file() + " (" + e.getClass().getSimpleName() + "): "
-                    + (source == SourceName.APPLIED
-                            ? "apply it again, or delete " + id
-                            : "it is read again from " + row.getString("origin") + " by the agent"));
+                    + switch (source) {
+                        case APPLIED -> "apply it again, or delete " + id;
+                        case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
+                        case FILES, LOCAL -> "it is read again from " + row.getString("origin") + " by the agent";
+                    });
         }
     }
 

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -96,6 +97,31 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                     .addAll(changed)
                     .addAll(gone)
                     .build();
+        });
+    }
+
+    @Override
+    public boolean receive(ControlPlaneChange change) {
+        return database.write("store what the control plane sent in", connection -> {
+            if (!ReceivedMessages.add(connection, change.messageId())) {
+                return false;
+            }
+            DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
+            table.declare(change.declared());
+            if (!change.declared().isEmpty()) {
+                rememberThatSomethingWasDeclared(connection);
+            }
+            table.withdraw((workload, origin) -> WorkloadId.parse(workload)
+                    .filter(change.withdrawn()::contains)
+                    .isPresent());
+            for (Map.Entry<WorkloadId, WorkloadHistory> history :
+                    change.histories().entrySet()) {
+                storeHistory(connection, history.getKey().toString(), history.getValue());
+            }
+            for (Event event : change.events()) {
+                storeEvent(connection, event);
+            }
+            return true;
         });
     }
 

@@ -29,7 +29,8 @@ public interface StateStore extends StateReader {
     void delete(ImmutableCollection<WorkloadId> ids);
 
     /**
-     * Replaces all that a source declares, {@link SourceName#APPLIED} excepted, which {@link #apply} and {@link #delete} change.
+     * Replaces all that a source declares, {@link SourceName#APPLIED} excepted, which {@link #apply} and {@link #delete} change, and
+     * {@link SourceName#CONTROL_PLANE}, which {@link #receive} changes.
      *
      * <p>Afterwards it declares the documents, and what it had stored from a retained origin, unless a document declares that
      * workload. An origin that has a new problem is told in an event, and one that has none any more in another. Equal content
@@ -38,6 +39,14 @@ public interface StateStore extends StateReader {
      * @return the workloads that are declared otherwise than before, for the first time, or no longer
      */
     ImmutableSet<WorkloadId> replace(SourceContent content, Instant now);
+
+    /**
+     * Stores what one message of the control plane changes. A declaration that is equal to the stored one keeps its generation.
+     *
+     * @return false when the message is one of the newest thousand that were stored before, and nothing was stored: a duplicate that
+     *     comes late must not undo what came after it
+     */
+    boolean receive(ControlPlaneChange change);
 
     /**
      * Has a workload left alone until it is resumed, whether it is declared or not, with an event. A workload that is paused

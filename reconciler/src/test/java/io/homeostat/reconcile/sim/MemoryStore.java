@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.ControlPlaneChange;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Pause;
@@ -93,6 +94,11 @@ public class MemoryStore implements StateStore {
 
     @Override
     public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
+        throw new UnsupportedOperationException("tests declare by themselves");
+    }
+
+    @Override
+    public boolean receive(ControlPlaneChange change) {
         throw new UnsupportedOperationException("tests declare by themselves");
     }
 

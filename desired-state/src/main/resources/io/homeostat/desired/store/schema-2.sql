@@ -1,0 +1,4 @@
+CREATE TABLE received_message (
+  id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  digest TEXT NOT NULL UNIQUE
+) STRICT;
