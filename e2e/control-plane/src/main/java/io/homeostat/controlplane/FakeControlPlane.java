@@ -1,0 +1,190 @@
+package io.homeostat.controlplane;
+
+import com.google.protobuf.ByteString;
+import io.grpc.MethodDescriptor;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.ProtoUtils;
+import io.homeostat.proto.acs.AgentCommunicationGrpc;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server side of google.cloud.agentcommunication.v1.AgentCommunication, well-behaved or not as its {@link #script} says, with a
+ * {@link #journal} of all that happened. Three threads, however many agents there are.
+ *
+ * <p>What is {@link #send sent} goes to the agent again over each new stream until it is acknowledged, as a control plane does that
+ * does not lose anything.
+ */
+public final class FakeControlPlane implements AutoCloseable {
+    private static final int NETWORK_THREADS = 2;
+    private static final Duration SHORTEST_KEEPALIVE = Duration.ofSeconds(10);
+    private static final Duration ENDING = Duration.ofSeconds(10);
+
+    private final Script script = new Script();
+    private final Journal journal = new Journal();
+    private final Outstanding outstanding = new Outstanding(journal);
+    private final EventLoopGroup network = new MultiThreadIoEventLoopGroup(
+            NETWORK_THREADS, new DefaultThreadFactory("fake-control-plane", true), NioIoHandler.newFactory());
+    private final ScheduledExecutorService later =
+            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("fake-control-plane-later", true));
+    private final Streams streams = new Streams(script, journal, outstanding, later);
+    private Address address;
+    private @Nullable Server server;
+
+    private FakeControlPlane(Address address) throws IOException {
+        this.address = address;
+        comeBack();
+    }
+
+    /** Listens on a unix socket, at most 107 bytes long. */
+    public static FakeControlPlane onUnixSocket(Path socket) throws IOException {
+        return new FakeControlPlane(new Address.Unix(socket));
+    }
+
+    /** Listens on loopback, and shows a certificate for {@code localhost}. */
+    public static FakeControlPlane overTls(TestAuthority.Issued certificate) throws IOException {
+        return new FakeControlPlane(new Address.Tls(certificate, null, 0));
+    }
+
+    /** Listens on loopback, and takes nobody without a certificate that this authority issued. */
+    public static FakeControlPlane overMutualTls(TestAuthority.Issued certificate, TestAuthority clients)
+            throws IOException {
+        return new FakeControlPlane(new Address.Tls(certificate, clients, 0));
+    }
+
+    /** How it behaves. */
+    public Script script() {
+        return script;
+    }
+
+    /** What happened. */
+    public Journal journal() {
+        return journal;
+    }
+
+    /** Its address as {@code sources.controlPlane.endpoint} says it; the same after it was away. */
+    public synchronized String endpoint() {
+        return address.endpoint();
+    }
+
+    /** Sends to the agent that registered last, or to the first one that does when there is none. */
+    public Sent send(MessageBody body) {
+        return deliver(null, body);
+    }
+
+    /** Sends to the agent of one resource, when it is there. */
+    public Sent send(String resource, MessageBody body) {
+        return deliver(resource, body);
+    }
+
+    /** Sends with a {@code request_id} of its own, by which the reply is known. */
+    public Sent ask(MessageBody body) {
+        return send(Bodies.labelled(body, Bodies.REQUEST_ID, UUID.randomUUID().toString()));
+    }
+
+    /** The stream that registered last; empty when none is open. */
+    public Optional<Connection> connection() {
+        return outstanding.newest();
+    }
+
+    /** The open streams that have registered, newest first. */
+    public List<Connection> connections() {
+        return outstanding.registered();
+    }
+
+    /** Waits until an agent has registered, and is still there. */
+    public Connection awaitConnection(Duration patience) throws InterruptedException {
+        return journal.await("an agent that registers", patience, happened -> connection());
+    }
+
+    /** Goes away: all streams break off, nobody listens. Does nothing when it is away. */
+    public synchronized void goAway() throws InterruptedException {
+        Server running = server;
+        if (running == null) {
+            return;
+        }
+        server = null;
+        running.shutdownNow();
+        if (!running.awaitTermination(ENDING.toSeconds(), TimeUnit.SECONDS)) {
+            throw new IllegalStateException(
+                    "the fake control plane at " + address.endpoint() + " did not end within " + ENDING);
+        }
+    }
+
+    /** Listens again at the same address. Does nothing when it is there. */
+    public synchronized void comeBack() throws IOException {
+        if (server != null) {
+            return;
+        }
+        NettyServerBuilder builder = address.builder();
+        server = builder.bossEventLoopGroup(network)
+                .workerEventLoopGroup(network)
+                .directExecutor()
+                .permitKeepAliveTime(SHORTEST_KEEPALIVE.toSeconds(), TimeUnit.SECONDS)
+                .permitKeepAliveWithoutCalls(true)
+                .addService(service())
+                .build()
+                .start();
+        address = address.with(server.getPort());
+    }
+
+    @Override
+    public void close() throws InterruptedException {
+        goAway();
+        later.shutdownNow();
+        var _ = network.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+    }
+
+    private Sent deliver(@Nullable String resource, MessageBody body) {
+        Sent sent = Sent.of(UUID.randomUUID().toString(), body);
+        outstanding.send(resource, sent);
+        return sent;
+    }
+
+    private ServerServiceDefinition service() {
+        return ServerServiceDefinition.builder(AgentCommunicationGrpc.SERVICE_NAME)
+                .addMethod(
+                        AgentCommunicationGrpc.getStreamAgentMessagesMethod().toBuilder(
+                                        ProtoUtils.marshaller(StreamAgentMessagesRequest.getDefaultInstance()),
+                                        new Bytes())
+                                .build(),
+                        streams)
+                .addMethod(AgentCommunicationGrpc.getSendAgentMessageMethod(), new Posts(script, journal))
+                .build();
+    }
+
+    /** So that what is no message can be sent, too. */
+    private static final class Bytes implements MethodDescriptor.Marshaller<ByteString> {
+        @Override
+        public InputStream stream(ByteString value) {
+            return value.newInput();
+        }
+
+        @Override
+        public ByteString parse(InputStream stream) {
+            try {
+                return ByteString.readFrom(stream);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.controlplane;
+
+import org.jspecify.annotations.NullMarked;
