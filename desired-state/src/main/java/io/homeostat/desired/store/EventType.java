@@ -29,6 +29,8 @@ public enum EventType {
     AGENT_ROLLED_BACK,
     /** A process that ran before this agent did was recognised as ours. */
     AGENT_ADOPTED,
+    /** Events were deleted before the control plane had acknowledged them, because there were too many. */
+    AGENT_EVENTS_DROPPED,
     /** The database could not be read and was set aside. */
     AGENT_STATE_SET_ASIDE,
     /** Something that a source reads is wrong; its last good content stays in force. */
@@ -40,5 +42,10 @@ public enum EventType {
     /** The workload is enforced again. */
     AGENT_RESUMED,
     /** The machine was not as it had been left. */
-    DRIFT_DETECTED
+    DRIFT_DETECTED;
+
+    /** Whether it is one of the control plane's types. */
+    public boolean isPluginEvent() {
+        return name().startsWith("PLUGIN_");
+    }
 }

@@ -30,7 +30,8 @@ final class Schema {
             "history",
             "handle",
             "event",
-            "received_message");
+            "received_message",
+            "outbox");
 
     private final ImmutableList<String> migrations;
 

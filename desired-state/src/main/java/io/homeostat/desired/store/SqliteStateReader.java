@@ -10,12 +10,10 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -124,16 +122,12 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public ImmutableList<StoredEvent> events(long after, int limit) {
-        return database.read("read the events from", connection -> {
-            ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
-            Database.query(
-                    connection,
-                    "SELECT id, time, workload, revision, type, message FROM event WHERE id > ? ORDER BY id LIMIT ?",
-                    row -> event(row).ifPresent(events::add),
-                    after,
-                    limit);
-            return events.build();
-        });
+        return database.read("read the events from", connection -> EventTable.after(connection, after, limit));
+    }
+
+    @Override
+    public EventQueue eventQueue() {
+        return database.read("read the queue of events from", OutboxTable::state);
     }
 
     @Override
@@ -214,26 +208,8 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                                         + "', which is no source. Move the database away; what can be observed is adopted again"));
     }
 
-    private static Optional<StoredEvent> event(ResultSet row) throws SQLException {
-        long id = row.getLong("id");
-        try {
-            Event event = new Event(
-                    Instant.parse(row.getString("time")),
-                    workloadOrNull(row.getString("workload")),
-                    row.getString("revision"),
-                    EventType.valueOf(row.getString("type")),
-                    row.getString("message"));
-            return Optional.of(new StoredEvent(id, event));
-        } catch (IllegalArgumentException | DateTimeException e) {
-            log.warn("event {} can't be read and is left out: {}", id, e.getMessage());
-            return Optional.empty();
-        }
-    }
-
-    private static @Nullable WorkloadId workloadOrNull(@Nullable String text) {
-        return text == null
-                ? null
-                : WorkloadId.parse(text).orElseThrow(() -> new IllegalArgumentException("workload " + text));
+    static WorkloadId workload(String text) {
+        return WorkloadId.parse(text).orElseThrow(() -> new IllegalArgumentException("workload " + text));
     }
 
     private static Optional<WorkloadId> known(String text) {

@@ -2,6 +2,7 @@ package io.homeostat.desired.store;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.common.collect.ImmutableCollection;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -15,8 +16,11 @@ import java.util.Set;
 /** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
 
+    private final SqliteOutbox outbox;
+
     SqliteStateStore(Database database) {
         super(database);
+        this.outbox = new SqliteOutbox(database);
     }
 
     @Override
@@ -44,14 +48,16 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                         connection, "DELETE FROM handle WHERE workload = ? AND launch_id = ?", workload, launchId);
             }
             for (Event event : change.events()) {
-                storeEvent(connection, event);
+                EventTable.add(connection, event);
             }
         });
+        outbox.stored(change.events());
     }
 
     @Override
     public void record(Event event) {
-        write("store an event in", connection -> storeEvent(connection, event));
+        write("store an event in", connection -> EventTable.add(connection, event));
+        outbox.stored(ImmutableList.of(event));
     }
 
     @Override
@@ -91,7 +97,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             ImmutableSet<WorkloadId> gone = table.withdraw((workload, origin) ->
                     !declared.contains(workload) && !content.retainedOrigins().contains(origin));
             for (Event event : SourceProblemTable.replace(connection, source, content.problems(), now)) {
-                storeEvent(connection, event);
+                EventTable.add(connection, event);
             }
             return ImmutableSet.<WorkloadId>builder()
                     .addAll(changed)
@@ -102,7 +108,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public boolean receive(ControlPlaneChange change) {
-        return database.write("store what the control plane sent in", connection -> {
+        boolean isNew = database.write("store what the control plane sent in", connection -> {
             if (!ReceivedMessages.add(connection, change.messageId())) {
                 return false;
             }
@@ -119,10 +125,14 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 storeHistory(connection, history.getKey().toString(), history.getValue());
             }
             for (Event event : change.events()) {
-                storeEvent(connection, event);
+                EventTable.add(connection, event);
             }
             return true;
         });
+        if (isNew) {
+            outbox.stored(change.events());
+        }
+        return isNew;
     }
 
     @Override
@@ -139,20 +149,24 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         return database.write(tried, connection -> {
             Optional<Event> event = change.from(connection);
             if (event.isPresent()) {
-                storeEvent(connection, event.get());
+                EventTable.add(connection, event.get());
             }
             return event.isPresent();
         });
     }
 
     @Override
-    public void trimEvents(int keep) {
-        write(
-                "trim the events in",
-                connection -> Database.update(
-                        connection,
-                        "DELETE FROM event WHERE id <= (SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                        keep));
+    public int trimEvents(int keep, Instant now) {
+        int dropped = database.write("trim the events in", connection -> EventTable.trim(connection, keep, now));
+        if (dropped > 0) {
+            outbox.dropped();
+        }
+        return dropped;
+    }
+
+    @Override
+    public Outbox outbox() {
+        return outbox;
     }
 
     @Override
@@ -208,17 +222,6 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("a map of strings is always JSON", e);
         }
-    }
-
-    private static void storeEvent(Connection connection, Event event) throws SQLException {
-        Database.update(
-                connection,
-                "INSERT INTO event(time, workload, revision, type, message) VALUES (?, ?, ?, ?, ?)",
-                event.time().toString(),
-                event.workload() == null ? null : event.workload().toString(),
-                event.revision(),
-                event.type().name(),
-                event.message());
     }
 
     private static ImmutableSet<String> words(ImmutableCollection<ToApply> documents) {

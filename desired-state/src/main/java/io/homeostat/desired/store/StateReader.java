@@ -33,6 +33,9 @@ public interface StateReader extends AutoCloseable {
     /** Events with an id above {@code after}, oldest first, at most {@code limit}. */
     ImmutableList<StoredEvent> events(long after, int limit);
 
+    /** What waits for the control plane, and what it will never hear of. */
+    EventQueue eventQueue();
+
     /** A number that is random, but always the same for this state directory; jitter grows from it. */
     long seed();
 

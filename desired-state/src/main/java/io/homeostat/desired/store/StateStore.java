@@ -72,8 +72,16 @@ public interface StateStore extends StateReader {
     /** Stores an event that belongs to no change. */
     void record(Event event);
 
-    /** Deletes all but the newest {@code keep} events. */
-    void trimEvents(int keep);
+    /**
+     * Deletes all but the newest {@code keep} events, whether the control plane was told of them or not. What it was not told is counted
+     * ({@link EventQueue#dropped}) and said in an event.
+     *
+     * @return how many it was not told of
+     */
+    int trimEvents(int keep, Instant now);
+
+    /** What the control plane has yet to be told. */
+    Outbox outbox();
 
     /**
      * Tries whether something could be stored: stores when that was tried, so that a disk that is full or read-only is noticed also

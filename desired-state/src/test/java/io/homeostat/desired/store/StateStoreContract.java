@@ -260,12 +260,12 @@ abstract class StateStoreContract {
         store.commit(Samples.events(AGENT, "1", "2", "3", "4"));
         long last = store.events(0, 10).getLast().id();
 
-        store.trimEvents(2);
+        store.trimEvents(2, Samples.NOON);
         assertEquals(ImmutableList.of("3", "4"), messages(store.events(0, 10)));
-        store.trimEvents(5);
+        store.trimEvents(5, Samples.NOON);
         assertEquals(2, store.events(0, 10).size());
 
-        store.trimEvents(0);
+        store.trimEvents(0, Samples.NOON);
         assertEquals(ImmutableList.of(), store.events(0, 10));
         store.commit(Samples.events(AGENT, "5"));
         assertTrue(store.events(0, 10).getFirst().id() > last);

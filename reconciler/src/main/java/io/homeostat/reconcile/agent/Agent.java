@@ -264,7 +264,7 @@ public final class Agent implements AutoCloseable {
     }
 
     private void cleanUp() {
-        housekeeping.trimEvents(config.limits().events());
+        housekeeping.trimEvents(config.limits().events(), clock.instant());
         declaring.lock();
         try {
             housekeeping.cleanCache();

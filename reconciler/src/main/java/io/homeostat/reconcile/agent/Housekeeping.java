@@ -9,10 +9,15 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ArchiveKey;
+import java.time.Instant;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Keeps small what would grow for ever: events and archives that nobody needs any more. */
 public final class Housekeeping {
+    private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
+
     private final StateStore store;
     private final CacheCleaner cache;
 
@@ -21,9 +26,16 @@ public final class Housekeeping {
         this.cache = new CacheCleaner(layout);
     }
 
-    /** Deletes the oldest events but this many. */
-    public void trimEvents(int kept) {
-        store.trimEvents(kept);
+    /** Deletes the oldest events but this many, and says when the control plane had yet to be told of some. */
+    public void trimEvents(int kept, Instant now) {
+        int dropped = store.trimEvents(kept, now);
+        if (dropped > 0) {
+            LOG.warn(
+                    "{} events were dropped before the control plane had acknowledged them: at most {} events are kept"
+                            + " (limits.events)",
+                    dropped,
+                    kept);
+        }
     }
 
     /**

@@ -47,7 +47,7 @@ final class DirectEnforcer implements Enforcer {
             declare.accept(store);
             new Directories(workspace.environment()).createRunDirectory(layout.runDir());
             int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
-            cleanUp(new Housekeeping(layout, store), workspace.console());
+            cleanUp(store, workspace);
             new LogKeeper(layout).keep(LOG_BYTES_KEPT);
             return status;
         });
@@ -82,13 +82,17 @@ final class DirectEnforcer implements Enforcer {
         int on(StateStore store) throws InterruptedException;
     }
 
-    private static void cleanUp(Housekeeping housekeeping, Console console) {
-        housekeeping.trimEvents(EVENTS_KEPT);
+    private static void cleanUp(StateStore store, Workspace workspace) {
+        Housekeeping housekeeping = new Housekeeping(workspace.layout(), store);
+        if (!store.eventQueue().open()) {
+            // Else the agent does it, whose configuration says how many may wait for the control plane.
+            housekeeping.trimEvents(EVENTS_KEPT, workspace.environment().clock().instant());
+        }
         try {
             housekeeping.cleanCache();
         } catch (ActuationFailure e) {
             // Costs room and nothing else; the next command tries again.
-            console.say(String.valueOf(e.getMessage()));
+            workspace.console().say(String.valueOf(e.getMessage()));
         }
     }
 

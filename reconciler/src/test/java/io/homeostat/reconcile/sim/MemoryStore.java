@@ -8,7 +8,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.ControlPlaneChange;
 import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventQueue;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Outbox;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.SourceContent;
 import io.homeostat.desired.store.SourceProblem;
@@ -156,8 +158,18 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public void trimEvents(int keep) {
+    public int trimEvents(int keep, Instant now) {
         throw new UnsupportedOperationException("all events are kept");
+    }
+
+    @Override
+    public Outbox outbox() {
+        throw new UnsupportedOperationException("nobody is told");
+    }
+
+    @Override
+    public EventQueue eventQueue() {
+        return EventQueue.NONE;
     }
 
     @Override

@@ -1,0 +1,100 @@
+package io.homeostat.desired.store;
+
+import com.google.common.collect.ImmutableCollection;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Instant;
+
+/** Which events wait for the control plane, within one transaction. */
+final class OutboxTable {
+    private static final String OPEN = "outbox";
+    private static final String DROPPED = "eventsDropped";
+    private static final String REFUSED = "eventsRefused";
+
+    private OutboxTable() {}
+
+    /** Whether a control plane has a word for it. */
+    static boolean concerns(Event event) {
+        WorkloadId workload = event.workload();
+        return workload != null
+                && workload.kind() == Kind.PLUGIN
+                && event.type().isPluginEvent();
+    }
+
+    /** Queues the event that was stored last, if there is a queue. */
+    static void add(Connection connection, Event event) throws SQLException {
+        if (concerns(event)) {
+            Database.update(connection, """
+                    INSERT INTO outbox(event, workload)
+                    SELECT last_insert_rowid(), ? WHERE EXISTS (SELECT 1 FROM meta WHERE key = ?)
+                    """, String.valueOf(event.workload()), OPEN);
+        }
+    }
+
+    static void open(Connection connection) throws SQLException {
+        Database.update(connection, "INSERT OR IGNORE INTO meta(key, value) VALUES (?, 'open')", OPEN);
+    }
+
+    static int discard(Connection connection) throws SQLException {
+        Database.update(connection, "DELETE FROM meta WHERE key = ?", OPEN);
+        return Database.update(connection, "DELETE FROM outbox");
+    }
+
+    static void settle(Connection connection, ImmutableCollection<Long> ids, int refused) throws SQLException {
+        for (Long id : ids) {
+            Database.update(connection, "DELETE FROM outbox WHERE event = ?", id);
+        }
+        count(connection, REFUSED, refused);
+    }
+
+    /**
+     * Drops what is queued of the events up to this one, which are about to be deleted.
+     *
+     * @return how many events that were
+     */
+    static int drop(Connection connection, long last) throws SQLException {
+        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event <= ?", last);
+        count(connection, DROPPED, dropped);
+        return dropped;
+    }
+
+    static boolean holdsAnyUpTo(Connection connection, long last) throws SQLException {
+        return Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM outbox WHERE event <= " + last + ")") == 1;
+    }
+
+    static EventQueue state(Connection connection) throws SQLException {
+        return new EventQueue(
+                Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" + OPEN + "')") == 1,
+                Sqlite.integer(connection, "SELECT count(*) FROM outbox"),
+                counted(connection, DROPPED),
+                counted(connection, REFUSED));
+    }
+
+    static Event droppedEvent(Connection connection, int dropped, int kept, Instant now) throws SQLException {
+        return new Event(
+                now,
+                null,
+                "",
+                EventType.AGENT_EVENTS_DROPPED,
+                dropped
+                        + " events of plugins were dropped before the control plane had acknowledged them: they were the"
+                        + " oldest of more than " + kept + " events (limits.events); " + counted(connection, DROPPED)
+                        + " altogether");
+    }
+
+    private static void count(Connection connection, String key, int more) throws SQLException {
+        if (more > 0) {
+            Database.update(connection, """
+                    INSERT INTO meta(key, value) VALUES (?, ?)
+                    ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + ? AS TEXT)
+                    """, key, Integer.toString(more), more);
+        }
+    }
+
+    private static long counted(Connection connection, String key) throws SQLException {
+        String text = Sqlite.text(connection, "SELECT value FROM meta WHERE key = '" + key + "'");
+        return text.isEmpty() ? 0 : Long.parseLong(text);
+    }
+}

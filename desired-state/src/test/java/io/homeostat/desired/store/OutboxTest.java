@@ -1,0 +1,232 @@
+package io.homeostat.desired.store;
+
+import static io.homeostat.desired.store.Samples.AGENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What waits for the control plane, in a real database. */
+final class OutboxTest {
+    private static final WorkloadId OTHER = WorkloadId.plugin("other");
+
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+    private StateStore store;
+    private Outbox outbox;
+
+    @BeforeEach
+    void open() {
+        layout = Samples.layout(directory);
+        reopen();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @Test
+    void withoutAControlPlaneNothingIsQueued() {
+        store.commit(Samples.events(AGENT, "one"));
+
+        assertEquals(EventQueue.NONE, store.eventQueue());
+        assertEquals(ImmutableList.of(), queued());
+    }
+
+    @Test
+    void whatHappenedBeforeThereWasAControlPlaneIsNotQueued() {
+        store.commit(Samples.events(AGENT, "before"));
+
+        outbox.open();
+        store.commit(Samples.events(AGENT, "after"));
+
+        assertEquals(ImmutableList.of("after"), queued());
+    }
+
+    @Test
+    void openingItAgainChangesNothing() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "one"));
+
+        outbox.open();
+
+        assertEquals(ImmutableList.of("one"), queued());
+    }
+
+    @Test
+    void onlyEventsOfPluginsForWhichTheControlPlaneHasAWordAreQueued() {
+        outbox.open();
+
+        store.commit(Samples.events(WorkloadId.process("no-plugin"), "a process"));
+        store.record(event(AGENT, EventType.AGENT_ADOPTED));
+        store.record(event(AGENT, EventType.DRIFT_DETECTED));
+        store.record(event(null, EventType.AGENT_STARTED));
+        store.record(event(AGENT, EventType.PLUGIN_REMOVE_FAILED));
+
+        assertEquals(ImmutableList.of("PLUGIN_REMOVE_FAILED"), queued());
+    }
+
+    @Test
+    void whatIsQueuedSurvivesTheProgramAndGrowsWithoutAnAgent() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "one"));
+
+        reopen();
+        store.commit(Samples.events(AGENT, "two"));
+        reopen();
+
+        assertEquals(ImmutableList.of("one", "two"), queued());
+        assertEquals(new EventQueue(true, 2, 0, 0), store.eventQueue());
+    }
+
+    @Test
+    void whatIsSettledIsGoneForGoodAndRefusalsAreCounted() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "one", "two", "three"));
+        ImmutableList<StoredEvent> all = outbox.next(10, 10);
+
+        outbox.settle(ImmutableList.of(all.get(0).id(), all.get(2).id(), 4711L), 1);
+        reopen();
+
+        assertEquals(ImmutableList.of("two"), queued());
+        assertEquals(new EventQueue(true, 1, 0, 1), store.eventQueue());
+        assertEquals(3, store.events(0, 10).size(), "events stay, whoever was told of them");
+    }
+
+    @Test
+    void aPluginWithManyEventsDoesNotHideTheOthers() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2", "3", "4", "5"));
+        store.commit(Samples.events(OTHER, "a", "b"));
+
+        assertEquals(ImmutableList.of("1", "2", "a", "b"), messages(outbox.next(2, 10)));
+        assertEquals(ImmutableList.of("1", "2", "a"), messages(outbox.next(2, 3)));
+        assertEquals(ImmutableList.of("1", "a"), messages(outbox.next(1, 10)));
+    }
+
+    @Test
+    void whatIsDiscardedIsForgottenAndNothingMoreIsQueued() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "one", "two"));
+
+        assertEquals(2, outbox.discard());
+        store.commit(Samples.events(AGENT, "three"));
+
+        assertEquals(EventQueue.NONE, store.eventQueue());
+        assertEquals(0, outbox.discard());
+    }
+
+    @Test
+    void theOldestAreDroppedFirstAndItIsCountedAndSaid() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2", "3", "4", "5"));
+
+        assertEquals(3, store.trimEvents(3, Samples.NOON));
+
+        assertEquals(ImmutableList.of("4", "5"), queued());
+        assertEquals(new EventQueue(true, 2, 3, 0), store.eventQueue());
+        Event told = store.events(0, 10).getLast().event();
+        assertEquals(EventType.AGENT_EVENTS_DROPPED, told.type());
+        assertTrue(told.message().startsWith("3 events of plugins were dropped"), told::message);
+        assertEquals(3, store.events(0, 10).size());
+    }
+
+    @Test
+    void sayingThatSomethingWasDroppedPushesOutNothingMore() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2", "3", "4", "5"));
+        store.trimEvents(3, Samples.NOON);
+
+        assertEquals(0, store.trimEvents(3, Samples.NOON));
+
+        assertEquals(new EventQueue(true, 2, 3, 0), store.eventQueue());
+    }
+
+    @Test
+    void whatIsDroppedAddsUpOverRestarts() {
+        outbox.open();
+        for (int round = 0; round < 3; round++) {
+            store.commit(Samples.events(AGENT, "1", "2", "3", "4", "5"));
+            store.trimEvents(3, Samples.NOON);
+            reopen();
+        }
+
+        assertEquals(13, store.eventQueue().dropped());
+        assertEquals(2, store.eventQueue().queued());
+        assertTrue(store.events(0, 10).getLast().event().message().endsWith("; 13 altogether"));
+    }
+
+    @Test
+    void whatWasDeliveredIsTrimmedWithoutAWord() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2", "3", "4"));
+        outbox.settle(
+                outbox.next(10, 10).stream().map(StoredEvent::id).toList().subList(0, 2).stream()
+                        .collect(ImmutableList.toImmutableList()),
+                0);
+
+        assertEquals(0, store.trimEvents(2, Samples.NOON));
+
+        assertEquals(ImmutableList.of("3", "4"), queued());
+        assertEquals(ImmutableList.of("3", "4"), messages(store.events(0, 10)));
+    }
+
+    @Test
+    void whoListensIsCalledOnceWhatConcernsHimIsStored() {
+        AtomicInteger seen = new AtomicInteger();
+        outbox.open();
+        outbox.listen(() -> seen.set(outbox.next(10, 10).size()));
+
+        store.commit(Samples.events(AGENT, "one"));
+        assertEquals(1, seen.get());
+        store.record(event(AGENT, EventType.PLUGIN_REMOVE_FAILED));
+        assertEquals(2, seen.get());
+        store.trimEvents(1, Samples.NOON);
+        assertEquals(0, seen.get());
+    }
+
+    @Test
+    void anEventThatCantBeReadIsNotInTheWayOfTheOthers() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2"));
+        ((SqliteStateStore) store).database.read("test", connection -> {
+            Sqlite.execute(connection, "UPDATE event SET type = 'NOBODY_KNOWS_IT' WHERE message = '1'");
+            return true;
+        });
+
+        assertEquals(ImmutableList.of("2"), queued());
+        assertEquals(new EventQueue(true, 1, 0, 1), store.eventQueue());
+    }
+
+    private static Event event(@Nullable WorkloadId id, EventType type) {
+        return new Event(Samples.NOON, id, "", type, type.name());
+    }
+
+    private ImmutableList<String> queued() {
+        return messages(outbox.next(100, 1000));
+    }
+
+    private static ImmutableList<String> messages(ImmutableList<StoredEvent> events) {
+        return events.stream().map(event -> event.event().message()).collect(ImmutableList.toImmutableList());
+    }
+
+    private void reopen() {
+        if (store != null) {
+            store.close();
+        }
+        store = StateStores.openForWriting(layout, Samples.CLOCK).store();
+        outbox = store.outbox();
+    }
+}
