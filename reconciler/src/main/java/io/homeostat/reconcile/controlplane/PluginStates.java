@@ -1,0 +1,104 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.observe.Usage;
+import io.homeostat.observe.UsageReport;
+import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.Metric;
+import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.status.Survey.Finding;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What ListPluginStates is answered: every plugin, whoever declares it, as a control plane sees it. Pure. Processes that are no
+ * plugins are nothing it knows of.
+ */
+public final class PluginStates {
+    private static final long KILOBYTE = 1024;
+
+    private PluginStates() {}
+
+    /**
+     * The states of all plugins.
+     *
+     * @param findings of a look at the machine; those of which nothing is left are left out
+     * @param usage what has not been reported yet; of what is no plugin it is not used
+     */
+    public static CurrentPluginStates of(Iterable<Finding> findings, UsageReport usage) {
+        CurrentPluginStates.Builder states = CurrentPluginStates.newBuilder();
+        for (Finding finding : findings) {
+            if (finding.id().kind() != Kind.PLUGIN || !finding.matters()) {
+                continue;
+            }
+            RevisionStates revisions = RevisionStates.of(finding);
+            ImmutableList<Metric> metrics = usage.samples().get(finding.id()).stream()
+                    .map(PluginStates::metric)
+                    .collect(ImmutableList.toImmutableList());
+            if (isOneShot(finding.situation())) {
+                states.addOneShotPluginStates(oneShot(finding.id().name(), revisions, metrics));
+            } else {
+                states.addDaemonPluginStates(daemon(finding.id().name(), revisions, metrics));
+            }
+        }
+        return states.build();
+    }
+
+    private static DaemonPluginState daemon(String name, RevisionStates revisions, ImmutableList<Metric> metrics) {
+        DaemonPluginState.Builder state = DaemonPluginState.newBuilder()
+                .setName(name)
+                .setCurrentRevisionId(revisions.current().revision())
+                .setCurrentPluginStatus(revisions.current().status())
+                .addAllCurrentPluginMetrics(metrics)
+                .setConfigHash(revisions.configHash());
+        RevisionStates.Revision pending = revisions.pending();
+        if (pending != null) {
+            state.setPendingRevisionId(pending.revision()).setPendingPluginStatus(pending.status());
+        }
+        return state.build();
+    }
+
+    private static OneShotPluginState oneShot(String name, RevisionStates revisions, ImmutableList<Metric> metrics) {
+        OneShotPluginState.Builder state = OneShotPluginState.newBuilder()
+                .setName(name)
+                .setCurrentRevisionId(revisions.current().revision())
+                .setCurrentPluginStatus(revisions.current().status())
+                .addAllCurrentPluginMetrics(metrics)
+                .setConfigHash(revisions.configHash());
+        RevisionStates.Revision pending = revisions.pending();
+        if (pending != null) {
+            state.setPendingRevisionId(pending.revision()).setPendingPluginStatus(pending.status());
+        }
+        return state.build();
+    }
+
+    /** In the units of the protocol: percent of one core, and kB. */
+    private static Metric metric(Usage usage) {
+        return Metric.newBuilder()
+                .setTimestamp(Timestamps.of(usage.at()))
+                .setCpuUsage((float) usage.cpuPercent())
+                .setMemoryUsage(usage.memoryBytes() / KILOBYTE)
+                .build();
+    }
+
+    /** By what is wanted; of what nobody wants any more, by what it last was. */
+    private static boolean isOneShot(Situation situation) {
+        Workload workload = workload(situation);
+        return workload != null && workload.program().execution().type() == Execution.Type.ONE_SHOT;
+    }
+
+    private static @Nullable Workload workload(Situation situation) {
+        Declaration declared = situation.declared();
+        if (declared != null) {
+            return declared.workload();
+        }
+        ProvenRevision proven = situation.history().proven();
+        return proven == null ? null : proven.workload();
+    }
+}

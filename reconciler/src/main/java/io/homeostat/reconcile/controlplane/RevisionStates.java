@@ -1,0 +1,140 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.proto.acp.CurrentPluginStates.Status;
+import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadState;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.time.Instant;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The two revisions that a control plane is told of. What is there, or comes first to a place where nothing is yet, is the current
+ * one; what is to take the place of another one is pending until it has, and stays so when it failed and was undone.
+ *
+ * @param pending null when nothing is to take the place of what is there
+ * @param configHash of the configuration that the running process has accepted; empty when there is none
+ */
+record RevisionStates(Revision current, @Nullable Revision pending, String configHash) {
+    /** The response code of what has no answer of its own to tell. */
+    private static final int PROBLEM = 1;
+
+    /** A revision and how it fares. */
+    record Revision(String revision, Status status) {}
+
+    static RevisionStates of(Finding finding) {
+        WorkloadStatus status = WorkloadStatus.of(finding);
+        String there = status.currentRevision();
+        String wanted = status.desiredRevision();
+        boolean undone = undone(finding.situation()) != null;
+        Revision pending = wanted != null && there != null && (undone || !wanted.equals(there))
+                ? new Revision(wanted, pending(finding.situation(), status))
+                : null;
+        String current = there != null ? there : wanted != null ? wanted : "";
+        return new RevisionStates(
+                new Revision(current, current(finding.situation(), status, pending != null)),
+                pending,
+                status.configHash());
+    }
+
+    /** @param replaced whether another revision is to take its place; then its troubles are not those of this one */
+    private static Status current(Situation situation, WorkloadStatus status, boolean replaced) {
+        WorkloadState state = status.state();
+        Exit exit = status.lastExit();
+        if (replaced && (state == WorkloadState.INSTALLING || state == WorkloadState.INSTALL_FAILED)) {
+            state = exit == null || exit.reason() == Exit.Reason.STOPPED
+                    ? WorkloadState.STOPPED
+                    : WorkloadState.CRASHED;
+        }
+        Instant now = situation.now();
+        return switch (state) {
+            case RUNNING -> running(status.health(), now);
+            case CRASHED -> crashed(exit, now);
+            case INSTALL_FAILED -> failed(situation, status.failure());
+            case STATE_VALUE_UNSPECIFIED -> unseen(status, now);
+            default -> status(state, 0, ImmutableList.of(), now);
+        };
+    }
+
+    private static Status pending(Situation situation, WorkloadStatus status) {
+        Trial trial = situation.history().trial();
+        if (undone(situation) != null || trial.install().count() > 0) {
+            return failed(situation, status.failure());
+        }
+        WorkloadState state = trial.start().count() > 0 ? WorkloadState.STARTING : WorkloadState.INSTALLING;
+        return status(state, 0, ImmutableList.of(), situation.now());
+    }
+
+    /** As the plugin answered, whatever its code; who did not answer is running all the same. */
+    private static Status running(@Nullable Health health, Instant now) {
+        if (health == null) {
+            return status(WorkloadState.RUNNING, 0, ImmutableList.of(), now);
+        }
+        return health.verdict() == Health.Verdict.HEALTHY
+                ? status(WorkloadState.RUNNING, health.code(), health.results(), health.checkedAt())
+                : status(WorkloadState.RUNNING, PROBLEM, ImmutableList.of(health.problem()), health.checkedAt());
+    }
+
+    private static Status crashed(@Nullable Exit exit, Instant now) {
+        return exit == null
+                ? status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of(), now)
+                : status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of("process " + exit.words()), exit.at());
+    }
+
+    private static Status failed(Situation situation, String failure) {
+        return status(WorkloadState.INSTALL_FAILED, PROBLEM, ImmutableList.of(failure), failedAt(situation));
+    }
+
+    /** Nobody knows how it is now; the time is that since which this is so. */
+    private static Status unseen(WorkloadStatus status, Instant now) {
+        Instant since = status.conditions().stream()
+                .filter(condition -> condition.type() == Condition.Type.CONVERGED)
+                .map(Condition::lastTransitionTime)
+                .findFirst()
+                .orElse(now);
+        return status(
+                WorkloadState.STATE_VALUE_UNSPECIFIED,
+                PROBLEM,
+                ImmutableList.of(status.plan().message()),
+                since);
+    }
+
+    private static Instant failedAt(Situation situation) {
+        WorkloadHistory history = situation.history();
+        FailedRevision undone = undone(situation);
+        return undone != null
+                ? undone.at()
+                : Stream.of(history.trial().install(), history.trial().start())
+                        .map(Attempts::last)
+                        .flatMap(Stream::ofNullable)
+                        .findFirst()
+                        .orElse(situation.now());
+    }
+
+    /** What is declared, when it was tried and undone. */
+    private static @Nullable FailedRevision undone(Situation situation) {
+        Declaration declared = situation.declared();
+        FailedRevision failed = situation.history().failed();
+        return declared != null && failed != null && failed.hash().equals(declared.hash()) ? failed : null;
+    }
+
+    private static Status status(WorkloadState state, int code, ImmutableList<String> results, Instant at) {
+        return Status.newBuilder()
+                .setStatus(StatusValue.valueOf(state.name()))
+                .setResponseCode(code)
+                .addAllResults(results)
+                .setUpdateTime(Timestamps.of(at))
+                .build();
+    }
+}
