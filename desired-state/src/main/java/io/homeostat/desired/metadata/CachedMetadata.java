@@ -1,0 +1,45 @@
+package io.homeostat.desired.metadata;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
+import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import java.time.Duration;
+
+/**
+ * Remembers a metadata server's answers for a while, so that looking at every workload asks once. That it could not be reached is
+ * remembered too, for a shorter while: a machine without one would wait for a timeout at each question.
+ */
+public final class CachedMetadata implements MetadataServer {
+    private static final long MAX_PATHS = 256;
+
+    private final MetadataServer server;
+    private final Cache<String, Answer> answers;
+
+    /**
+     * @param known how long an answer is good
+     * @param unknown how long it is not asked again for what it did not answer
+     */
+    public CachedMetadata(MetadataServer server, Duration known, Duration unknown, Ticker ticker) {
+        this.server = server;
+        this.answers = Caffeine.newBuilder()
+                .ticker(ticker)
+                .maximumSize(MAX_PATHS)
+                .expireAfter(Expiry.<String, Answer>writing(
+                        (path, answer) -> answer instanceof Unreachable ? unknown : known))
+                .executor(Runnable::run)
+                .build();
+    }
+
+    @Override
+    public Answer get(String path) throws InterruptedException {
+        Answer remembered = answers.getIfPresent(path);
+        if (remembered != null) {
+            return remembered;
+        }
+        Answer answer = server.get(path);
+        answers.put(path, answer);
+        return answer;
+    }
+}

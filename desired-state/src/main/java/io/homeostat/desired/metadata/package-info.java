@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.metadata;
+
+import org.jspecify.annotations.NullMarked;
