@@ -18,7 +18,9 @@ public record Condition(Type type, Status status, String reason, String message,
         GIVEN_UP("GivenUp"),
         ROLLED_BACK("RolledBack"),
         /** Only where limits are declared and do not hold. */
-        LIMITS_NOT_ENFORCED("LimitsNotEnforced");
+        LIMITS_NOT_ENFORCED("LimitsNotEnforced"),
+        /** Only where rules or the declaration say whether it is to run at all. */
+        DISABLED("Disabled");
 
         private final String word;
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.DocumentCodec;
 import java.time.Instant;
@@ -43,6 +44,9 @@ final class HistoryCodec {
             root.set("failed", failed(history.failed()));
         }
         root.set("run", run(history.run()));
+        if (history.decision() != null) {
+            root.set("decision", decision(history.decision()));
+        }
         ArrayNode conditions = root.putArray("conditions");
         history.conditions().forEach(condition -> conditions.add(condition(condition)));
         return root.toString();
@@ -62,6 +66,7 @@ final class HistoryCodec {
                 part(id, root, "proven", this::proven, null),
                 part(id, root, "failed", HistoryCodec::failed, null),
                 part(id, root, "run", HistoryCodec::run, RunRecord.NONE),
+                part(id, root, "decision", HistoryCodec::decision, null),
                 part(id, root, "conditions", HistoryCodec::conditions, ImmutableList.of()));
     }
 
@@ -201,6 +206,19 @@ final class HistoryCodec {
                 instant(node.path("last")),
                 node.path("error").asText(),
                 node.path("fatal").asBoolean());
+    }
+
+    private ObjectNode decision(Decision decision) {
+        ObjectNode node = json.createObjectNode();
+        node.put("state", decision.state().name());
+        node.put("why", decision.why());
+        node.put("since", decision.since().toString());
+        return node;
+    }
+
+    private static Decision decision(JsonNode node) {
+        return new Decision(
+                Execution.State.valueOf(text(node, "state")), text(node, "why"), Instant.parse(text(node, "since")));
     }
 
     private ObjectNode condition(Condition condition) {

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param proven the last revision seen healthy; null when none was
  * @param failed the upgrade that was last undone; null when none was
  * @param run how its processes have fared
+ * @param decision whether it was last found to be meant for this machine; null when that was never known
  */
 public record WorkloadHistory(
         long observedGeneration,
@@ -18,10 +19,11 @@ public record WorkloadHistory(
         @Nullable ProvenRevision proven,
         @Nullable FailedRevision failed,
         RunRecord run,
+        @Nullable Decision decision,
         ImmutableList<Condition> conditions) {
 
     public static final WorkloadHistory NONE =
-            new WorkloadHistory(0, Trial.NONE, null, null, RunRecord.NONE, ImmutableList.of());
+            new WorkloadHistory(0, Trial.NONE, null, null, RunRecord.NONE, null, ImmutableList.of());
 
     /** What is left to be known of a workload that somebody deletes although nothing is remembered of it. */
     public static final WorkloadHistory DELETED = NONE.withTrial(1, Trial.NONE);
@@ -41,7 +43,7 @@ public record WorkloadHistory(
     }
 
     public WorkloadHistory withTrial(long generation, Trial next) {
-        return new WorkloadHistory(generation, next, proven, failed, run, conditions);
+        return new WorkloadHistory(generation, next, proven, failed, run, decision, conditions);
     }
 
     public WorkloadHistory withTrial(Trial next) {
@@ -49,18 +51,22 @@ public record WorkloadHistory(
     }
 
     public WorkloadHistory withProven(@Nullable ProvenRevision revision) {
-        return new WorkloadHistory(observedGeneration, trial, revision, failed, run, conditions);
+        return new WorkloadHistory(observedGeneration, trial, revision, failed, run, decision, conditions);
     }
 
     public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
-        return new WorkloadHistory(observedGeneration, trial, proven, revision, run, conditions);
+        return new WorkloadHistory(observedGeneration, trial, proven, revision, run, decision, conditions);
     }
 
     public WorkloadHistory withRun(RunRecord next) {
-        return new WorkloadHistory(observedGeneration, trial, proven, failed, next, conditions);
+        return new WorkloadHistory(observedGeneration, trial, proven, failed, next, decision, conditions);
+    }
+
+    public WorkloadHistory withDecision(@Nullable Decision next) {
+        return new WorkloadHistory(observedGeneration, trial, proven, failed, run, next, conditions);
     }
 
     public WorkloadHistory withConditions(ImmutableList<Condition> next) {
-        return new WorkloadHistory(observedGeneration, trial, proven, failed, run, next);
+        return new WorkloadHistory(observedGeneration, trial, proven, failed, run, decision, next);
     }
 }

@@ -83,6 +83,7 @@ final class Samples {
                 new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
                 new RunRecord(4, attempts, NOON, 2, NOON, new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON), attempts),
+                new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, "NoAnswer", "does not answer", NOON)));
     }

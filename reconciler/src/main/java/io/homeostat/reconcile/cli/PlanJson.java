@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** A plan for programs; its form is a public interface. */
 final class PlanJson {
     /** Grows in its second part when a field is added, in its first when one changes or goes. */
-    static final String FORMAT_VERSION = "1.0";
+    static final String FORMAT_VERSION = "1.1";
 
     private PlanJson() {}
 
@@ -31,7 +31,25 @@ final class PlanJson {
         }
         json.writeNumberField("unchanged", plan.count(Bucket.UNCHANGED));
         json.writeEndObject();
+        writeDisabled(plan, json);
         json.writeEndObject();
+    }
+
+    private static void writeDisabled(Plan plan, JsonGenerator json) throws IOException {
+        if (plan.workloads().stream().noneMatch(WorkloadPlan::isDisabledAtRest)) {
+            return;
+        }
+        json.writeArrayFieldStart("disabled");
+        for (WorkloadPlan workload : plan.workloads()) {
+            if (workload.isDisabledAtRest()) {
+                json.writeStartObject();
+                json.writeStringField("workload", workload.workload().toString());
+                json.writeStringField("reason", workload.reason().name());
+                json.writeStringField("message", workload.message());
+                json.writeEndObject();
+            }
+        }
+        json.writeEndArray();
     }
 
     private static void writeChanges(String field, Plan plan, boolean drift, JsonGenerator json) throws IOException {

@@ -23,7 +23,7 @@ final class PlanText {
     static void print(Plan plan, Console console) {
         PrintStream out = console.out();
         ImmutableList<Line> lines = plan.workloads().stream()
-                .filter(workload -> workload.bucket() != Bucket.UNCHANGED)
+                .filter(workload -> workload.bucket() != Bucket.UNCHANGED || workload.isDisabledAtRest())
                 .map(Line::of)
                 .collect(ImmutableList.toImmutableList());
         int workloadWidth = GAP + width(lines, line -> line.workload.length(), WORKLOAD_WIDTH);

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Decision;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
@@ -48,6 +49,7 @@ public final class Bookkeeping {
     public static Learned observed(Situation situation) {
         Notes notes = new Notes(situation);
         noteDeclaration(situation, notes);
+        noteDecision(situation, notes);
         ObservedWorkload seen = situation.seen();
         if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)) {
             List<ObservedProcess> alive = new ArrayList<>();
@@ -102,6 +104,19 @@ public final class Bookkeeping {
                     EventType.PLUGIN_CONFIG_INSTALL,
                     declared.workload().revision(),
                     "declared by " + declared.source().word());
+        }
+    }
+
+    private static void noteDecision(Situation situation, Notes notes) {
+        Declaration declared = situation.declared();
+        if (declared == null) {
+            notes.history(notes.history().withDecision(null));
+            return;
+        }
+        Decision decided =
+                Ruling.of(declared.workload().program().execution(), situation).decided();
+        if (decided != null) {
+            notes.history(notes.history().withDecision(decided));
         }
     }
 

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Pause;
@@ -18,8 +19,8 @@ public final class Conditions {
     private Conditions() {}
 
     /**
-     * The five conditions that every workload has, and the one that only what is not limited as declared has. One whose status is
-     * what it was keeps its time of transition.
+     * The five conditions that every workload has, and two that only those have which are not limited as declared, and which rules or
+     * their declaration say of whether they are to run. One whose status is what it was keeps its time of transition.
      */
     public static ImmutableList<Condition> of(Situation situation, WorkloadPlan plan) {
         ImmutableList.Builder<Condition> conditions = ImmutableList.builder();
@@ -30,6 +31,7 @@ public final class Conditions {
                 givenUp(situation, plan),
                 rolledBack(situation));
         limitsNotEnforced(situation).ifPresent(conditions::add);
+        disabled(situation).ifPresent(conditions::add);
         return conditions.build();
     }
 
@@ -126,6 +128,33 @@ public final class Conditions {
                 ? Optional.empty()
                 : Optional.of(
                         keep(situation, Condition.Type.LIMITS_NOT_ENFORCED, Condition.Status.TRUE, "NotSet", error));
+    }
+
+    private static Optional<Condition> disabled(Situation situation) {
+        Declaration declared = situation.declared();
+        if (declared == null) {
+            return Optional.empty();
+        }
+        Execution execution = declared.workload().program().execution();
+        Ruling ruling = Ruling.of(execution, situation);
+        if (ruling.state() == null) {
+            return Optional.of(keep(
+                    situation,
+                    Condition.Type.DISABLED,
+                    Condition.Status.UNKNOWN,
+                    Reason.FACTS_UNKNOWN.camelCase(),
+                    ruling.unknown()));
+        }
+        boolean disabled = ruling.state() == Execution.State.DISABLED;
+        if (execution.rules().isEmpty() && !disabled) {
+            return Optional.empty();
+        }
+        return Optional.of(keep(
+                situation,
+                Condition.Type.DISABLED,
+                disabled ? Condition.Status.TRUE : Condition.Status.FALSE,
+                (disabled ? Reason.DISABLED : Reason.ENABLED).camelCase(),
+                ruling.words()));
     }
 
     private static Condition keep(

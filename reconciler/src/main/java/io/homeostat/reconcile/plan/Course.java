@@ -195,6 +195,8 @@ final class Course {
             causes.name(null);
         } else if (stoppedByUs && target.damaged() != null) {
             causes.nameDamage();
+        } else if (stoppedByUs && isEnabledSince(lastExit)) {
+            draft.because(Action.RESTART, Reason.ENABLED, ruling().words());
         } else if (stoppedByUs) {
             draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped to be started again");
         } else if (lastExit == null) {
@@ -203,6 +205,16 @@ final class Course {
             draft.because(Action.RESTART, Reason.PROCESS_EXITED, "process " + lastExit.words());
         }
         launch();
+    }
+
+    private Ruling ruling() {
+        return Ruling.of(declared.workload().program().execution(), situation);
+    }
+
+    /** Whether it was stopped because it was disabled, and no longer is. */
+    private boolean isEnabledSince(@Nullable Exit end) {
+        Instant since = ruling().since();
+        return since != null && end != null && !since.isBefore(end.at());
     }
 
     private void replace(ObservedProcess current, Reason difference) {

@@ -27,6 +27,8 @@ final class Draft {
     private Reason reason = Reason.AT_DESIRED_STATE;
     private String message = "";
     private @Nullable String after;
+    private Reason reasonAtRest = Reason.AT_DESIRED_STATE;
+    private String messageAtRest = "";
 
     Draft(Situation situation) {
         this.situation = situation;
@@ -38,6 +40,12 @@ final class Draft {
             reason = why;
             message = words;
         }
+    }
+
+    /** Why nothing is to be done, if that is so and not just because all is as declared. */
+    void atRestBecause(Reason why, String words) {
+        reasonAtRest = why;
+        messageAtRest = words;
     }
 
     /** Names the revision that runs afterwards, when it is not the declared one. */
@@ -61,7 +69,7 @@ final class Draft {
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
         boolean saidAlready = switch (why) {
-            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED -> true;
+            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, FACTS_UNKNOWN -> true;
             default -> false;
         };
         String whole = saidAlready ? words : words + whatEndsIt(until, kind);
@@ -97,7 +105,7 @@ final class Draft {
     WorkloadPlan build() {
         ImmutableList<Step> list = steps.build();
         if (list.isEmpty()) {
-            return new WorkloadPlan(situation.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", list, before(), after());
+            return new WorkloadPlan(situation.id(), Action.NONE, reasonAtRest, messageAtRest, list, before(), after());
         }
         return pauseOfUpkeep(list.get(0))
                 .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));

@@ -76,11 +76,15 @@ public final class Planner {
             return withdrawn(situation, processes);
         }
         Execution execution = declared.workload().program().execution();
+        Ruling ruling = Ruling.of(execution, situation);
+        if (ruling.state() == null) {
+            return undecided(situation, ruling);
+        }
+        if (ruling.state() == Execution.State.DISABLED) {
+            return disabled(situation, ruling, processes);
+        }
         if (execution.type() == Execution.Type.ONE_SHOT) {
             return unsupported(situation, "execution.type oneShot is not run by this version; declare a daemon");
-        }
-        if (execution.rules().isEmpty() && execution.defaultState() == Execution.State.DISABLED) {
-            return disabled(situation, processes);
         }
         return new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
     }
@@ -133,10 +137,22 @@ public final class Planner {
         return draft.build();
     }
 
-    private static WorkloadPlan disabled(Situation situation, List<ObservedProcess> processes) {
+    /** What runs runs on, and what does not is not started, until it is known whether it is to run. */
+    private static WorkloadPlan undecided(Situation situation, Ruling ruling) {
         Draft draft = new Draft(situation);
+        draft.waitFor(
+                Reason.FACTS_UNKNOWN,
+                "its rules have never been decided: " + ruling.unknown(),
+                situation.now().plus(LOOK_AGAIN_AFTER_BLINDNESS),
+                Step.Wait.Kind.RETRY);
+        return draft.build();
+    }
+
+    private static WorkloadPlan disabled(Situation situation, Ruling ruling, List<ObservedProcess> processes) {
+        Draft draft = new Draft(situation);
+        draft.atRestBecause(Reason.DISABLED, ruling.words());
         for (ObservedProcess process : processes) {
-            draft.because(Action.STOP, Reason.DISABLED, "disabled by its declaration");
+            draft.because(Action.STOP, Reason.DISABLED, ruling.words());
             if (!waitIfPending(draft, situation, process)) {
                 draft.stop(process.handle(), Step.Stop.Cause.DISABLED);
             }

@@ -19,6 +19,8 @@ public enum Reason {
     NO_LONGER_DECLARED(false),
     UNCLAIMED(false),
     DISABLED(false),
+    ENABLED(false),
+    FACTS_UNKNOWN(false),
     SUPERSEDED_REVISION(false),
     START_NOT_FINISHED(false),
     INSTALL_FAILED(false),

@@ -34,6 +34,11 @@ public record WorkloadPlan(
         UNCHANGED
     }
 
+    /** Whether nothing is to be done because it is not to run here, rather than because it does as declared. */
+    public boolean isDisabledAtRest() {
+        return action == Action.NONE && reason == Reason.DISABLED;
+    }
+
     /** The first thing to do; everything after it is a forecast. */
     public Optional<Step> next() {
         return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(0));

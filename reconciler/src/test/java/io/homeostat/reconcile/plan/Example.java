@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
@@ -58,6 +59,7 @@ public final class Example {
     private boolean residue;
     private @Nullable Pause pause;
     private WorkloadHistory history = WorkloadHistory.NONE;
+    private HostFacts host = HostFacts.of("boot", "instance");
 
     private Example(WorkloadId id) {
         this.id = id;
@@ -84,6 +86,18 @@ public final class Example {
     public Example wants(String revision, Limits limits) {
         declared = declarations.declare(id, revision, limits);
         history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return this;
+    }
+
+    public Example wants(String revision, Execution execution) {
+        declared = declarations.declare(id, revision, execution);
+        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return this;
+    }
+
+    /** On a machine of which this is known. */
+    public Example on(HostFacts machine) {
+        host = machine;
         return this;
     }
 
@@ -264,8 +278,7 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(
-                declared, seen, HostFacts.of("boot", "instance"), archives.build(), history, pause, 7, NOW);
+        return new Situation(declared, seen, host, archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

@@ -98,7 +98,7 @@ class JudgementTest {
         return declarations.declare(
                 SourceName.APPLIED,
                 ID,
-                new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe, Limits.NONE));
+                new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe, Limits.NONE, Declarations.DAEMON));
     }
 
     /** @param undone when the wrong declaration was undone; null when it has not failed */

@@ -39,6 +39,17 @@ import org.jspecify.annotations.Nullable;
 
 /** What is wanted in a simulation or an example, by every source; builds declarations without YAML. */
 public final class Declarations implements DesiredSource {
+    /** What runs for ever, on every machine. */
+    public static final Execution DAEMON = new Execution(
+            Execution.Type.DAEMON,
+            false,
+            Execution.State.ENABLED,
+            Execution.State.ENABLED,
+            Execution.Match.ALL,
+            ImmutableList.of(),
+            null,
+            null);
+
     private final Map<SourceName, Map<WorkloadId, StoredDeclaration>> bySource = new EnumMap<>(SourceName.class);
     private DesiredState merged = DesiredState.EMPTY;
     private final Map<Place, Long> generations = new HashMap<>();
@@ -61,13 +72,18 @@ public final class Declarations implements DesiredSource {
             @Nullable String config,
             int giveUpAfter,
             Probing probe,
-            Limits limits) {
+            Limits limits,
+            Execution execution) {
         static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
-            return new Wish(revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE);
+            return new Wish(revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, DAEMON);
         }
 
         Wish limited(Limits other) {
-            return new Wish(revision, content, arguments, config, giveUpAfter, probe, other);
+            return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution);
+        }
+
+        Wish executed(Execution other) {
+            return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other);
         }
     }
 
@@ -91,6 +107,14 @@ public final class Declarations implements DesiredSource {
                 SourceName.APPLIED,
                 id,
                 Wish.of(revision, ImmutableList.of(), "c").limited(limits));
+    }
+
+    /** The same to be executed otherwise. */
+    public Declaration declare(WorkloadId id, String revision, Execution execution) {
+        return declare(
+                SourceName.APPLIED,
+                id,
+                Wish.of(revision, ImmutableList.of(), "c").executed(execution));
     }
 
     /** A source whose file can't be read goes on declaring what it did. */
@@ -215,15 +239,7 @@ public final class Declarations implements DesiredSource {
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
                 new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), wish.giveUpAfter()),
                 new Metrics(Duration.ofSeconds(10), 60),
-                new Execution(
-                        Execution.Type.DAEMON,
-                        false,
-                        Execution.State.ENABLED,
-                        Execution.State.ENABLED,
-                        Execution.Match.ALL,
-                        ImmutableList.of(),
-                        null,
-                        null));
+                wish.execution());
         WorkloadSpec spec = id.kind() == Kind.PLUGIN
                 ? new PluginSpec(program, wish.config() == null ? null : new Config(wish.config(), null))
                 : new ProcessSpec(program, probe(wish));

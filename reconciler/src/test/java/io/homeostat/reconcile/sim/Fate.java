@@ -156,7 +156,8 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
                 "config" + random.nextInt(2),
                 random.nextInt(100) < 90 ? 0 : 3,
                 probe(random, behaviour),
-                limits(random));
+                limits(random),
+                Declarations.DAEMON);
     }
 
     private static Limits limits(SplittableRandom random) {
