@@ -6,7 +6,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.ssl.ClientAuth;
-import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -50,15 +50,14 @@ sealed interface Address {
     record Tls(TestAuthority.Issued certificate, @Nullable TestAuthority clients, int port) implements Address {
         @Override
         public NettyServerBuilder builder() throws IOException {
-            var context = GrpcSslContexts.configure(
-                    io.netty.handler.ssl.SslContextBuilder.forServer(certificate.key(), certificate.chain()));
+            SslContextBuilder context = GrpcSslContexts.configure(
+                    SslContextBuilder.forServer(certificate.key(), certificate.certificate()));
             if (clients != null) {
                 context.trustManager(clients.certificate()).clientAuth(ClientAuth.REQUIRE);
             }
-            SslContext built = context.build();
             return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                     .channelType(NioServerSocketChannel.class)
-                    .sslContext(built);
+                    .sslContext(context.build());
         }
 
         @Override

@@ -150,7 +150,7 @@ public final class FakeControlPlane implements AutoCloseable {
     public void close() throws InterruptedException {
         goAway();
         later.shutdownNow();
-        var _ = network.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+        network.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).await(ENDING.toMillis());
     }
 
     private Sent deliver(@Nullable String resource, MessageBody body) {

@@ -27,6 +27,16 @@ public final class Journal {
         return List.copyOf(entries);
     }
 
+    /** The time of the entries that are added now, since the control plane was made. */
+    public Duration now() {
+        return Duration.ofNanos(System.nanoTime() - began);
+    }
+
+    /** What agents did against the protocol so far. */
+    public List<String> violations() {
+        return ProtocolRules.violations(entries(), now());
+    }
+
     /** All entries of one kind so far. */
     public <E extends Entry> List<E> entries(Class<E> kind) {
         return entries().stream().filter(kind::isInstance).map(kind::cast).toList();
@@ -109,7 +119,7 @@ public final class Journal {
     }
 
     synchronized void add(Function<Duration, Entry> entry) {
-        entries.add(entry.apply(Duration.ofNanos(System.nanoTime() - began)));
+        entries.add(entry.apply(now()));
         notifyAll();
     }
 

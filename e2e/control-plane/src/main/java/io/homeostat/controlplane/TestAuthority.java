@@ -2,6 +2,7 @@ package io.homeostat.controlplane;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -49,10 +50,6 @@ public final class TestAuthority {
 
     /** A certificate with its private key. */
     public record Issued(X509Certificate certificate, PrivateKey key) {
-        X509Certificate chain() {
-            return certificate;
-        }
-
         /** Writes the certificate as PEM. */
         public Path writeCertificate(Path file) throws IOException {
             return write(file, "CERTIFICATE", encoded(certificate));
@@ -83,7 +80,7 @@ public final class TestAuthority {
     public Issued issue(String commonName, Instant until) {
         KeyPair pair = newKeys();
         byte[] names = Der.sequence(
-                Der.tagged(DNS_NAME, "localhost".getBytes(java.nio.charset.StandardCharsets.US_ASCII)),
+                Der.tagged(DNS_NAME, "localhost".getBytes(StandardCharsets.US_ASCII)),
                 Der.tagged(IP_ADDRESS, new byte[] {127, 0, 0, 1}));
         return new Issued(
                 sign(

@@ -1,0 +1,218 @@
+package io.homeostat.controlplane;
+
+import com.google.rpc.Code;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.proto.acs.RegisterConnection;
+import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import io.homeostat.proto.acs.StreamAgentMessagesResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks what agents said against the protocol: registration first and once, each message of ours acknowledged, each of theirs repeated
+ * with the same id and content until it is acknowledged, 2 s apart and not afterwards. Times are those of arrival, so each bound has
+ * some room for a busy machine. Floods and raw bytes are not in a journal, so a stream that had some can't be judged.
+ */
+public final class ProtocolRules {
+    private static final Duration REPEAT = Duration.ofSeconds(2);
+    private static final Duration REPEAT_AFTER_EXHAUSTED = Duration.ofMillis(250);
+
+    private final Duration early;
+    private final Duration late;
+    private final List<String> violations = new ArrayList<>();
+    private final Map<Integer, Stream> streams = new HashMap<>();
+    private final Map<String, Message> messages = new HashMap<>();
+    private final Set<String> registrations = new HashSet<>();
+
+    private ProtocolRules(Duration early, Duration late) {
+        this.early = early;
+        this.late = late;
+    }
+
+    /** One stream, as far as it was read. */
+    private static final class Stream {
+        private final Caller caller;
+        private final Map<String, Integer> unacknowledged = new HashMap<>();
+        private final Map<String, Duration> saidAt = new HashMap<>();
+        private @Nullable String registration;
+        private boolean accepted;
+
+        Stream(Caller caller) {
+            this.caller = caller;
+        }
+    }
+
+    /** One message of an agent's, as far as the journal was read. */
+    private static final class Message {
+        private final MessageBody body;
+        private int connection;
+        private Duration heardAt;
+        private @Nullable Duration acknowledgedAt;
+        private @Nullable Duration exhaustedAt;
+
+        Message(MessageBody body, int connection, Duration heardAt) {
+            this.body = body;
+            this.connection = connection;
+            this.heardAt = heardAt;
+        }
+    }
+
+    /**
+     * What was done against the protocol, in order; empty when nothing was.
+     *
+     * @param entries from the beginning
+     * @param now until when they go: what is still missing then was due or not
+     */
+    public static List<String> violations(List<Entry> entries, Duration now) {
+        return violations(entries, now, Duration.ofMillis(300), Duration.ofSeconds(10));
+    }
+
+    /** The same with other bounds. */
+    static List<String> violations(List<Entry> entries, Duration now, Duration early, Duration late) {
+        ProtocolRules rules = new ProtocolRules(early, late);
+        entries.forEach(rules::read);
+        rules.streams.keySet().stream().sorted().toList().forEach(open -> rules.end(open, now));
+        return List.copyOf(rules.violations);
+    }
+
+    private void read(Entry entry) {
+        switch (entry) {
+            case Entry.Opened(int connection, var _, Caller caller) -> streams.put(connection, new Stream(caller));
+            case Entry.Heard(int connection, Duration at, StreamAgentMessagesRequest message) -> {
+                Stream stream = streams.get(connection);
+                if (stream != null) {
+                    hear(connection, stream, at, message);
+                }
+            }
+            case Entry.Said(int connection, Duration at, StreamAgentMessagesResponse message) -> {
+                Stream stream = streams.get(connection);
+                if (stream != null) {
+                    say(stream, at, message);
+                }
+            }
+            case Entry.Ended(int connection, Duration at, var _) -> end(connection, at);
+            case Entry.Registered _, Entry.Posted _, Entry.Refused _ -> {}
+        }
+    }
+
+    private void hear(int connection, Stream stream, Duration at, StreamAgentMessagesRequest message) {
+        if (message.hasRegisterConnection()) {
+            register(connection, stream, message.getMessageId(), message.getRegisterConnection());
+            return;
+        }
+        check(stream.accepted, connection, message.getMessageId(), "came before the registration was accepted");
+        if (message.hasMessageResponse()) {
+            acknowledge(connection, stream, message.getMessageId());
+        } else {
+            hearBody(connection, at, message.getMessageId(), message.getMessageBody());
+        }
+    }
+
+    private void register(int connection, Stream stream, String id, RegisterConnection registration) {
+        check(stream.registration == null, connection, id, "is a second registration");
+        check(isUuid(id) && registrations.add(id), connection, id, "is no fresh UUID, and registers");
+        check(registration.getProtocolVersion() == 0, connection, id, "has another protocol version than 0");
+        check(
+                registration.getChannelId().equals(stream.caller.channel())
+                        && registration.getResourceId().equals(stream.caller.resource()),
+                connection,
+                id,
+                "registers another channel or resource than the request metadata say");
+        stream.registration = id;
+    }
+
+    private void acknowledge(int connection, Stream stream, String id) {
+        int left = stream.unacknowledged.getOrDefault(id, 0);
+        check(left > 0, connection, id, "is acknowledged more often than it was sent over this stream");
+        stream.unacknowledged.put(id, left - 1);
+    }
+
+    private void hearBody(int connection, Duration at, String id, MessageBody body) {
+        Message known = messages.get(id);
+        if (known == null) {
+            check(isUuid(id), connection, id, "is no UUID");
+            messages.put(id, new Message(body, connection, at));
+            return;
+        }
+        check(known.body.equals(body), connection, id, "was repeated with another content");
+        if (known.connection == connection) {
+            Duration exhausted = known.exhaustedAt;
+            Duration earliest = exhausted == null ? known.heardAt.plus(REPEAT) : exhausted.plus(REPEAT_AFTER_EXHAUSTED);
+            check(!at.plus(early).minus(earliest).isNegative(), connection, id, "was repeated too early, at " + at);
+        }
+        Duration acknowledged = known.acknowledgedAt;
+        check(
+                acknowledged == null || at.minus(acknowledged).compareTo(late) <= 0,
+                connection,
+                id,
+                "was repeated although it was acknowledged, at " + at);
+        known.connection = connection;
+        known.heardAt = at;
+        known.exhaustedAt = null;
+    }
+
+    private void say(Stream stream, Duration at, StreamAgentMessagesResponse message) {
+        String id = message.getMessageId();
+        if (message.hasMessageBody()) {
+            stream.unacknowledged.merge(id, 1, Integer::sum);
+            stream.saidAt.put(id, at);
+            return;
+        }
+        int code = message.getMessageResponse().getStatus().getCode();
+        if (id.equals(stream.registration)) {
+            stream.accepted = code == Code.OK_VALUE;
+        }
+        Message answered = messages.get(id);
+        if (answered != null && code == Code.RESOURCE_EXHAUSTED_VALUE) {
+            answered.exhaustedAt = at;
+        } else if (answered != null) {
+            answered.acknowledgedAt = at;
+        }
+    }
+
+    /** An acknowledgement that was said shortly before the end may have got lost, so the message may come again. */
+    private void end(int connection, Duration at) {
+        Stream stream = streams.remove(connection);
+        if (stream == null) {
+            return;
+        }
+        stream.unacknowledged.forEach((id, left) -> check(
+                left == 0 || at.minus(stream.saidAt.getOrDefault(id, at)).compareTo(late) <= 0,
+                connection,
+                id,
+                "was not acknowledged"));
+        messages.forEach((id, message) -> {
+            if (message.connection != connection) {
+                return;
+            }
+            Duration acknowledged = message.acknowledgedAt;
+            if (acknowledged == null) {
+                Duration due = message.heardAt.plus(REPEAT).plus(late);
+                check(at.compareTo(due) <= 0, connection, id, "was not repeated, nor acknowledged");
+            } else if (at.minus(acknowledged).compareTo(late) <= 0) {
+                message.acknowledgedAt = null;
+            }
+        });
+    }
+
+    private void check(boolean kept, int connection, String id, String otherwise) {
+        if (!kept) {
+            violations.add("stream " + connection + ": message '" + id + "' " + otherwise);
+        }
+    }
+
+    private static boolean isUuid(String id) {
+        try {
+            return UUID.fromString(id).toString().equals(id);
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+}
