@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     private static final JavaClasses ALL = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            // The fake control plane: a library for tests.
+            .withImportOption(location -> !location.contains("io/homeostat/controlplane/"))
             .importPackages("io.homeostat");
 
     @Test
@@ -63,6 +65,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.status..")
                 .layer("operate")
                 .definedBy("..reconcile.operate..")
+                .layer("controlplane")
+                .definedBy("..reconcile.controlplane..")
                 .layer("agent")
                 .definedBy("..reconcile.agent..")
                 .layer("api")
@@ -75,6 +79,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.cli..")
                 .whereLayer("cli")
                 .mayNotBeAccessedByAnyLayer()
+                .whereLayer("controlplane")
+                .mayOnlyBeAccessedByLayers("agent", "cli")
                 .whereLayer("agent")
                 .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("api")

@@ -74,6 +74,12 @@ final class ManifestDocument {
         number(source, "attempts", manifest.getDownloadAttemptCount());
     }
 
+    /** Gives a specification the configuration of the message, and none when it has none. */
+    void configure(ObjectNode spec) {
+        spec.remove("config");
+        config(spec);
+    }
+
     private void config(ObjectNode spec) {
         switch (manifest.getConfigCase()) {
             case STRING_CONFIG -> spec.putObject("config").put("string", manifest.getStringConfig());

@@ -1,10 +1,13 @@
 package io.homeostat.desired.source;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Program.Install;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.desired.yaml.ReadResult;
@@ -21,6 +24,8 @@ import java.util.Optional;
  * message is held to the rules of a YAML document; what it leaves out, or sets to zero, gets the defaults of one.
  */
 public final class ManifestReader {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
     /** Where the fields of a message went; the longer of two that begin alike comes first. */
     private static final ImmutableMap<String, String> FIELDS = ImmutableMap.<String, String>builder()
             .put("metadata.name", "plugin.name")
@@ -74,12 +79,32 @@ public final class ManifestReader {
         return read(unset ? message.toBuilder().setAction(Action.INSTALL).build() : message, Install.LOCAL);
     }
 
+    /** Reads what a control plane sent for a plugin that is declared already: another configuration, or none, and nothing else. */
+    public static Result reconfigured(Workload declared, ConfigurePlugin message) {
+        List<String> problems = new ArrayList<>();
+        ObjectNode document = tree(declared);
+        new ManifestDocument(message, Install.LOCAL, problems).configure((ObjectNode) document.path("spec"));
+        return read(document, problems);
+    }
+
+    private static ObjectNode tree(Workload declared) {
+        try {
+            return (ObjectNode) JSON.readTree(DocumentCodec.toJson(declared));
+        } catch (JsonProcessingException impossible) {
+            // Without its cause and message: they quote the document.
+            throw new IllegalStateException("the stored form of " + declared.id() + " is not JSON");
+        }
+    }
+
     private static Result read(ConfigurePlugin message, Install install) {
         List<String> problems = new ArrayList<>();
         if (message.getAction() != Action.INSTALL) {
             problems.add("action: " + message.getAction() + " declares nothing; only INSTALL does");
         }
-        ObjectNode document = new ManifestDocument(message, install, problems).toDocument();
+        return read(new ManifestDocument(message, install, problems).toDocument(), problems);
+    }
+
+    private static Result read(ObjectNode document, List<String> problems) {
         ReadResult read = DocumentReader.readTree("manifest", document);
         read.errors().stream()
                 .map(Problem::message)

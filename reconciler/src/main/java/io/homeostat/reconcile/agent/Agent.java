@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
@@ -17,6 +18,7 @@ import io.homeostat.observe.FileChanges;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.controlplane.Enforcement;
 import io.homeostat.reconcile.loop.ArchiveLimits;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
@@ -27,11 +29,14 @@ import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.operate.LogKeeper;
 import io.homeostat.reconcile.operate.LoopWatch;
 import io.homeostat.reconcile.operate.Telemetry;
+import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,7 +47,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A workload gets the loop's attention by a hint, when its own cadence says so, or in the resync, which would be enough alone.
  */
-public final class Agent implements AutoCloseable {
+public final class Agent implements Enforcement, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
     private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
     private static final Duration LOGS = Duration.ofSeconds(10);
@@ -61,6 +66,7 @@ public final class Agent implements AutoCloseable {
     private final Housekeeping housekeeping;
     private final LogKeeper logs;
     private final LoopWatch watch;
+    private final PluginLooks pluginLooks;
     private final boolean hinted;
     private final @Nullable ExitHints exits;
     private final Agenda reading = new Agenda("sources");
@@ -97,8 +103,10 @@ public final class Agent implements AutoCloseable {
         sources.use(machineSources.of(config, clock));
         this.housekeeping = new Housekeeping(layout, store);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
+        this.pluginLooks = new PluginLooks(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.addAll(telemetry.listeners());
+        residents.add(pluginLooks);
         if (exits != null) {
             residents.add(exits);
         }
@@ -178,6 +186,24 @@ public final class Agent implements AutoCloseable {
         } finally {
             declaring.unlock();
         }
+    }
+
+    @Override
+    public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
+        declaring.lock();
+        try {
+            AtomicReference<ImmutableSet<WorkloadId>> look = new AtomicReference<>(ImmutableSet.of());
+            pass.amend(() -> look.set(change.apply(store)));
+            hint(become(StoredState.desired(store.declarations())), Trigger.REQUEST);
+            look.get().forEach(id -> reconciler.hint(id, Trigger.REQUEST));
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    @Override
+    public ImmutableList<Finding> plugins() throws InterruptedException {
+        return pluginLooks.plugins();
     }
 
     /**

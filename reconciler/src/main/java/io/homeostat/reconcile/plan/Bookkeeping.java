@@ -121,7 +121,7 @@ public final class Bookkeeping {
     }
 
     /** Whether a declaration asks for another program than the one that was last seen well, not just another configuration. */
-    private static boolean isNewProgram(@Nullable ProvenRevision proven, Workload wanted) {
+    public static boolean isNewProgram(@Nullable ProvenRevision proven, Workload wanted) {
         return proven == null
                 || !proven.workload().revision().equals(wanted.revision())
                 || !LaunchInputs.of(proven.workload().program()).equals(LaunchInputs.of(wanted.program()));

@@ -30,6 +30,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,6 +117,12 @@ public final class Survey {
 
     /** Looks at everything. */
     public Findings everything(DesiredState desired, Depth depth) throws InterruptedException {
+        return everything(desired, depth, id -> true);
+    }
+
+    /** Looks at everything that is asked for, and asks nothing else how it is. */
+    public Findings everything(DesiredState desired, Depth depth, Predicate<WorkloadId> asked)
+            throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(memory.handles().keySet());
         ids.addAll(memory.pauses().keySet());
@@ -129,6 +136,7 @@ public final class Survey {
             case Observation.Seen<ImmutableSet<String>>(var keys) -> archives = keys;
             case Observation.Unseen<ImmutableSet<String>>(String why) -> blind.add(why);
         }
+        ids.removeIf(asked.negate());
         return new Findings(look(ids, desired, depth, archives), blind.build());
     }
 

@@ -1,0 +1,118 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.status.Survey.Finding;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How all plugins are, for whoever asks. While the agent begins, who asks waits until the loop has been at each of them once: before
+ * that a machine that has just booted would be told of as one on which nothing runs.
+ */
+final class PluginLooks implements PassListener {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginLooks.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final DeclaredState declared;
+    private final StateReader store;
+    private final Observer observer;
+    private final InstantSource clock;
+    private final Duration patience;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition another = lock.newCondition();
+    private final Set<WorkloadId> looked = new HashSet<>();
+    private boolean complete;
+
+    PluginLooks(DeclaredState declared, StateReader store, Observer observer, InstantSource clock) {
+        this(declared, store, observer, clock, PATIENCE);
+    }
+
+    /** @param patience how long to wait for the loop; then it is told what can be seen without it */
+    PluginLooks(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
+        this.declared = declared;
+        this.store = store;
+        this.observer = observer;
+        this.clock = clock;
+        this.patience = patience;
+    }
+
+    ImmutableList<Finding> plugins() throws InterruptedException {
+        awaitFirst();
+        Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
+                .everything(declared.now(), Survey.Depth.HEALTH, PluginLooks::isPlugin);
+        findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
+        return findings.workloads();
+    }
+
+    /** Once all have been looked at nobody waits any more: what is declared later is no matter of the agent's beginning. */
+    private void awaitFirst() throws InterruptedException {
+        long left = patience.toNanos();
+        lock.lock();
+        try {
+            while (!complete && !looked.containsAll(plugins(declared))) {
+                if (left <= 0) {
+                    LOG.warn(
+                            "the loop has not been at every plugin within {} s; how they are is told without it",
+                            patience.toSeconds());
+                    break;
+                }
+                left = another.awaitNanos(left);
+            }
+            complete = true;
+            looked.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static ImmutableSet<WorkloadId> plugins(DeclaredState declared) {
+        return declared.now().declarations().keySet().stream()
+                .filter(PluginLooks::isPlugin)
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private static boolean isPlugin(WorkloadId id) {
+        return id.kind() == Kind.PLUGIN;
+    }
+
+    @Override
+    public void starting(Step step) {
+        // A step comes after a look, and the look counts when the pass is over.
+    }
+
+    @Override
+    public void finished(WorkloadId id, Next next) {
+        note(id);
+    }
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {
+        note(id);
+    }
+
+    private void note(WorkloadId id) {
+        lock.lock();
+        try {
+            if (!complete && looked.add(id)) {
+                another.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.observe.Kernel;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.OsRelease;
+import io.homeostat.proto.acp.AgentInfo;
+import io.homeostat.proto.acp.AgentInfo.AgentCapability;
+import io.homeostat.proto.acp.OSInfo;
+import java.util.Locale;
+
+/** Who the agent is and on what it runs, as it introduces itself. */
+final class Peer {
+    private static final String NAME = "homeostat";
+
+    private final String version;
+    private final OsRelease release;
+    private final Kernel kernel;
+    private final String architecture;
+
+    Peer(String version, OsRelease release, Kernel kernel, String javaArchitecture) {
+        this.version = version;
+        this.release = release;
+        this.kernel = kernel;
+        this.architecture = architecture(javaArchitecture);
+    }
+
+    AgentInfo agent() {
+        return AgentInfo.newBuilder()
+                .setName(NAME)
+                .setVersion(version)
+                .setArchitecture(architecture)
+                .addAgentCapabilities(AgentCapability.GET_AGENT_INFO)
+                .addAgentCapabilities(AgentCapability.GET_OS_INFO)
+                .addAgentCapabilities(AgentCapability.LIST_PLUGIN_STATES)
+                .addAgentCapabilities(AgentCapability.CONFIGURE_PLUGIN_STATES)
+                .addAgentCapabilities(AgentCapability.APPLY_PLUGIN_CONFIG)
+                .build();
+    }
+
+    /** What can't be seen is left empty: it is no reason not to answer. */
+    OSInfo os() {
+        ImmutableMap<String, String> names = seen(release.read(), ImmutableMap.of());
+        return OSInfo.newBuilder()
+                .setType("linux")
+                .setShortName(names.getOrDefault("ID", "linux"))
+                .setLongName(names.getOrDefault("PRETTY_NAME", names.getOrDefault("NAME", "Linux")))
+                .setVersion(names.getOrDefault("VERSION_ID", ""))
+                .setArchitecture(architecture)
+                .setKernelRelease(seen(kernel.release(), ""))
+                .setKernelVersion(seen(kernel.version(), ""))
+                .build();
+    }
+
+    private static <T> T seen(Observation<T> look, T otherwise) {
+        return switch (look) {
+            case Observation.Seen<T>(T value) -> value;
+            case Observation.Unseen<T>(String why) -> otherwise;
+        };
+    }
+
+    /** As Go and Debian name it, and so control planes expect. */
+    private static String architecture(String java) {
+        return switch (java.toLowerCase(Locale.ROOT)) {
+            case "x86_64", "amd64" -> "amd64";
+            case "aarch64", "arm64" -> "arm64";
+            default -> java;
+        };
+    }
+}

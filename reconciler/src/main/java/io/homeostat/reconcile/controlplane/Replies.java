@@ -1,0 +1,89 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.protobuf.Any;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.model.Redaction;
+import io.homeostat.proto.acs.MessageBody;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Answers what the control plane asked. Each is sent until it is acknowledged; of too many the oldest are given up. */
+final class Replies {
+    private static final Logger LOG = LoggerFactory.getLogger(Replies.class);
+
+    /** Who asks more often than he acknowledges answers gets the newest ones. */
+    static final int MOST = 8;
+
+    private final CompletableFuture<Channel> channel;
+    private final TreeMap<Long, CompletableFuture<Status>> underWay = new TreeMap<>();
+    private long next;
+
+    /** @param channel completed once there is one: the first message may come before */
+    Replies(CompletableFuture<Channel> channel) {
+        this.channel = channel;
+    }
+
+    /**
+     * Answers a request, with its labels.
+     *
+     * @param acknowledged run when the control plane has accepted the answer
+     */
+    void send(MessageBody request, String type, Any answer, Runnable acknowledged) {
+        MessageBody message = MessageBody.newBuilder()
+                .putAllLabels(request.getLabelsMap())
+                .putLabels(MessageType.LABEL, type)
+                .setBody(answer)
+                .build();
+        CompletableFuture<Void> _ = channel.thenAccept(open -> {
+            CompletableFuture<Status> sent = open.send(message);
+            long number = keep(sent);
+            CompletableFuture<Void> _ = sent.handle((status, failure) -> {
+                forget(number);
+                ended(type, status, failure, acknowledged);
+                return null;
+            });
+        });
+    }
+
+    private static void ended(
+            String type, @Nullable Status status, @Nullable Throwable failure, Runnable acknowledged) {
+        if (status == null) {
+            LOG.debug("an answer {} was given up", type, failure);
+        } else if (status.getCode() == Code.OK_VALUE) {
+            acknowledged.run();
+        } else {
+            LOG.warn(
+                    "the control plane refused the answer {} with code {}: {}",
+                    type,
+                    status.getCode(),
+                    Redaction.text(status.getMessage()));
+        }
+    }
+
+    private long keep(CompletableFuture<Status> sent) {
+        CompletableFuture<Status> oldest = null;
+        long number;
+        synchronized (underWay) {
+            number = next++;
+            underWay.put(number, sent);
+            if (underWay.size() > MOST) {
+                oldest = underWay.pollFirstEntry().getValue();
+            }
+        }
+        if (oldest != null) {
+            oldest.cancel(false);
+        }
+        return number;
+    }
+
+    private void forget(long number) {
+        synchronized (underWay) {
+            underWay.remove(number);
+        }
+    }
+}

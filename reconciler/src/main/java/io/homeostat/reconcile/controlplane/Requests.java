@@ -1,0 +1,151 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.desired.channel.Inbox;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.proto.acp.ConfigurePluginStates;
+import io.homeostat.proto.acp.GetAgentInfo;
+import io.homeostat.proto.acp.GetOSInfo;
+import io.homeostat.proto.acp.ListPluginStates;
+import io.homeostat.proto.acs.MessageBody;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes what the control plane sends. The label says what a message is: some servers send a type URL that is none, so nobody looks at
+ * that. What can't be read, or not be stored, is refused and changes nothing; it may be sent again.
+ */
+final class Requests implements Inbox {
+    private static final Logger LOG = LoggerFactory.getLogger(Requests.class);
+    private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
+
+    /** More items than any machine has plugins are a mistake, and each could cost an event. */
+    static final int MOST_ITEMS = 1_000;
+
+    /** Of an answer, which carries them: in characters, all together. */
+    private static final int LONGEST_LABELS = 1 << 16;
+
+    private static final int LONGEST_SHOWN = 100;
+
+    private final Peer peer;
+    private final Replies replies;
+    private final StatesReplies states;
+    private final Acceptance acceptance;
+    private final Supplier<ImmutableSet<String>> protectedPlugins;
+    private final Seldom warnings;
+
+    /** @param protectedPlugins asked with each message, since they can be configured anew */
+    Requests(
+            Peer peer,
+            Replies replies,
+            StatesReplies states,
+            Acceptance acceptance,
+            Supplier<ImmutableSet<String>> protectedPlugins,
+            InstantSource clock) {
+        this.peer = peer;
+        this.replies = replies;
+        this.states = states;
+        this.acceptance = acceptance;
+        this.protectedPlugins = protectedPlugins;
+        this.warnings = new Seldom(clock, BETWEEN_WARNINGS);
+    }
+
+    /** Stores what a message asks to be declared. */
+    @FunctionalInterface
+    interface Acceptance {
+        /**
+         * Returns when it is durable.
+         *
+         * @throws StoreException when it could not be stored; then nothing of it was
+         */
+        void accept(String messageId, ImmutableList<Item> items);
+    }
+
+    @Override
+    public Status receive(String messageId, MessageBody message) {
+        String type = message.getLabelsOrDefault(MessageType.LABEL, "");
+        if (length(message.getLabelsMap()) > LONGEST_LABELS) {
+            return refused(Code.INVALID_ARGUMENT, "labels: longer than " + LONGEST_LABELS + " characters; send fewer");
+        }
+        try {
+            return take(messageId, type, message);
+        } catch (InvalidProtocolBufferException e) {
+            return refused(Code.INVALID_ARGUMENT, "body: not a serialized " + shown(type) + "; send it again, whole");
+        } catch (StoreException e) {
+            LOG.error("a message of the control plane could not be stored, and was refused: {}", e.getMessage());
+            return status(Code.UNAVAILABLE, "it could not be stored, and nothing of it takes effect; send it again");
+        }
+    }
+
+    private Status take(String messageId, String type, MessageBody message) throws InvalidProtocolBufferException {
+        ByteString value = message.getBody().getValue();
+        switch (type) {
+            case MessageType.GET_AGENT_INFO -> {
+                GetAgentInfo _ = GetAgentInfo.parseFrom(value);
+                replies.send(message, MessageType.AGENT_INFO, Any.pack(peer.agent()), () -> {});
+            }
+            case MessageType.GET_OS_INFO -> {
+                GetOSInfo _ = GetOSInfo.parseFrom(value);
+                replies.send(message, MessageType.OS_INFO, Any.pack(peer.os()), () -> {});
+            }
+            case MessageType.LIST_PLUGIN_STATES -> {
+                ListPluginStates _ = ListPluginStates.parseFrom(value);
+                states.asked(message);
+            }
+            case MessageType.CONFIGURE_PLUGIN_STATES -> {
+                ConfigurePluginStates sent = ConfigurePluginStates.parseFrom(value);
+                if (sent.getConfigurePluginsCount() > MOST_ITEMS) {
+                    return refused(
+                            Code.INVALID_ARGUMENT,
+                            "configure_plugins: " + sent.getConfigurePluginsCount() + " items, at most " + MOST_ITEMS
+                                    + " are possible; send them in several messages");
+                }
+                acceptance.accept(messageId, Item.of(sent, protectedPlugins.get()));
+            }
+            default -> warn("a message of type '{}' is not known here and was ignored{}", shown(type));
+        }
+        return Status.getDefaultInstance();
+    }
+
+    private Status refused(Code code, String why) {
+        warn("a message of the control plane was refused: {}{}", why);
+        return status(code, why);
+    }
+
+    private void warn(String what, String detail) {
+        OptionalLong held = warnings.say();
+        if (held.isPresent()) {
+            LOG.warn(
+                    what,
+                    detail,
+                    held.getAsLong() == 0 ? "" : " (and " + held.getAsLong() + " like it since the last warning)");
+        }
+    }
+
+    private static Status status(Code code, String why) {
+        return Status.newBuilder().setCode(code.getNumber()).setMessage(why).build();
+    }
+
+    /** What anybody may have written must not end up in a log as it is. */
+    private static String shown(String type) {
+        String cut = type.length() > LONGEST_SHOWN ? type.substring(0, LONGEST_SHOWN) + "..." : type;
+        return cut.replaceAll("[^\\x20-\\x7e]", "?");
+    }
+
+    private static long length(Map<String, String> labels) {
+        return labels.entrySet().stream()
+                .mapToLong(label -> label.getKey().length() + label.getValue().length())
+                .sum();
+    }
+}

@@ -1,0 +1,87 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.Any;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.status.Survey.Finding;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers how the plugins are, on a thread of its own: a look takes as long as the slowest plugin. Requests that come during a look
+ * get one answer from the next one, so however many come, plugins are not asked more often than once a second.
+ */
+final class StatesReplies implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(StatesReplies.class);
+    private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+    private static final int MOST = Replies.MOST;
+
+    private final Look look;
+    private final States states;
+    private final Replies replies;
+    private final Duration betweenLooks;
+    private final BlockingQueue<MessageBody> requests = new ArrayBlockingQueue<>(MOST);
+    private final Thread worker;
+
+    /** Looks at the plugins. */
+    @FunctionalInterface
+    interface Look {
+        ImmutableList<Finding> plugins() throws InterruptedException;
+    }
+
+    StatesReplies(Look look, States states, Replies replies) {
+        this(look, states, replies, BETWEEN_LOOKS);
+    }
+
+    StatesReplies(Look look, States states, Replies replies, Duration betweenLooks) {
+        this.look = look;
+        this.states = states;
+        this.replies = replies;
+        this.betweenLooks = betweenLooks;
+        this.worker = Thread.ofVirtual().name("plugin-states").start(this::work);
+    }
+
+    /** Does not wait. Of too many requests the oldest get no answer: whoever sent them has sent newer ones. */
+    synchronized void asked(MessageBody request) {
+        while (!requests.offer(request)) {
+            requests.poll();
+        }
+    }
+
+    private void work() {
+        try {
+            while (true) {
+                List<MessageBody> asked = new ArrayList<>();
+                asked.add(requests.take());
+                answer(asked);
+                Thread.sleep(betweenLooks);
+            }
+        } catch (InterruptedException e) {
+            LOG.debug("no more answers are given", e);
+        }
+    }
+
+    private void answer(List<MessageBody> asked) throws InterruptedException {
+        try {
+            ImmutableList<Finding> findings = look.plugins();
+            requests.drainTo(asked);
+            States.Answer answer = states.of(findings);
+            // Packed once: the bytes of a thousand plugins are shared by all who asked.
+            Any packed = Any.pack(answer.message());
+            asked.forEach(
+                    request -> replies.send(request, MessageType.CURRENT_PLUGIN_STATES, packed, answer.acknowledged()));
+        } catch (RuntimeException e) {
+            LOG.error("how the plugins are could not be found out, and is not answered: {}", e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void close() {
+        worker.interrupt();
+    }
+}
