@@ -1,8 +1,10 @@
 package io.homeostat.observe;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSpec;
@@ -29,12 +31,22 @@ public final class MachineObserver implements Observer, AutoCloseable {
     private final HostObserver host;
     private final InstantSource clock;
 
-    /** @param plugins used, not closed */
-    public MachineObserver(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock) {
-        this(layout, procFs, plugins, clock, new LimitObserver(CgroupLayout.detect(layout)));
+    /**
+     * @param plugins used, not closed
+     * @param metadata asked only for what rules want to know; used, not closed
+     */
+    public MachineObserver(
+            Layout layout, ProcFs procFs, PluginChannel plugins, MetadataServer metadata, InstantSource clock) {
+        this(layout, procFs, plugins, metadata, clock, new LimitObserver(CgroupLayout.detect(layout)));
     }
 
-    MachineObserver(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock, LimitObserver limits) {
+    MachineObserver(
+            Layout layout,
+            ProcFs procFs,
+            PluginChannel plugins,
+            MetadataServer metadata,
+            InstantSource clock,
+            LimitObserver limits) {
         this.layout = layout;
         this.limits = limits;
         this.installations = new InstallationObserver(layout);
@@ -43,10 +55,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         this.probes = new Probes(clock);
         this.losses = new Losses(layout, procFs);
         this.host = new HostObserver(
-                procFs,
-                new OsRelease(),
-                layout.instanceId(),
-                fact -> Observation.unseen("this version asks no metadata server"));
+                procFs, new OsRelease(), layout.instanceId(), new MetadataFacts(metadata, Ticker.systemTicker())::get);
         this.clock = clock;
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -49,7 +50,8 @@ class MachineObserverTest {
         proc = new FakeProc(root.resolve("proc"));
         proc.process(100, 99, 100, 5000);
         plugins = new PluginChannel(() -> NOW);
-        observer = new MachineObserver(layout, proc.procFs, plugins, () -> NOW);
+        observer = new MachineObserver(
+                layout, proc.procFs, plugins, path -> new MetadataServer.Answer.Absent(), () -> NOW);
     }
 
     @AfterEach
@@ -213,7 +215,8 @@ class MachineObserverTest {
     void aRunDirectoryThatIsTooLongForSocketsIsSaidSo() throws Exception {
         Handle handle = running(StartState.SUCCEEDED);
         Layout deep = new Layout(layout.stateDir(), root.resolve("x".repeat(120)), "i");
-        try (MachineObserver lost = new MachineObserver(deep, proc.procFs, plugins, () -> NOW)) {
+        try (MachineObserver lost = new MachineObserver(
+                deep, proc.procFs, plugins, path -> new MetadataServer.Answer.Absent(), () -> NOW)) {
             var unseen = assertInstanceOf(Observation.Unseen.class, look(lost, handle, Specs.plugin()));
             assertTrue(unseen.why().contains("choose a shorter --run-dir"), unseen.why());
         }

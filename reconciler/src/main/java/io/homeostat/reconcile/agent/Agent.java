@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
@@ -81,6 +82,7 @@ public final class Agent implements Enforcement, AutoCloseable {
 
     /**
      * @param store of that state directory, whose lock the caller holds; used, not closed
+     * @param metadata asked when rules want to know something of it; used, not closed
      * @param hinted false: cadence and resync have to be enough, as they are where the machine can't tell what happens
      */
     public Agent(
@@ -88,6 +90,7 @@ public final class Agent implements Enforcement, AutoCloseable {
             AgentConfig config,
             Sources machineSources,
             StateStore store,
+            MetadataServer metadata,
             Clock clock,
             boolean hinted,
             Telemetry telemetry) {
@@ -97,7 +100,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.hinted = hinted;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
-        this.observer = new MachineObserver(layout, procFs, plugins, clock);
+        this.observer = new MachineObserver(layout, procFs, plugins, metadata, clock);
         this.machineSources = machineSources;
         this.sources = new SourceSync(store, clock);
         sources.use(machineSources.of(config, clock));

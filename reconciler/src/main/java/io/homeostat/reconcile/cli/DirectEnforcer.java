@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
@@ -104,7 +105,8 @@ final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         ProcFs procFs = new ProcFs();
         try (PluginChannel plugins = new PluginChannel(clock);
-                MachineObserver observer = new MachineObserver(layout, procFs, plugins, clock)) {
+                MetadataClient metadata = workspace.environment().metadata();
+                MachineObserver observer = new MachineObserver(layout, procFs, plugins, metadata, clock)) {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.metadata.MetadataClient;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -48,6 +49,11 @@ record Environment(
 
     String variable(String name) {
         return variables.getOrDefault(name, "");
+    }
+
+    /** The cloud's, which is asked nothing before somebody wants to know something. */
+    MetadataClient metadata() {
+        return new MetadataClient(MetadataClient.host(variables));
     }
 
     boolean outIsDrawable() {

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Ticker;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
@@ -92,7 +93,9 @@ final class RunCommand implements Command {
                 VersionCommand.version(),
                 environment.clock().instant());
         telemetry.metrics().log(log);
-        try (Agent agent = new Agent(layout, config, sources, store, environment.clock(), true, telemetry);
+        try (MetadataClient metadata = environment.metadata();
+                Agent agent =
+                        new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
             metrics.listen(config.metrics().listen());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());

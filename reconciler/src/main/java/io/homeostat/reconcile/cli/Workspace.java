@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.SourceProblem;
@@ -81,7 +82,9 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
                 .orElseGet(() ->
                         new Recollection(wanted.apply(ImmutableList.of()), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
-                MachineObserver observer = new MachineObserver(layout, new ProcFs(), plugins, environment.clock())) {
+                MetadataClient metadata = environment.metadata();
+                MachineObserver observer =
+                        new MachineObserver(layout, new ProcFs(), plugins, metadata, environment.clock())) {
             Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
                     .everything(recollection.desired(), depth);
             if (!seen.blind().isEmpty()) {

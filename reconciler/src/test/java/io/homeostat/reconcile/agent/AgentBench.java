@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -66,6 +67,7 @@ final class AgentBench implements AutoCloseable {
                 config("resync: " + resync),
                 new Sources(ImmutableList.of(declared())),
                 store,
+                path -> new MetadataServer.Answer.Absent(),
                 clock,
                 hinted,
                 Telemetry.of(Ticker.systemTicker(), "test", clock.instant()));

@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.actuate.Progress;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -83,7 +84,8 @@ class MachineStepsTest {
                 });
         plugins = new PluginChannel(Clock.systemUTC());
         ProcFs procFs = new ProcFs();
-        observer = new MachineObserver(layout, procFs, plugins, Clock.systemUTC());
+        observer = new MachineObserver(
+                layout, procFs, plugins, path -> new MetadataServer.Answer.Absent(), Clock.systemUTC());
         steps = new MachineSteps(
                 layout, procFs, store, plugins, Clock.systemUTC(), () -> ArchiveLimits.DEFAULT, id -> Progress.NONE);
     }
