@@ -40,32 +40,6 @@ final class EventTable {
         return events.build();
     }
 
-    /** @param unreadable is told of those that are queued and can't be read */
-    static ImmutableList<StoredEvent> queued(
-            Connection connection, int perPlugin, int limit, ImmutableList.Builder<Long> unreadable)
-            throws SQLException {
-        ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
-        Database.query(
-                connection,
-                """
-                SELECT id, time, event.workload, revision, type, message
-                FROM (SELECT event, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
-                JOIN event ON id = event
-                WHERE place <= ? ORDER BY place, id LIMIT ?
-                """,
-                row -> {
-                    Optional<StoredEvent> event = read(row);
-                    if (event.isPresent()) {
-                        events.add(event.get());
-                    } else {
-                        unreadable.add(row.getLong("id"));
-                    }
-                },
-                perPlugin,
-                limit);
-        return ImmutableList.sortedCopyOf((one, other) -> Long.compare(one.id(), other.id()), events.build());
-    }
-
     /**
      * Deletes all but the newest.
      *

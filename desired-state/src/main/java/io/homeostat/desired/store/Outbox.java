@@ -2,6 +2,8 @@ package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import java.util.Optional;
 
 /**
  * The events of plugins that the control plane has yet to be told: a queue in the store, so that an event is queued by the transaction
@@ -21,24 +23,31 @@ public interface Outbox {
     int discard();
 
     /**
-     * The oldest queued events, in the order in which they were stored.
+     * The oldest queued events, each plugin's in the order in which they were stored.
      *
      * @param perPlugin at most so many of each plugin, its oldest, so that one with many does not hide the others
      * @param limit at most so many altogether; the oldest of each plugin come before the second oldest of any
      */
-    ImmutableList<StoredEvent> next(int perPlugin, int limit);
+    ImmutableList<Queued> next(int perPlugin, int limit);
+
+    /** What happened; empty when it was dropped meanwhile, or can't be read. */
+    Optional<Event> event(long id);
 
     /**
-     * Takes events off the queue, all in one transaction.
+     * Takes events off the queue, all in one transaction; those that are not queued any more are ignored.
      *
-     * @param ids of events that the control plane acknowledged; those that are not queued any more are ignored
-     * @param refused so many of them it would not take
+     * @param told the control plane acknowledged them
+     * @param refused nothing will make it take them; they are counted
+     * @return how many of the refused ones were queued
      */
-    void settle(ImmutableCollection<Long> ids, int refused);
+    int settle(ImmutableCollection<Long> told, ImmutableCollection<Long> refused);
 
     /**
      * Has somebody called after anything was queued or dropped in this process; he replaces whom an earlier call named. He is called
      * by whoever stored the event, so he must not wait for anything.
      */
     void listen(Runnable listener);
+
+    /** An event that waits. */
+    record Queued(long id, WorkloadId plugin) {}
 }

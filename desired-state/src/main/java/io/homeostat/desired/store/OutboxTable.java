@@ -1,8 +1,10 @@
 package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableCollection;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Outbox.Queued;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -42,11 +44,36 @@ final class OutboxTable {
         return Database.update(connection, "DELETE FROM outbox");
     }
 
-    static void settle(Connection connection, ImmutableCollection<Long> ids, int refused) throws SQLException {
+    static ImmutableList<Queued> next(Connection connection, int perPlugin, int limit) throws SQLException {
+        ImmutableList.Builder<Queued> queued = ImmutableList.builder();
+        Database.query(
+                connection,
+                """
+                SELECT event, workload
+                FROM (SELECT event, workload, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
+                WHERE place <= ? ORDER BY place, event LIMIT ?
+                """,
+                row -> queued.add(new Queued(
+                        row.getLong(1), WorkloadId.parse(row.getString(2)).orElseThrow())),
+                perPlugin,
+                limit);
+        return queued.build();
+    }
+
+    static int settle(Connection connection, ImmutableCollection<Long> told, ImmutableCollection<Long> refused)
+            throws SQLException {
+        remove(connection, told);
+        int removed = remove(connection, refused);
+        count(connection, REFUSED, removed);
+        return removed;
+    }
+
+    private static int remove(Connection connection, ImmutableCollection<Long> ids) throws SQLException {
+        int removed = 0;
         for (Long id : ids) {
-            Database.update(connection, "DELETE FROM outbox WHERE event = ?", id);
+            removed += Database.update(connection, "DELETE FROM outbox WHERE event = ?", id);
         }
-        count(connection, REFUSED, refused);
+        return removed;
     }
 
     /**

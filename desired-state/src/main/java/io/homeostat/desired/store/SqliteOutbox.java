@@ -2,6 +2,7 @@ package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import java.util.Optional;
 
 /** The queue as rows that name events. */
 final class SqliteOutbox implements Outbox {
@@ -26,25 +27,23 @@ final class SqliteOutbox implements Outbox {
     }
 
     @Override
-    public ImmutableList<StoredEvent> next(int perPlugin, int limit) {
-        ImmutableList.Builder<Long> unreadable = ImmutableList.builder();
-        ImmutableList<StoredEvent> events = database.read(
-                "read the queued events from",
-                connection -> EventTable.queued(connection, perPlugin, limit, unreadable));
-        ImmutableList<Long> never = unreadable.build();
-        if (!never.isEmpty()) {
-            // They would be in the way of those behind them for ever.
-            settle(never, never.size());
-        }
-        return events;
+    public ImmutableList<Queued> next(int perPlugin, int limit) {
+        return database.read(
+                "read the queued events from", connection -> OutboxTable.next(connection, perPlugin, limit));
     }
 
     @Override
-    public void settle(ImmutableCollection<Long> ids, int refused) {
-        change("take delivered events off the queue in", connection -> {
-            OutboxTable.settle(connection, ids, refused);
-            return 0;
-        });
+    public Optional<Event> event(long id) {
+        return database.read("read a queued event from", connection -> EventTable.after(connection, id - 1, 1)).stream()
+                .filter(event -> event.id() == id)
+                .map(StoredEvent::event)
+                .findFirst();
+    }
+
+    @Override
+    public int settle(ImmutableCollection<Long> told, ImmutableCollection<Long> refused) {
+        return change(
+                "take delivered events off the queue in", connection -> OutboxTable.settle(connection, told, refused));
     }
 
     @Override

@@ -1,0 +1,28 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import java.time.Instant;
+import java.util.stream.IntStream;
+
+/** Many events of a plugin in one transaction, numbered in their details. */
+final class Events {
+    private Events() {}
+
+    static Change of(String plugin, int from, int to) {
+        WorkloadId id = WorkloadId.plugin(plugin);
+        return new Change(
+                id,
+                null,
+                false,
+                ImmutableList.of(),
+                ImmutableList.of(),
+                IntStream.range(from, to)
+                        .mapToObj(
+                                i -> new Event(Instant.EPOCH, id, "A1", EventType.PLUGIN_STARTED, Integer.toString(i)))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+}
