@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.grpc.ManagedChannel;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.grpc.GrpcTransport;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Structs;
 import io.homeostat.observe.Health.Verdict;
@@ -152,7 +153,7 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     private <T> T call(Path socket, Duration timeout, Function<GuestAgentPluginBlockingStub, T> call) {
-        ManagedChannel channel = transport.unix(socket);
+        ManagedChannel channel = transport.unix(socket).build();
         try {
             return call.apply(GuestAgentPluginGrpc.newBlockingStub(channel)
                     .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS));

@@ -8,6 +8,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import io.homeostat.desired.grpc.GrpcTransport;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.observe.Health.Verdict;
@@ -98,7 +99,7 @@ public final class Probes implements AutoCloseable {
     }
 
     private Health grpc(Probe.Grpc grpc, String question, Duration timeout) throws IOException {
-        ManagedChannel channel = transport.tcp(resolved(grpc.address()));
+        ManagedChannel channel = transport.tcp(resolved(grpc.address())).build();
         try {
             ServingStatus status = HealthGrpc.newBlockingStub(channel)
                     .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)

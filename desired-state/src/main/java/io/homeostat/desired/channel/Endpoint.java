@@ -1,0 +1,103 @@
+package io.homeostat.desired.channel;
+
+import com.google.common.net.HostAndPort;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.netty.GrpcSslContexts;
+import io.homeostat.desired.grpc.GrpcTransport;
+import io.homeostat.desired.model.AgentConfig.Tls;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Where a control plane is, and how the connection with it is secured. */
+final class Endpoint implements AutoCloseable {
+    private static final String UNIX = "unix:";
+    private static final int KEEPALIVE_SECONDS = 60;
+    private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;
+    /** Of one message. Larger ones end the stream; the heap is small, and manifests are. */
+    private static final int MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+    private final String endpoint;
+    private final @Nullable Tls tls;
+    private final GrpcTransport transport = new GrpcTransport();
+
+    /** @param endpoint unix:PATH (no TLS) or HOST:PORT (TLS) */
+    Endpoint(String endpoint, @Nullable Tls tls) {
+        this.endpoint = endpoint;
+        this.tls = tls;
+    }
+
+    /**
+     * A channel of its own; the caller shuts it down. Certificates are read anew, since they are exchanged while agents run.
+     *
+     * @throws IOException when a file can't be used or the endpoint is none
+     */
+    ManagedChannel open() throws IOException {
+        try {
+            return builder().maxInboundMessageSize(MAX_MESSAGE_BYTES).build();
+        } catch (IllegalArgumentException e) {
+            throw new IOException("the endpoint " + endpoint + " is neither unix:/PATH nor HOST:PORT", e);
+        }
+    }
+
+    private ManagedChannelBuilder<?> builder() throws IOException {
+        if (endpoint.startsWith(UNIX)) {
+            return transport.unix(Path.of(endpoint.substring(UNIX.length())));
+        }
+        HostAndPort address = HostAndPort.fromString(endpoint);
+        return transport
+                .tls(address.getHost(), address.getPort(), context())
+                .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
+                .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private SslContext context() throws IOException {
+        SslContextBuilder builder = GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK);
+        String ca = tls == null ? null : tls.ca();
+        if (ca != null) {
+            try {
+                builder.trustManager(readable(ca).toFile());
+            } catch (IllegalArgumentException e) {
+                throw new IOException("could not use the authorities in " + ca + " (sources.controlPlane.tls.ca): "
+                        + e.getMessage() + "; it has to hold certificates in PEM");
+            }
+        }
+        String certificate = tls == null ? null : tls.certificate();
+        String key = tls == null ? null : tls.key();
+        if (certificate != null && key != null) {
+            try {
+                builder.keyManager(readable(certificate).toFile(), readable(key).toFile());
+            } catch (IllegalArgumentException e) {
+                throw new IOException("could not use the certificate " + certificate + " with the key " + key
+                        + " (sources.controlPlane.tls): they have to belong together, in PEM, the key in PKCS #8"
+                        + " without a password (openssl pkcs8 -topk8 -nocrypt makes it so)");
+            }
+        }
+        return builder.build();
+    }
+
+    private static Path readable(String file) throws IOException {
+        Path path = Path.of(file);
+        if (!Files.isReadable(path)) {
+            throw new IOException("could not read " + file + " (sources.controlPlane.tls); it has to be there and"
+                    + " readable for the agent");
+        }
+        return path;
+    }
+
+    @Override
+    public void close() {
+        transport.close();
+    }
+
+    @Override
+    public String toString() {
+        return endpoint;
+    }
+}

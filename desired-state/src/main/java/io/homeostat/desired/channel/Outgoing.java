@@ -1,0 +1,221 @@
+package io.homeostat.desired.channel;
+
+import com.google.common.base.Ticker;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The messages of ours that are not acknowledged, in their order, and when each is to be sent next. Outlives the streams. May be used
+ * by any thread; futures are completed outside the lock, since whoever waits for one may send the next.
+ */
+final class Outgoing {
+    /** How many may be on their way at once; the others wait, so that what a stream has to send anew stays bounded. */
+    private static final int WINDOW = 32;
+
+    /** More refusals than this make no pause longer. */
+    private static final int MAX_REFUSALS = 40;
+
+    private final Timing timing;
+    private final Ticker ticker;
+    private final Budget budget;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private final Map<String, Letter> letters = new LinkedHashMap<>();
+    private long heldUntil;
+    private boolean closed;
+
+    Outgoing(Timing timing, Ticker ticker) {
+        this.timing = timing;
+        this.ticker = ticker;
+        this.budget = new Budget(ticker);
+        this.heldUntil = ticker.read();
+    }
+
+    /** Whether messages can leave. */
+    interface Way {
+        /** It will never be open again. */
+        boolean over();
+
+        /** A message would go out at once. */
+        boolean open();
+    }
+
+    private static final class Letter {
+        final StreamAgentMessagesRequest request;
+        final CompletableFuture<Status> future;
+        long due;
+        int refusals;
+
+        Letter(StreamAgentMessagesRequest request, CompletableFuture<Status> future, long due) {
+            this.request = request;
+            this.future = future;
+            this.due = due;
+        }
+    }
+
+    CompletableFuture<Status> add(MessageBody body) {
+        String id = UUID.randomUUID().toString();
+        StreamAgentMessagesRequest request = StreamAgentMessagesRequest.newBuilder()
+                .setMessageId(id)
+                .setMessageBody(body)
+                .build();
+        CompletableFuture<Status> future = new CompletableFuture<>();
+        lock.lock();
+        try {
+            if (closed) {
+                return CompletableFuture.failedFuture(closedChannel());
+            }
+            letters.put(id, new Letter(request, future, ticker.read()));
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        var _ = future.whenComplete((status, failure) -> forget(id));
+        return future;
+    }
+
+    int size() {
+        lock.lock();
+        try {
+            return letters.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** What the control plane's headers say of this stream; see {@link Budget#limit}. */
+    void limit(long messagesPerMinute, long bytesPerMinute) {
+        lock.lock();
+        try {
+            budget.limit(messagesPerMinute, bytesPerMinute);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A new stream: nothing is on its way. */
+    void startOver() {
+        lock.lock();
+        try {
+            long now = ticker.read();
+            letters.values().forEach(letter -> letter.due = now);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A control plane's answer. To what was never sent, or is answered already, it means nothing. */
+    void answered(String id, Status status) {
+        Letter done;
+        lock.lock();
+        try {
+            Letter letter = letters.get(id);
+            if (letter != null && status.getCode() == Code.RESOURCE_EXHAUSTED_VALUE) {
+                letter.refusals = Math.min(letter.refusals + 1, MAX_REFUSALS);
+                // It is the agent that sends too much, not this message that is too much; so the others wait, too.
+                heldUntil = ticker.read()
+                        + timing.exhausted().multipliedBy(letter.refusals).toNanos();
+                letter.due = heldUntil;
+                changed.signalAll();
+                return;
+            }
+            done = letters.remove(id);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        if (done != null) {
+            done.future.complete(status);
+        }
+    }
+
+    /** Something about a way may have changed. */
+    void look() {
+        lock.lock();
+        try {
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits for what has to be sent next; null when the way is over. */
+    @Nullable
+    StreamAgentMessagesRequest take(Way way) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (!way.over()) {
+                long now = ticker.read();
+                Letter next = way.open() ? next() : null;
+                long wait = next == null ? Long.MAX_VALUE : Math.max(next.due - now, heldUntil - now);
+                if (next != null && wait <= 0) {
+                    wait = budget.take(next.request.getSerializedSize());
+                    if (wait == 0) {
+                        next.due = now + timing.acknowledgement().toNanos();
+                        return next.request;
+                    }
+                }
+                if (wait == Long.MAX_VALUE) {
+                    changed.await();
+                } else {
+                    long _ = changed.awaitNanos(wait);
+                }
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private @Nullable Letter next() {
+        Letter next = null;
+        int seen = 0;
+        for (Letter letter : letters.values()) {
+            if (next == null || letter.due - next.due < 0) {
+                next = letter;
+            }
+            if (++seen == WINDOW) {
+                break;
+            }
+        }
+        return next;
+    }
+
+    void close() {
+        Map<String, Letter> left;
+        lock.lock();
+        try {
+            closed = true;
+            left = new LinkedHashMap<>(letters);
+            letters.clear();
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        left.values().forEach(letter -> letter.future.completeExceptionally(closedChannel()));
+    }
+
+    private void forget(String id) {
+        lock.lock();
+        try {
+            letters.remove(id);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static CancellationException closedChannel() {
+        return new CancellationException("the channel to the control plane was closed");
+    }
+}

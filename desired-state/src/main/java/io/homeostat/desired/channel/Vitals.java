@@ -1,0 +1,40 @@
+package io.homeostat.desired.channel;
+
+import java.time.Instant;
+import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
+
+/** What is shown of a channel. */
+final class Vitals {
+    private final InstantSource clock;
+    private @Nullable Instant connectedSince;
+    private @Nullable Instant lastMessage;
+    private String lastError = "";
+
+    Vitals(InstantSource clock) {
+        this.clock = clock;
+    }
+
+    synchronized void heard() {
+        lastMessage = clock.instant();
+    }
+
+    synchronized void connected() {
+        connectedSince = clock.instant();
+    }
+
+    synchronized void disconnected() {
+        connectedSince = null;
+    }
+
+    /** Whether this is another error than the last one, and so news. */
+    synchronized boolean failed(String error) {
+        boolean news = !error.equals(lastError);
+        lastError = error;
+        return news;
+    }
+
+    synchronized ChannelStatus status(String endpoint, int unacknowledged) {
+        return new ChannelStatus(endpoint, connectedSince, lastMessage, unacknowledged, lastError);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.grpc;
+
+import org.jspecify.annotations.NullMarked;

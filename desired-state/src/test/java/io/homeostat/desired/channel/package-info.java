@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.channel;
+
+import org.jspecify.annotations.NullMarked;
