@@ -49,7 +49,14 @@ final class Libc {
             function("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
+    private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
+
     private Libc() {}
+
+    /** How many bytes the kernel's pages have. */
+    static int pageSize() {
+        return (int) result(errno -> (int) GETPAGESIZE.invokeExact(errno));
+    }
 
     /** A descriptor of the process that has this number now, pidfd_open(2). It is closed on exec. */
     static int pidfdOpen(long pid) {

@@ -24,6 +24,8 @@ public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
     private static final long TICKS_PER_SECOND = 100;
 
+    static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
+
     private final Path root;
 
     public ProcFs() {
@@ -49,9 +51,22 @@ public final class ProcFs {
      *
      * @param name of the program, at most 15 bytes, chosen by it: may have spaces and parentheses in it
      * @param state one letter, proc_pid_stat(5)
+     * @param ownTicks processor time that it used itself
+     * @param childTicks processor time that its children used, theirs included, of those that ended and that it has waited for
      * @param startTicks clock ticks since boot
+     * @param residentPages its pages that are in memory, shared ones included
      */
-    public record Stat(long pid, String name, char state, long parent, long session, int threads, long startTicks) {
+    public record Stat(
+            long pid,
+            String name,
+            char state,
+            long parent,
+            long session,
+            long ownTicks,
+            long childTicks,
+            int threads,
+            long startTicks,
+            long residentPages) {
         /** Reads a line of the kernel's. The name is in parentheses and unescaped, so the last one closes it. */
         static Optional<Stat> parse(String line) {
             int open = line.indexOf('(');
@@ -62,7 +77,7 @@ public final class ProcFs {
             List<String> rest = Splitter.on(' ')
                     .omitEmptyStrings()
                     .splitToList(line.substring(close + 1).strip());
-            if (rest.size() < 20) {
+            if (rest.size() < 22) {
                 return Optional.empty();
             }
             try {
@@ -72,8 +87,11 @@ public final class ProcFs {
                         rest.get(0).charAt(0),
                         Long.parseLong(rest.get(1)),
                         Long.parseLong(rest.get(3)),
+                        Long.parseLong(rest.get(11)) + Long.parseLong(rest.get(12)),
+                        Long.parseLong(rest.get(13)) + Long.parseLong(rest.get(14)),
                         Integer.parseInt(rest.get(17)),
-                        Long.parseLong(rest.get(19))));
+                        Long.parseLong(rest.get(19)),
+                        Long.parseLong(rest.get(21))));
             } catch (NumberFormatException e) {
                 return Optional.empty();
             }
@@ -126,12 +144,15 @@ public final class ProcFs {
 
     /** Everything that runs, zombies left out. */
     public ImmutableList<Stat> processes() throws IOException {
+        return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());
+    }
+
+    /** Everything that has a number, zombies included. */
+    ImmutableList<Stat> table() throws IOException {
         ImmutableList.Builder<Stat> found = ImmutableList.builder();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, "[0-9]*")) {
             for (Path entry : entries) {
-                stat(Long.parseLong(entry.getFileName().toString()))
-                        .filter(Stat::alive)
-                        .ifPresent(found::add);
+                stat(Long.parseLong(entry.getFileName().toString())).ifPresent(found::add);
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
@@ -180,8 +201,13 @@ public final class ProcFs {
 
     /** How long a process that started then has lived. */
     public Duration age(long startTicks) throws IOException {
-        long age = uptimeTicks(read(root.resolve("uptime"))) - startTicks;
+        long age = uptimeTicks() - startTicks;
         return Duration.ofMillis(Math.max(0, age) * 1000 / TICKS_PER_SECOND);
+    }
+
+    /** How long ago the machine booted. */
+    long uptimeTicks() throws IOException {
+        return uptimeTicks(read(root.resolve("uptime")));
     }
 
     /** Reads /proc/uptime: seconds since boot with two decimals, which are ticks. */

@@ -38,13 +38,7 @@ public final class ProcessTree {
     private final @Nullable ProcessIdentity main;
     private final LimitObserver groups;
     private final long self;
-    private Set<Key> known = Set.of();
-
-    private record Key(long pid, long startTicks) {
-        static Key of(Stat stat) {
-            return new Key(stat.pid(), stat.startTicks());
-        }
-    }
+    private Set<ProcessKey> known = Set.of();
 
     /** @param main null when it isn't known; the other signs remain */
     public ProcessTree(
@@ -77,7 +71,7 @@ public final class ProcessTree {
         running.remove(self);
         Set<Long> found = new HashSet<>();
         for (Stat stat : running.values()) {
-            if (known.contains(Key.of(stat))
+            if (known.contains(ProcessKey.of(stat))
                     || isMain(stat)
                     || procFs.carries(stat.pid(), LaunchMarks.LAUNCH, launchId)) {
                 found.add(stat.pid());
@@ -89,8 +83,8 @@ public final class ProcessTree {
         ImmutableList<Stat> members = running.values().stream()
                 .filter(stat -> found.contains(stat.pid()))
                 .collect(ImmutableList.toImmutableList());
-        Set<Key> next = new HashSet<>();
-        members.forEach(stat -> next.add(Key.of(stat)));
+        Set<ProcessKey> next = new HashSet<>();
+        members.forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
         return members;
     }

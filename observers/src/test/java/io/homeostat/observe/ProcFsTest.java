@@ -37,7 +37,7 @@ class ProcFsTest {
     void aProgramsNameCanBeAnything(String name) throws Exception {
         proc.line(7, FakeProc.line(7, name, "R", 3, 5, 2, 4711));
 
-        assertEquals(Optional.of(new Stat(7, name, 'R', 3, 5, 2, 4711)), proc.procFs.stat(7));
+        assertEquals(Optional.of(new Stat(7, name, 'R', 3, 5, 5 + 6, 7 + 8, 2, 4711, 169)), proc.procFs.stat(7));
     }
 
     @Test
