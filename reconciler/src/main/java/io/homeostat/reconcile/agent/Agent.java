@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.base.Ticker;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
@@ -19,6 +20,7 @@ import io.homeostat.observe.FileChanges;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.UsageSampler;
 import io.homeostat.reconcile.controlplane.Enforcement;
 import io.homeostat.reconcile.loop.ArchiveLimits;
 import io.homeostat.reconcile.loop.LogFiles;
@@ -68,10 +70,12 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final LogKeeper logs;
     private final LoopWatch watch;
     private final PluginLooks pluginLooks;
+    private final UsageSampler usage;
     private final boolean hinted;
     private final @Nullable ExitHints exits;
     private final Agenda reading = new Agenda("sources");
     private final Agenda cleaning = new Agenda("housekeeping");
+    private final Agenda sampling = new Agenda("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final PassBroadcast broadcast;
     /** Held by whoever changes what is declared, or goes by it for good. */
@@ -113,6 +117,9 @@ public final class Agent implements Enforcement, AutoCloseable {
         if (exits != null) {
             residents.add(exits);
         }
+        this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
+        residents.add(new UsageFollowing(usage, store, declared));
+        telemetry.metrics().usage(usage::latest);
         this.broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(
                 layout,
@@ -159,6 +166,12 @@ public final class Agent implements Enforcement, AutoCloseable {
                 () -> LOGS,
                 "looking at the size of logs",
                 () -> logs.keep(config.limits().logBytesPerWorkload().bytes()));
+        sampling.every(usage::pause, "sampling what workloads use", usage::sample);
+    }
+
+    /** What workloads use. */
+    public UsageSampler usage() {
+        return usage;
     }
 
     /** From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}. */
@@ -313,6 +326,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         }
         reading.close();
         cleaning.close();
+        sampling.close();
         reconciler.drain(GRACE);
         reconciler.close();
         if (exits != null) {

@@ -5,6 +5,7 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Following;
 import java.time.Duration;
@@ -36,6 +37,11 @@ final class AgentEnforcer implements Enforcer {
     @Override
     public <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
         return Optional.of(look.apply(store));
+    }
+
+    @Override
+    public Optional<Usage> usage(WorkloadId id) {
+        return agent.usage().latest(id);
     }
 
     @Override

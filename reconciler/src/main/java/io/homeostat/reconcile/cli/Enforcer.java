@@ -6,6 +6,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.Usage;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -42,6 +43,11 @@ interface Enforcer {
                 return look.apply(open);
             }
         });
+    }
+
+    /** What a workload uses; empty when nobody samples that. */
+    default Optional<Usage> usage(WorkloadId id) {
+        return Optional.empty();
     }
 
     /** The agent that this is a part of; empty when it is none. */

@@ -58,7 +58,7 @@ final class StatusCommand implements Command {
         Console console = workspace.console();
         Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH);
         ImmutableList<WorkloadStatus> all =
-                sight.findings().stream().map(WorkloadStatus::of).collect(ImmutableList.toImmutableList());
+                sight.findings().stream().map(this::status).collect(ImmutableList.toImmutableList());
         ImmutableList<WorkloadStatus> shown = asked.isEmpty()
                 ? all
                 : all.stream().filter(status -> asked.contains(status.id())).collect(ImmutableList.toImmutableList());
@@ -92,6 +92,11 @@ final class StatusCommand implements Command {
                         && sight.problems().isEmpty()
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;
+    }
+
+    private WorkloadStatus status(Finding finding) {
+        return WorkloadStatus.of(
+                finding, workspace.enforcer().usage(finding.id()).orElse(null));
     }
 
     private static ImmutableSortedSet<WorkloadId> ids(Workspace.Sight sight) {

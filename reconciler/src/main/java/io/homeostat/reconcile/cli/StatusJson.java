@@ -6,9 +6,12 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -91,7 +94,7 @@ final class StatusJson {
         lastExit(workload.lastExit(), json);
         health(workload.health(), json);
         json.writeStringField("configHash", workload.configHash());
-        json.writeNullField("metrics");
+        usage(workload.usage(), json);
         json.writeArrayFieldStart("conditions");
         for (Condition condition : workload.conditions()) {
             write(condition, json);
@@ -128,6 +131,18 @@ final class StatusJson {
         }
         json.writeEndArray();
         json.writeStringField("checkedAt", health.checkedAt().toString());
+        json.writeEndObject();
+    }
+
+    private static void usage(@Nullable Usage usage, JsonGenerator json) throws IOException {
+        if (usage == null) {
+            json.writeNullField("metrics");
+            return;
+        }
+        json.writeObjectFieldStart("metrics");
+        json.writeNumberField(
+                "cpuPercent", BigDecimal.valueOf(usage.cpuPercent()).setScale(1, RoundingMode.HALF_UP));
+        json.writeNumberField("memoryBytes", usage.memoryBytes());
         json.writeEndObject();
     }
 

@@ -6,12 +6,14 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.cli.Ink.Colour;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Status for people. */
@@ -59,6 +61,7 @@ final class StatusText {
                 "wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
                         + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision()));
         field(out, "Process", process(workload, now));
+        field(out, "Uses", usage(workload.usage()));
         field(out, "Restarts", Integer.toString(workload.restarts()));
         field(out, "Last exit", lastExit(workload.lastExit()));
         field(out, "Health", health(workload.health()));
@@ -118,6 +121,13 @@ final class StatusText {
 
     private static String process(WorkloadStatus workload, Instant now) {
         return workload.pid() == null ? NONE : "pid " + workload.pid() + ", up " + up(workload, now);
+    }
+
+    private static String usage(@Nullable Usage usage) {
+        return usage == null
+                ? NONE
+                : String.format(Locale.ROOT, "%.1f%% of one core, ", usage.cpuPercent())
+                        + Bytes.words(usage.memoryBytes());
     }
 
     private static String up(WorkloadStatus workload, Instant now) {

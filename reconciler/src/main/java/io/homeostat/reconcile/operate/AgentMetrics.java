@@ -2,6 +2,7 @@ package io.homeostat.reconcile.operate;
 
 import com.google.common.base.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
@@ -11,11 +12,15 @@ import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MultiGauge;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,8 +33,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The agent's metrics in Prometheus' text format; fed by the passes, asked by whoever scrapes. The reconciler's README lists them all.
  *
- * <p>Labels are words of ours, of which there are few. Names of workloads are a label of one metric only, and a workload's series ends
- * when nothing is left of the workload.
+ * <p>Labels are words of ours, of which there are few. Names of workloads are a label of three metrics only: restarts, whose series
+ * ends when nothing is left of the workload, and what it uses, whose series ends when it does not run.
  */
 public final class AgentMetrics implements PassListener {
     private static final Duration[] PASS_BUCKETS = {
@@ -69,6 +74,9 @@ public final class AgentMetrics implements PassListener {
     private final Map<WorkloadId, Course> courses = new ConcurrentHashMap<>();
     private final Map<WorkloadId, Long> begun = new ConcurrentHashMap<>();
     private final Map<WorkloadId, Counter> restarts = new ConcurrentHashMap<>();
+    private final MultiGauge cpu;
+    private final MultiGauge memory;
+    private volatile Supplier<? extends Map<WorkloadId, Usage>> usage = Map::of;
     private final Timer passTime;
     private final Timer convergenceTime;
 
@@ -83,6 +91,13 @@ public final class AgentMetrics implements PassListener {
                 .description(
                         "From the pass that found a workload not at its desired state to the one that found it there.")
                 .serviceLevelObjectives(CONVERGENCE_BUCKETS)
+                .register(registry);
+        this.cpu = MultiGauge.builder("homeostat.workload.cpu.percent")
+                .description(
+                        "Processor time of a workload's process tree over its last interval, in percent of one core.")
+                .register(registry);
+        this.memory = MultiGauge.builder("homeostat.workload.memory.bytes")
+                .description("Memory of a workload's process tree.")
                 .register(registry);
         gauge(
                 "homeostat.convergence.lag.seconds",
@@ -125,6 +140,15 @@ public final class AgentMetrics implements PassListener {
                 .tag("source", source)
                 .strongReference(true)
                 .register(registry);
+    }
+
+    /**
+     * Shows what workloads use.
+     *
+     * @param latest sample of each that runs; asked at each scrape, so a series ends with its workload
+     */
+    public void usage(Supplier<? extends Map<WorkloadId, Usage>> latest) {
+        usage = latest;
     }
 
     /** Shows whether {@code /healthz} is well. */
@@ -187,8 +211,17 @@ public final class AgentMetrics implements PassListener {
     }
 
     /** Everything, in Prometheus' text format. */
-    public String scrape() {
+    public synchronized String scrape() {
+        Map<WorkloadId, Usage> latest = usage.get();
+        cpu.register(rows(latest, Usage::cpuPercent), true);
+        memory.register(rows(latest, Usage::memoryBytes), true);
         return registry.scrape();
+    }
+
+    private static List<MultiGauge.Row<?>> rows(Map<WorkloadId, Usage> latest, ToDoubleFunction<Usage> value) {
+        List<MultiGauge.Row<?>> rows = new ArrayList<>();
+        latest.forEach((id, use) -> rows.add(MultiGauge.Row.of(Tags.of("workload", id.toString()), use, value)));
+        return rows;
     }
 
     private long begunAt(WorkloadId id, long otherwise) {

@@ -14,6 +14,7 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.plan.Conditions;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -38,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param restarts since it was declared
  * @param health of that process; null when it was not asked
  * @param configHash of the configuration that the process has accepted; empty when there is none
+ * @param usage what its process tree uses; null when it was not sampled, as it is by a running agent only
  * @param plan what is left to do
  */
 public record WorkloadStatus(
@@ -57,10 +59,15 @@ public record WorkloadStatus(
         @Nullable Exit lastExit,
         @Nullable Health health,
         String configHash,
+        @Nullable Usage usage,
         ImmutableList<Condition> conditions,
         WorkloadPlan plan) {
 
     public static WorkloadStatus of(Finding finding) {
+        return of(finding, null);
+    }
+
+    public static WorkloadStatus of(Finding finding, @Nullable Usage usage) {
         Situation situation = finding.situation();
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
@@ -89,6 +96,7 @@ public record WorkloadStatus(
                 history.run().lastExit(),
                 main.map(WorkloadStatus::health).orElse(null),
                 main.map(process -> process.handle().configHash()).orElse(""),
+                usage,
                 Conditions.of(situation, finding.plan()),
                 finding.plan());
     }

@@ -8,11 +8,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -84,6 +86,23 @@ class AgentCommandsTest {
                 .path("agent")
                 .isNull());
         assertEquals("", shell.run("status").err());
+    }
+
+    @Test
+    void statusSaysWhatAWorkloadUsesAndNullWhereNobodySamplesThat() throws IOException {
+        WorkloadId a = WorkloadId.process("a");
+        shell.write("a.yaml", Shell.sleeper("a", 600) + Shell.sleeper("b", 600));
+        shell.run("apply", "-f", directory + "/a.yaml");
+        agent.uses(a, new Usage(Instant.EPOCH, 12.345, 12_345_678));
+
+        String json = shell.run("status", "-o", "json").out();
+        assertEquals(
+                "{\"cpuPercent\":12.3,\"memoryBytes\":12345678}",
+                JSON.readTree(json).path("workloads").path(0).path("metrics").toString());
+        assertTrue(JSON.readTree(json).path("workloads").path(1).path("metrics").isNull(), json);
+        String text = shell.run("status", "process/a").out();
+        assertTrue(text.contains("  Uses:       12.3% of one core, 11.8 MiB\n"), text);
+        assertTrue(shell.run("status", "process/b").out().contains("  Uses:       -\n"));
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.Usage;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -14,13 +15,16 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** An agent's API in this process, without an agent: what changes takes the lock as a command of its own would. */
 final class TestAgent implements AutoCloseable {
     private final AgentServer server;
+    private final Map<WorkloadId, Usage> usage = new ConcurrentHashMap<>();
 
     private TestAgent(Shell shell) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
@@ -42,6 +46,11 @@ final class TestAgent implements AutoCloseable {
 
     static TestAgent start(Shell shell) {
         return new TestAgent(shell);
+    }
+
+    /** What a workload is said to use from now on. */
+    void uses(WorkloadId id, Usage sample) {
+        usage.put(id, sample);
     }
 
     /** How many commands came here. */
@@ -73,6 +82,11 @@ final class TestAgent implements AutoCloseable {
         @Override
         public <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
             return direct.remembered(layout, look);
+        }
+
+        @Override
+        public Optional<Usage> usage(WorkloadId id) {
+            return Optional.ofNullable(usage.get(id));
         }
 
         @Override

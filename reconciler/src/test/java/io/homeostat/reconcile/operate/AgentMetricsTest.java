@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.sim.Declarations;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class AgentMetricsTest {
@@ -71,6 +75,20 @@ class AgentMetricsTest {
 
         assertFalse(metrics.scrape().contains("ops-agent"), metrics.scrape());
         assertEquals(0, value("homeostat_workloads{state=\"converged\"}"));
+    }
+
+    @Test
+    void whatWorkloadsUseIsSeenAsLongAsTheyRun() {
+        Map<WorkloadId, Usage> latest = new HashMap<>();
+        metrics.usage(() -> latest);
+        latest.put(Passes.WORKLOAD, new Usage(Instant.EPOCH, 12.5, 4096));
+        assertEquals(12.5, value("homeostat_workload_cpu_percent{workload=\"plugin/ops-agent\"}"));
+        assertEquals(4096, value("homeostat_workload_memory_bytes{workload=\"plugin/ops-agent\"}"));
+
+        latest.put(Passes.WORKLOAD, new Usage(Instant.EPOCH, 1, 8192));
+        assertEquals(8192, value("homeostat_workload_memory_bytes{workload=\"plugin/ops-agent\"}"));
+        latest.clear();
+        assertFalse(metrics.scrape().contains("ops-agent"), metrics.scrape());
     }
 
     @Test
