@@ -2,7 +2,10 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.WorkloadId;
+import java.util.Set;
 
 /**
  * All samples that nobody has been told of for sure. Whoever delivers one says so afterwards; a report that got lost is in the next
@@ -15,4 +18,11 @@ import io.homeostat.desired.model.WorkloadId;
 public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, ImmutableMap<WorkloadId, Long> last) {
     /** Where nothing is sampled. */
     public static final UsageReport EMPTY = new UsageReport(ImmutableListMultimap.of(), ImmutableMap.of());
+
+    /** What of it is about these workloads. */
+    public UsageReport about(Set<WorkloadId> ids) {
+        return new UsageReport(
+                ImmutableListMultimap.copyOf(Multimaps.filterKeys(samples, ids::contains)),
+                ImmutableMap.copyOf(Maps.filterKeys(last, ids::contains)));
+    }
 }

@@ -34,7 +34,7 @@ public final class PluginStates {
     public static CurrentPluginStates of(Iterable<Finding> findings, UsageReport usage) {
         CurrentPluginStates.Builder states = CurrentPluginStates.newBuilder();
         for (Finding finding : findings) {
-            if (finding.id().kind() != Kind.PLUGIN || !finding.matters()) {
+            if (!isTold(finding)) {
                 continue;
             }
             RevisionStates revisions = RevisionStates.of(finding);
@@ -48,6 +48,11 @@ public final class PluginStates {
             }
         }
         return states.build();
+    }
+
+    /** Whether a control plane hears of a workload. */
+    static boolean isTold(Finding finding) {
+        return finding.id().kind() == Kind.PLUGIN && finding.matters();
     }
 
     private static DaemonPluginState daemon(String name, RevisionStates revisions, ImmutableList<Metric> metrics) {

@@ -1,0 +1,116 @@
+package io.homeostat.reconcile.controlplane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.base.Ticker;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Metrics;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.UsageSampler;
+import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.status.Survey.Finding;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The plugin is this very process's parent, so that there is something to sample; time goes by as the test says. */
+class SampledStatesTest {
+    private static final WorkloadId ID = WorkloadId.plugin("p");
+    private static final Metrics EVERY_SECOND = new Metrics(Duration.ofSeconds(1), 60);
+
+    @TempDir
+    Path directory;
+
+    private long nanos;
+    private UsageSampler sampler;
+    private SampledStates states;
+
+    @BeforeEach
+    void setUp() throws IOException {
+        ProcFs procFs = new ProcFs();
+        sampler = new UsageSampler(
+                new Layout(directory.resolve("s"), directory.resolve("r"), "i"),
+                procFs,
+                () -> Example.NOW.plusNanos(nanos),
+                new Ticker() {
+                    @Override
+                    public long read() {
+                        return nanos;
+                    }
+                });
+        states = new SampledStates(sampler);
+        sampler.follow(ID, EVERY_SECOND, ImmutableList.of(parent(procFs)));
+        second(0);
+    }
+
+    @Test
+    void anAnswerThatGotLostTakesNoSampleWithIt() {
+        second(1);
+        assertEquals(1, samples(answer()));
+        second(2);
+        assertEquals(2, samples(answer()));
+    }
+
+    @Test
+    void whatWasAcknowledgedIsToldNoMore() {
+        second(1);
+        States.Answer first = answer();
+        second(2);
+        States.Answer second = answer();
+        assertEquals(2, samples(second));
+        first.acknowledged().run();
+        assertEquals(1, samples(answer()), "only the second one carried it");
+        first.acknowledged().run();
+        second.acknowledged().run();
+        assertEquals(0, samples(answer()));
+    }
+
+    @Test
+    void samplesOfWhatAnAnswerDoesNotTellOfAreKept() {
+        second(1);
+        states.of(ImmutableList.of()).acknowledged().run();
+        assertEquals(1, samples(answer()));
+    }
+
+    private static Handle parent(ProcFs procFs) throws IOException {
+        long pid = ProcessHandle.current().parent().orElseThrow().pid();
+        return new Handle(
+                "l1",
+                ID,
+                "target",
+                "A",
+                null,
+                ImmutableSortedMap.of(),
+                Example.NOW,
+                new ProcessIdentity(pid, procFs.stat(pid).orElseThrow().startTicks(), procFs.bootId()),
+                StartState.SUCCEEDED,
+                "");
+    }
+
+    private void second(long second) {
+        nanos = Duration.ofSeconds(second).toNanos();
+        sampler.sample();
+    }
+
+    private States.Answer answer() {
+        Learned learned =
+                Example.plugin().wants("A").installed("A").active("A").runs("A").learned();
+        return states.of(ImmutableList.of(
+                new Finding(learned.situation().history(), learned.situation(), Planner.plan(learned.situation()))));
+    }
+
+    private static int samples(States.Answer answer) {
+        return answer.message().getDaemonPluginStates(0).getCurrentPluginMetricsCount();
+    }
+}
