@@ -1,6 +1,7 @@
 package io.homeostat.actuate;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.io.Resources;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
@@ -33,6 +34,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A launch happens at most once, whoever asks for it how often: launching again what was launched returns the same process.
  */
 public final class Launcher {
+    /** Variables that sd_notify(3) and sd_watchdog_enabled(3) go by. */
+    private static final ImmutableSet<String> SERVICE_MANAGERS =
+            ImmutableSet.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC");
+
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final long BIRTH_POLL_MILLIS = 2;
     private static final String SHELL = "/bin/sh";
@@ -218,6 +223,8 @@ public final class Launcher {
         CallerLocale.restore(ours);
         // An agent that is a workload itself does not pass its own marks on.
         ours.keySet().removeIf(name -> name.startsWith("HOMEOSTAT_"));
+        // Whom the agent reports to is none of the workload's business: its "ready" would be taken for the agent's.
+        ours.keySet().removeAll(SERVICE_MANAGERS);
         Map<String, String> program = new LinkedHashMap<>();
         if (account != null) {
             program.put("HOME", account.home());

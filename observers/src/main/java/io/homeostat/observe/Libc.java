@@ -1,8 +1,10 @@
 package io.homeostat.observe;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -30,6 +32,12 @@ final class Libc {
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
     private static final int EVENTFD_FLAGS = 02000000 | 04000;
 
+    private static final int AF_UNIX = 1;
+    /** SOCK_DGRAM | SOCK_CLOEXEC, socket(2). */
+    private static final int DATAGRAMS = 2 | 02000000;
+    /** MSG_DONTWAIT | MSG_NOSIGNAL, send(2). */
+    private static final int AT_ONCE = 0x40 | 0x4000;
+
     private static final Linker LINKER = Linker.nativeLinker();
     private static final VarHandle ERRNO =
             Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
@@ -47,6 +55,10 @@ final class Libc {
             function("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
     private static final MethodHandle WRITE =
             function("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle SOCKET =
+            function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle SENDTO = function(
+            "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
@@ -94,6 +106,33 @@ final class Libc {
     /** Waits without limit until one of these descriptors is ready, poll(2). */
     static int poll(MemorySegment descriptors, long count) {
         return (int) result(errno -> (int) POLL.invokeExact(errno, descriptors, count, -1));
+    }
+
+    /** A socket for datagrams between processes of this machine. It is closed on exec. */
+    static int datagramSocket() {
+        return (int) result(errno -> (int) SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
+    }
+
+    /**
+     * Sends without waiting.
+     *
+     * @param name of sockaddr_un; a first byte of 0 makes it an abstract one
+     */
+    static int sendTo(int descriptor, byte[] name, byte[] message) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = unixAddress(arena, name);
+            MemorySegment content = arena.allocateFrom(JAVA_BYTE, message);
+            return (int) result(errno -> (long) SENDTO.invokeExact(
+                    errno, descriptor, content, content.byteSize(), AT_ONCE, address, (int) address.byteSize()));
+        }
+    }
+
+    /** A sockaddr_un that is no longer than its name: in the abstract namespace every byte counts. */
+    private static MemorySegment unixAddress(Arena arena, byte[] name) {
+        MemorySegment address = arena.allocate(JAVA_SHORT.byteSize() + name.length, JAVA_SHORT.byteAlignment());
+        address.set(JAVA_SHORT, 0, (short) AF_UNIX);
+        MemorySegment.copy(name, 0, address, JAVA_BYTE, JAVA_SHORT.byteSize(), name.length);
+        return address;
     }
 
     static int close(int descriptor) {

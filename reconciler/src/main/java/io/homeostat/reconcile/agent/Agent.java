@@ -53,6 +53,9 @@ import org.slf4j.LoggerFactory;
 public final class Agent implements Enforcement, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
     private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
+    /** How long the boot waits: less than the 90 s after which systemd takes a service for failed. */
+    private static final Duration BOOT = Duration.ofMinutes(1);
+
     private static final Duration LOGS = Duration.ofSeconds(10);
     /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
     private static final Duration GRACE = Duration.ofSeconds(10);
@@ -78,6 +81,7 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final Agenda sampling = new Agenda("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final PassBroadcast broadcast;
+    private final BootGate boot = new BootGate();
     /** Held by whoever changes what is declared, or goes by it for good. */
     private final ReentrantLock declaring = new ReentrantLock();
 
@@ -112,7 +116,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
         this.pluginLooks = new PluginLooks(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
-        residents.addAll(telemetry.listeners());
+        residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginLooks);
         if (exits != null) {
             residents.add(exits);
@@ -149,16 +153,32 @@ public final class Agent implements Enforcement, AutoCloseable {
                 .count();
     }
 
-    /** Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is. */
+    /** As {@link #start(Runnable)}; nobody waits for the boot. */
     public void start() {
+        start(() -> {});
+    }
+
+    /**
+     * Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is.
+     *
+     * @param whenUp is called once, when the boot-critical workloads are up or have failed, or a minute is over; at once when there are
+     *     none. Must not wait
+     */
+    public void start(Runnable whenUp) {
         watchFiles();
         try {
             readSources();
         } catch (StoreException e) {
             LOG.error("{}; what was declared before is enforced", e.getMessage());
         }
+        DesiredState first = declared.now();
+        ImmutableSortedSet<WorkloadId> critical = BootGate.critical(first);
+        boot.await(critical, whenUp);
+        cleaning.in(BOOT, "going on with the boot", boot::open);
+        // In front of the queue before anything is taken from it.
+        hint(critical, Trigger.START);
         reconciler.start();
-        hint(scope(declared.now()).all(), Trigger.START);
+        hint(scope(first).all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
         cleaning.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
         cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);

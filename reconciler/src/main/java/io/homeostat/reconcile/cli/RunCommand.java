@@ -16,6 +16,7 @@ import io.homeostat.reconcile.agent.Sources;
 import io.homeostat.reconcile.api.AgentFile;
 import io.homeostat.reconcile.operate.AgentLog;
 import io.homeostat.reconcile.operate.MetricsEndpoint;
+import io.homeostat.reconcile.operate.ServiceManager;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.time.Clock;
@@ -93,6 +94,7 @@ final class RunCommand implements Command {
                 VersionCommand.version(),
                 environment.clock().instant());
         telemetry.metrics().log(log);
+        ServiceManager manager = new ServiceManager(environment.variable(ServiceManager.VARIABLE));
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
@@ -102,19 +104,23 @@ final class RunCommand implements Command {
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
             AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity);
             try (Reachable reachable = new Reachable(environment, layout, enforcer)) {
-                agent.start();
+                agent.start(manager::ready);
                 console.say("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
                         EventType.AGENT_STARTED,
                         "version " + VersionCommand.version() + ", pid "
                                 + ProcessHandle.current().pid());
-                while (true) {
-                    if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
-                        hangUps.drainPermits();
-                        reload(agent, layout, store, log, metrics);
+                try {
+                    while (true) {
+                        if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
+                            hangUps.drainPermits();
+                            reload(agent, layout, store, log, metrics);
+                        }
+                        reachable.ensure();
                     }
-                    reachable.ensure();
+                } finally {
+                    manager.stopping();
                 }
             }
         } catch (InterruptedException e) {

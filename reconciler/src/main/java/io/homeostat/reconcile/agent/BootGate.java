@@ -1,0 +1,94 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Ordering;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Step;
+import java.util.Collection;
+import java.util.Set;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Opens once, when of the boot-critical workloads each is up or has failed for now: the rest of the machine's boot waits for it. What
+ * fails is tried again all the same, and the boot goes on without it.
+ */
+final class BootGate implements PassListener {
+    private static final Logger LOG = LoggerFactory.getLogger(BootGate.class);
+
+    private final Set<WorkloadId> awaited = new TreeSet<>();
+    private Runnable whenOpen = () -> {};
+
+    /** The workloads that the boot waits for. */
+    static ImmutableSortedSet<WorkloadId> critical(DesiredState desired) {
+        return desired.declarations().values().stream()
+                .map(Declaration::workload)
+                .filter(workload -> workload.program().execution().bootCritical())
+                .map(Workload::id)
+                .collect(ImmutableSortedSet.toImmutableSortedSet(Ordering.natural()));
+    }
+
+    /** Before any pass is begun; with nothing to wait for it opens at once. */
+    synchronized void await(Collection<WorkloadId> critical, Runnable then) {
+        awaited.addAll(critical);
+        whenOpen = then;
+        openIfNothingIsAwaited();
+    }
+
+    /** Waits no longer. */
+    synchronized void open() {
+        if (!awaited.isEmpty()) {
+            LOG.warn("the boot goes on without {}: not up in time", awaited);
+            awaited.clear();
+            openIfNothingIsAwaited();
+        }
+    }
+
+    @Override
+    public void starting(Step step) {}
+
+    @Override
+    public synchronized void finished(WorkloadId id, Next next) {
+        switch (next) {
+            case Next.Settled settled -> pass(id, "");
+            case Next.Again again -> {
+                // Another pass follows at once.
+            }
+            case Next.Later later -> {
+                switch (later.until().kind()) {
+                    case PROGRESS -> {
+                        // Another pass follows when it is due.
+                    }
+                    case RETRY, DECLARATION -> pass(id, later.until().why());
+                }
+            }
+        }
+    }
+
+    @Override
+    public synchronized void broken(WorkloadId id, Throwable problem) {
+        pass(id, String.valueOf(problem.getMessage()));
+    }
+
+    private void pass(WorkloadId id, String failure) {
+        if (!awaited.remove(id)) {
+            return;
+        }
+        if (!failure.isEmpty()) {
+            LOG.warn("the boot goes on without {}: {}", id, failure);
+        }
+        openIfNothingIsAwaited();
+    }
+
+    private void openIfNothingIsAwaited() {
+        if (awaited.isEmpty()) {
+            whenOpen.run();
+        }
+    }
+}
