@@ -155,38 +155,26 @@ final class HistoryCodec {
         node.put("healthFailures", run.healthFailures());
         node.put("lastHealthFailure", text(run.lastHealthFailure()));
         if (run.lastExit() != null) {
-            node.set("lastExit", exit(run.lastExit()));
+            RunCodec.write(run.lastExit(), node.putObject("lastExit"));
+        }
+        if (run.oneShot() != null) {
+            RunCodec.write(run.oneShot(), node.putObject("oneShot"));
         }
         return node;
     }
 
     private static RunRecord run(JsonNode node) {
         JsonNode exit = node.path("lastExit");
+        JsonNode oneShot = node.path("oneShot");
         return new RunRecord(
                 node.path("restarts").asInt(),
                 attempts(node.path("crashes")),
                 instant(node.path("healthySince")),
                 node.path("healthFailures").asInt(),
                 instant(node.path("lastHealthFailure")),
-                exit.isObject() ? exit(exit) : null,
-                attempts(node.path("repairs")));
-    }
-
-    private ObjectNode exit(Exit exit) {
-        ObjectNode node = json.createObjectNode();
-        node.put("code", exit.code());
-        node.put("signal", exit.signal());
-        node.put("reason", exit.reason().name());
-        node.put("at", exit.at().toString());
-        return node;
-    }
-
-    private static Exit exit(JsonNode node) {
-        return new Exit(
-                number(node.path("code")),
-                number(node.path("signal")),
-                Exit.Reason.valueOf(text(node, "reason")),
-                Instant.parse(text(node, "at")));
+                exit.isObject() ? RunCodec.exit(exit) : null,
+                attempts(node.path("repairs")),
+                oneShot.isObject() ? RunCodec.oneShot(oneShot) : null);
     }
 
     private ObjectNode attempts(Attempts attempts) {
@@ -244,7 +232,7 @@ final class HistoryCodec {
         return conditions.build();
     }
 
-    private static String text(JsonNode node, String name) {
+    static String text(JsonNode node, String name) {
         String text = node.path(name).textValue();
         if (text == null) {
             throw new IllegalArgumentException(name + " is missing");
@@ -252,16 +240,12 @@ final class HistoryCodec {
         return text;
     }
 
-    private static @Nullable String text(@Nullable Instant instant) {
+    static @Nullable String text(@Nullable Instant instant) {
         return instant == null ? null : instant.toString();
     }
 
-    private static @Nullable Instant instant(JsonNode node) {
+    static @Nullable Instant instant(JsonNode node) {
         String text = node.textValue();
         return text == null ? null : Instant.parse(text);
-    }
-
-    private static @Nullable Integer number(JsonNode node) {
-        return node.isInt() ? node.intValue() : null;
     }
 }

@@ -35,11 +35,13 @@ public record WorkloadHistory(
 
     /**
      * Without what counts against the workload, so that it is tried at once: somebody who asks by hand has usually removed the
-     * cause. A failed upgrade stays failed.
+     * cause. A failed upgrade stays failed; a one-shot whose run failed runs again.
      */
     public WorkloadHistory retriedNow() {
         return withTrial(Trial.of(trial.hash()).withRestartToConfigure(trial.restartToConfigure()))
-                .withRun(run.withCrashes(Attempts.NONE).withRepairs(Attempts.NONE));
+                .withRun(run.withCrashes(Attempts.NONE)
+                        .withRepairs(Attempts.NONE)
+                        .withoutFailedRun());
     }
 
     public WorkloadHistory withTrial(long generation, Trial next) {

@@ -28,6 +28,7 @@ import java.util.stream.Stream;
 /** What the tests of the store put into it. */
 final class Samples {
     static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456789Z");
+    private static final Exit OUT_OF_MEMORY = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON);
     static final Clock CLOCK = Clock.fixed(NOON, ZoneOffset.UTC);
     static final WorkloadId AGENT = WorkloadId.plugin("ops-agent");
 
@@ -74,6 +75,10 @@ final class Samples {
         return store.apply(documents, ImmutableSet.of(origin), prune);
     }
 
+    private static OneShotRun failedRun() {
+        return OneShotRun.begun("w0", "launch", "boot", "instance", NOON).failed(NOON, OUT_OF_MEMORY, "no memory");
+    }
+
     /** A history in which nothing has its default. */
     static WorkloadHistory eventful() {
         Attempts attempts = new Attempts(2, NOON, "it failed", true);
@@ -82,7 +87,7 @@ final class Samples {
                 new Trial("h1", attempts, attempts.failed(NOON, "again", false), attempts, attempts, attempts, true),
                 new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
-                new RunRecord(4, attempts, NOON, 2, NOON, new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON), attempts),
+                new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, "NoAnswer", "does not answer", NOON)));
