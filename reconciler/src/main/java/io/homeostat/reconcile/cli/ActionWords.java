@@ -15,7 +15,7 @@ final class ActionWords {
             case INSTALL, REINSTALL -> join(verb, revision(plan.after()));
             case UPGRADE, ROLLBACK -> join(verb, revision(plan.before()), "->", revision(plan.after()));
             case REMOVE -> join(verb, revision(plan.before()));
-            case CONFIGURE, RESTART, ACTIVATE, STOP, CLEANUP, WAIT, NONE -> verb;
+            case CONFIGURE, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
         };
     }
 
@@ -31,6 +31,7 @@ final class ActionWords {
             case RESTART -> because("restarted", plan);
             case ACTIVATE -> because("activated", plan);
             case STOP -> because("stopped", plan);
+            case RUN -> because("ran", plan);
             case CLEANUP -> because("cleaned up", plan);
             // It was under way already and only had to be waited for.
             case WAIT -> "started";

@@ -7,6 +7,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.status.LastRun;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
@@ -100,15 +101,23 @@ final class StatusJson {
             write(condition, json);
         }
         json.writeEndArray();
+        LastRun execution = workload.execution();
+        if (execution != null) {
+            ExecutionJson.write(execution, json);
+        }
         json.writeEndObject();
     }
 
     private static void lastExit(@Nullable Exit exit, JsonGenerator json) throws IOException {
+        exit("lastExit", exit, json);
+    }
+
+    static void exit(String field, @Nullable Exit exit, JsonGenerator json) throws IOException {
         if (exit == null) {
-            json.writeNullField("lastExit");
+            json.writeNullField(field);
             return;
         }
-        json.writeObjectFieldStart("lastExit");
+        json.writeObjectFieldStart(field);
         number("code", exit.code(), json);
         number("signal", exit.signal(), json);
         json.writeStringField("reason", exit.reason().name());
@@ -157,7 +166,7 @@ final class StatusJson {
         json.writeEndObject();
     }
 
-    private static void text(String field, @Nullable String value, JsonGenerator json) throws IOException {
+    static void text(String field, @Nullable String value, JsonGenerator json) throws IOException {
         if (value == null) {
             json.writeNullField(field);
         } else {

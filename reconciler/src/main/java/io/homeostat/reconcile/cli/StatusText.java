@@ -4,10 +4,12 @@ import com.google.common.base.Joiner;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.cli.Ink.Colour;
+import io.homeostat.reconcile.status.LastRun;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -64,6 +66,11 @@ final class StatusText {
         field(out, "Uses", usage(workload.usage()));
         field(out, "Restarts", Integer.toString(workload.restarts()));
         field(out, "Last exit", lastExit(workload.lastExit()));
+        LastRun execution = workload.execution();
+        if (execution != null) {
+            field(out, "Last run", lastRun(execution.run()));
+            field(out, "Next run", execution.nextDue() == null ? NONE : "due " + execution.nextDue());
+        }
         field(out, "Health", health(workload.health()));
         field(out, "Config", workload.configHash().isEmpty() ? NONE : workload.configHash());
         field(
@@ -137,6 +144,16 @@ final class StatusText {
 
     private static String lastExit(@Nullable Exit exit) {
         return exit == null ? NONE : exit.words() + ", at " + exit.at();
+    }
+
+    private static String lastRun(@Nullable OneShotRun run) {
+        if (run == null) {
+            return NONE;
+        }
+        Duration took = run.duration();
+        String result =
+                run.result().name().toLowerCase(Locale.ROOT) + (took == null ? "" : " after " + Spans.words(took));
+        return result + ", begun at " + run.startedAt() + (run.error().isEmpty() ? "" : ": " + OneLine.of(run.error()));
     }
 
     private static String health(@Nullable Health health) {

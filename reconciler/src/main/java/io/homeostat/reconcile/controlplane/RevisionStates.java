@@ -6,6 +6,7 @@ import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
@@ -16,6 +17,7 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -52,6 +54,10 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
     private static Status current(Situation situation, WorkloadStatus status, boolean replaced) {
         WorkloadState state = status.state();
         Exit exit = status.lastExit();
+        OneShotRun last = situation.history().run().oneShot();
+        if (replaced && last != null && last.result() != OneShotRun.Result.RUNNING) {
+            return ran(last);
+        }
         if (replaced && (state == WorkloadState.INSTALLING || state == WorkloadState.INSTALL_FAILED)) {
             state = exit == null || exit.reason() == Exit.Reason.STOPPED
                     ? WorkloadState.STOPPED
@@ -62,6 +68,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
             case RUNNING -> running(status.health(), now);
             case CRASHED -> crashed(exit, now);
             case INSTALL_FAILED -> failed(situation, status.failure());
+            case EXECUTION_COMPLETED, EXECUTION_FAILED -> ran(Objects.requireNonNull(last));
             case STATE_VALUE_UNSPECIFIED -> unseen(status, now);
             default -> status(state, 0, ImmutableList.of(), now);
         };
@@ -90,6 +97,21 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
         return exit == null
                 ? status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of(), now)
                 : status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of("process " + exit.words()), exit.at());
+    }
+
+    /** By the exit status of its process, if it has one. */
+    private static Status ran(OneShotRun run) {
+        Instant ended = Objects.requireNonNull(run.endedAt());
+        if (run.result() == OneShotRun.Result.COMPLETED) {
+            return status(WorkloadState.EXECUTION_COMPLETED, 0, ImmutableList.of(), ended);
+        }
+        Exit exit = run.exit();
+        Integer code = exit == null ? null : exit.code();
+        return status(
+                WorkloadState.EXECUTION_FAILED,
+                code == null || code == 0 ? PROBLEM : code,
+                ImmutableList.of(run.error()),
+                ended);
     }
 
     private static Status failed(Situation situation, String failure) {

@@ -31,9 +31,9 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.PluginReply;
 import io.homeostat.observe.ProcFs;
-import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Work;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -157,7 +157,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 step.hash(),
                 program.revision(),
                 step.directory(),
-                LaunchInputs.of(program),
+                Work.inputs(step.declared()),
                 clock.instant(),
                 null,
                 StartState.NOT_SENT,

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
@@ -70,8 +71,12 @@ public final class Reconciler implements AutoCloseable {
     public static BiFunction<WorkloadId, Next, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
         return (id, next) -> switch (next) {
             case Next.Again again -> Optional.of(Duration.ZERO);
-            case Next.Later later -> Optional.of(min(resync, between(clock, later)));
-            case Next.Settled settled -> Optional.of(resync);
+            case Next.Later later ->
+                Optional.of(min(resync, between(clock, later.until().until())));
+            case Next.Settled settled -> {
+                Instant due = settled.plan().due();
+                yield Optional.of(due == null ? resync : min(resync, between(clock, due)));
+            }
         };
     }
 
@@ -81,7 +86,7 @@ public final class Reconciler implements AutoCloseable {
             case Next.Again again -> Optional.of(Duration.ZERO);
             case Next.Later later ->
                 switch (later.until().kind()) {
-                    case PROGRESS -> Optional.of(between(clock, later));
+                    case PROGRESS -> Optional.of(between(clock, later.until().until()));
                     case RETRY, DECLARATION -> Optional.empty();
                 };
             case Next.Settled settled -> Optional.empty();
@@ -199,10 +204,10 @@ public final class Reconciler implements AutoCloseable {
         }
     }
 
-    private static Duration between(InstantSource clock, Next.Later later) {
+    private static Duration between(InstantSource clock, Instant until) {
         Duration left;
         try {
-            left = Duration.between(clock.instant(), later.until().until());
+            left = Duration.between(clock.instant(), until);
         } catch (ArithmeticException e) {
             return Duration.ofDays(365);
         }

@@ -252,6 +252,7 @@ public final class WorkloadPass {
     private static boolean tellsOfAnEnd(EventType type) {
         return type == EventType.PLUGIN_CRASHED
                 || type == EventType.PLUGIN_START_FAILED
+                || type == EventType.PLUGIN_EXECUTION_FAILED
                 || type == EventType.AGENT_ROLLED_BACK;
     }
 }

@@ -16,6 +16,8 @@ public enum Action {
     ACTIVATE,
     /** What must not run is stopped; nothing is started in its place. */
     STOP,
+    /** A one-shot is due. */
+    RUN,
     CLEANUP,
     REMOVE,
     WAIT,

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Restart;
@@ -65,7 +66,10 @@ public final class Bookkeeping {
                 }
             }
             seen = seen.withProcesses(ImmutableList.copyOf(alive));
-            if (alive.size() == 1) {
+            if (situation.declared() != null
+                    && Work.isOneShot(situation.declared().workload())) {
+                Runs.prove(situation, notes);
+            } else if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));
             }
         }
@@ -83,7 +87,9 @@ public final class Bookkeeping {
                         EventType.PLUGIN_CONFIG_REMOVE,
                         proven == null ? "" : proven.workload().revision(),
                         "no longer declared");
-                notes.history(history.withTrial(Trial.NONE).withFailed(null));
+                notes.history(history.withTrial(Trial.NONE)
+                        .withFailed(null)
+                        .withRun(history.run().withOneShot(null)));
             }
             return;
         }
@@ -136,6 +142,10 @@ public final class Bookkeeping {
             notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
             return;
         }
+        if (Work.isOneShot(handle)) {
+            Runs.ended(situation, notes, handle, exit);
+            return;
+        }
         if (handle.start() == Handle.StartState.SUCCEEDED) {
             notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
         } else {
@@ -157,7 +167,9 @@ public final class Bookkeeping {
         }
         Handle known = handle.identity() == null ? handle.withIdentity(running.identity()) : handle;
         WorkloadSpec spec = checks(situation.declared(), situation.history()).of(known);
-        if (spec != null) {
+        if (Work.isOneShot(known)) {
+            known = Runs.alive(situation, notes, known, running);
+        } else if (spec != null) {
             if (known.start() == Handle.StartState.NOT_SENT && Readiness.canBeSeen(spec, running)) {
                 known = known.withStart(Handle.StartState.SUCCEEDED, "");
                 notes.event(
@@ -177,7 +189,14 @@ public final class Bookkeeping {
 
     /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
     public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
-        return declared == null ? Checks.NONE : handle -> Judgement.of(declared, history, handle);
+        return declared == null
+                ? Checks.NONE
+                : handle -> isAsked(handle) ? Judgement.of(declared, history, handle) : null;
+    }
+
+    /** How a one-shot fares shows in how it ends, unless it is a plugin: that says itself when it is done. */
+    private static boolean isAsked(Handle handle) {
+        return !Work.isOneShot(handle) || handle.workload().kind() == Kind.PLUGIN;
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
@@ -239,7 +258,7 @@ public final class Bookkeeping {
                 .withTrial(Trial.of(declared.hash())));
     }
 
-    private static boolean isSame(@Nullable ProvenRevision proven, Declaration declared, Target target) {
+    static boolean isSame(@Nullable ProvenRevision proven, Declaration declared, Target target) {
         return proven != null
                 && proven.hash().equals(declared.hash())
                 && Objects.equals(proven.directory(), target.directory());

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Observation;
@@ -58,6 +59,10 @@ public final class Conditions {
                     Reason.CANNOT_OBSERVE.camelCase(),
                     plan.message());
         }
+        Declaration declared = situation.declared();
+        if (declared != null && Work.isOneShot(declared.workload())) {
+            return ran(situation, declared);
+        }
         RunRecord run = situation.history().run();
         boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedProcess.Liveness.Running);
         if (!runs) {
@@ -69,6 +74,19 @@ public final class Conditions {
         return run.healthySince() == null
                 ? keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "Starting", "")
                 : keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "");
+    }
+
+    /** A one-shot is as well as its last run. */
+    private static Condition ran(Situation situation, Declaration declared) {
+        OneShotRun run = Schedule.lastRun(situation, declared).orElse(null);
+        if (run == null) {
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "NotRunYet", "");
+        }
+        return switch (run.result()) {
+            case RUNNING -> keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "Running", "");
+            case COMPLETED -> keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, "Completed", "");
+            case FAILED -> keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, "RunFailed", run.error());
+        };
     }
 
     private static Condition paused(Situation situation) {

@@ -66,7 +66,7 @@ final class Course {
     }
 
     /** What may not run without its limits is not launched where there can be none; and what would run instead of it is not stopped. */
-    private boolean mustNotLaunch() {
+    boolean mustNotLaunch() {
         Optional<String> obstacle = new Confinement(situation, target.program().limits()).obstacle();
         obstacle.ifPresent(
                 why -> draft.waitFor(Reason.LIMITS_NOT_ENFORCEABLE, why, Instant.MAX, Wait.Kind.DECLARATION));
@@ -79,8 +79,12 @@ final class Course {
         return again ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty();
     }
 
-    /** @return false when fetching has to wait */
-    private boolean fetch(@Nullable ObservedProcess current) {
+    /**
+     * Brings the target's files here.
+     *
+     * @return false when that has to wait
+     */
+    boolean fetch(@Nullable ObservedProcess current) {
         Source source = Objects.requireNonNull(target.program().source());
         String key = Objects.requireNonNull(target.key());
         Trial trial = situation.history().trial();
@@ -260,7 +264,7 @@ final class Course {
         launch();
     }
 
-    private void launch() {
+    void launch() {
         activate();
         draft.add(new Step.Launch(target.workload(), target.hash(), target.directory()));
         start();

@@ -29,6 +29,7 @@ final class Draft {
     private @Nullable String after;
     private Reason reasonAtRest = Reason.AT_DESIRED_STATE;
     private String messageAtRest = "";
+    private @Nullable Instant due;
 
     Draft(Situation situation) {
         this.situation = situation;
@@ -53,6 +54,11 @@ final class Draft {
         after = revision;
     }
 
+    /** Names the time at which there will be something to do. */
+    void dueAt(Instant time) {
+        due = time;
+    }
+
     void add(Step step) {
         steps.add(step);
         count++;
@@ -69,7 +75,7 @@ final class Draft {
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
         boolean saidAlready = switch (why) {
-            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, FACTS_UNKNOWN -> true;
+            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, FACTS_UNKNOWN, RUN_FAILED -> true;
             default -> false;
         };
         String whole = saidAlready ? words : words + whatEndsIt(until, kind);
@@ -105,7 +111,8 @@ final class Draft {
     WorkloadPlan build() {
         ImmutableList<Step> list = steps.build();
         if (list.isEmpty()) {
-            return new WorkloadPlan(situation.id(), Action.NONE, reasonAtRest, messageAtRest, list, before(), after());
+            return new WorkloadPlan(
+                    situation.id(), Action.NONE, reasonAtRest, messageAtRest, list, before(), after(), due);
         }
         return pauseOfUpkeep(list.get(0))
                 .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));

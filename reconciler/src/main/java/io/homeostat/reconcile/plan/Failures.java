@@ -19,6 +19,12 @@ final class Failures {
      */
     static void ofLaunch(Situation situation, Notes notes, String hash, String error, boolean fatal) {
         Declaration declared = situation.declared();
+        if (declared != null && Work.isOneShot(declared.workload())) {
+            if (declared.hash().equals(hash)) {
+                Runs.startFailed(situation, notes, declared, error, fatal);
+            }
+            return;
+        }
         if (declared != null && declared.hash().equals(hash) && !isProven(notes.history(), hash)) {
             ofStart(situation, notes, declared, error, fatal);
         } else {

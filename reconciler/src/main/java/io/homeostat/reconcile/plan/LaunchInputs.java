@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
@@ -39,6 +40,9 @@ public final class LaunchInputs {
 
     /** Why the process of this handle is not what is declared; empty when it is. */
     static Optional<Reason> difference(Handle handle, Program program, @Nullable String directory) {
+        if (Work.isOneShot(handle) != (program.execution().type() == Execution.Type.ONE_SHOT)) {
+            return Optional.of(Reason.EXECUTION_CHANGED);
+        }
         return difference(handle.revision(), handle.directory(), handle.inputs(), program, directory);
     }
 

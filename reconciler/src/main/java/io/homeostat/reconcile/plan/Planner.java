@@ -83,10 +83,10 @@ public final class Planner {
         if (ruling.state() == Execution.State.DISABLED) {
             return disabled(situation, ruling, processes);
         }
-        if (execution.type() == Execution.Type.ONE_SHOT) {
-            return unsupported(situation, "execution.type oneShot is not run by this version; declare a daemon");
-        }
-        return new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
+        return Work.isOneShot(declared.workload())
+                ? new OneShotPursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active()))
+                        .plan()
+                : new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
     }
 
     /**
@@ -128,12 +128,6 @@ public final class Planner {
                 "paused since " + pause.since().truncatedTo(ChronoUnit.SECONDS) + ": " + pause.reason(),
                 Instant.MAX,
                 Step.Wait.Kind.DECLARATION);
-        return draft.build();
-    }
-
-    private static WorkloadPlan unsupported(Situation situation, String words) {
-        Draft draft = new Draft(situation);
-        draft.waitFor(Reason.UNSUPPORTED, words, Instant.MAX, Step.Wait.Kind.DECLARATION);
         return draft.build();
     }
 

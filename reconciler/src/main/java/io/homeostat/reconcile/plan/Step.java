@@ -103,6 +103,8 @@ public sealed interface Step {
             START_FAILED,
             /** It has lost what only another launch can bring back; no fault of the workload. */
             DRIFTED,
+            /** The run of a one-shot is over, and it has not ended by itself. */
+            RUN_OVER,
             /** It is one process too many, or what a process left behind. */
             SURPLUS
         }

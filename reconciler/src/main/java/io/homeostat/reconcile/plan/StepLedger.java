@@ -83,7 +83,7 @@ public final class StepLedger {
             case Outcome.Done(Handle handle, String note) -> {
                 notes.put(Objects.requireNonNull(handle, "a launch without a handle"));
                 ProvenRevision proven = notes.history().proven();
-                if (proven != null && proven.hash().equals(step.hash())) {
+                if (proven != null && proven.hash().equals(step.hash()) && !Work.isOneShot(step.declared())) {
                     notes.run(run -> run.withRestart());
                 }
             }
@@ -198,13 +198,18 @@ public final class StepLedger {
             }
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
             case START_FAILED -> notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            case RUN_OVER -> {
+                // The end of the run has been told.
+            }
         }
+        Runs.stopped(situation, notes, step);
         if (step.cause() == Step.Stop.Cause.DRIFTED) {
             Repairs.note(situation, notes, plan.message());
         }
         boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
+        boolean tookTooLong = late || plan.reason() == Reason.RUN_TIMED_OUT;
         notes.run(run -> run.withExit(
-                new Exit(null, null, late ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
+                new Exit(null, null, tookTooLong ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
         if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
             Failures.ofLaunch(situation, notes, handle.target(), plan.message(), false);
         }

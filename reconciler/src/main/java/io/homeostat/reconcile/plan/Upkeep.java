@@ -138,7 +138,7 @@ final class Upkeep {
     }
 
     /** Sets limits that do not hold, unless that has just failed. */
-    private void confine() {
+    void confine() {
         Confinement confinement = confinement();
         if (confinement.holds() || situation.now().isBefore(retryOfLimits())) {
             return;

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param message for people; no secrets in it
  * @param before what runs or is installed; null when nothing is
  * @param after what will be there; null when nothing will
+ * @param due when nothing is to be done now: the time at which something will be, though nothing changes; null when there is none
  */
 public record WorkloadPlan(
         WorkloadId workload,
@@ -19,7 +21,20 @@ public record WorkloadPlan(
         String message,
         ImmutableList<Step> steps,
         @Nullable Facts before,
-        @Nullable Facts after) {
+        @Nullable Facts after,
+        @Nullable Instant due) {
+
+    /** One with nothing to do later, as long as nothing changes. */
+    public WorkloadPlan(
+            WorkloadId workload,
+            Action action,
+            Reason reason,
+            String message,
+            ImmutableList<Step> steps,
+            @Nullable Facts before,
+            @Nullable Facts after) {
+        this(workload, action, reason, message, steps, before, after, null);
+    }
 
     /** What is shown of a workload before and after. */
     public record Facts(String revision) {}
@@ -50,7 +65,7 @@ public record WorkloadPlan(
             case NONE -> Bucket.UNCHANGED;
             case WAIT -> Bucket.WAITING;
             case REMOVE -> Bucket.REMOVE;
-            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, CLEANUP -> {
+            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, RUN, CLEANUP -> {
                 if (reason.isDrift()) {
                     yield Bucket.REPAIR;
                 }

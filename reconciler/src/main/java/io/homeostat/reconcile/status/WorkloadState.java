@@ -1,13 +1,16 @@
 package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Reason;
+import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.List;
@@ -22,7 +25,9 @@ public enum WorkloadState {
     STOPPED,
     CRASHED,
     INSTALLING,
-    INSTALL_FAILED;
+    INSTALL_FAILED,
+    EXECUTION_COMPLETED,
+    EXECUTION_FAILED;
 
     /**
      * The state of a workload.
@@ -58,10 +63,10 @@ public enum WorkloadState {
     private static WorkloadState atRest(Situation situation, WorkloadPlan plan) {
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
-        if (declared == null
-                || plan.action() == Action.NONE
-                || plan.reason() == Reason.UNSUPPORTED
-                || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE) {
+        if (declared != null && plan.reason() != Reason.DISABLED && isOneShot(declared)) {
+            return ofOneShot(situation, declared);
+        }
+        if (declared == null || plan.action() == Action.NONE || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE) {
             return STOPPED;
         }
         if (history.trial().install().count() > 0 || isUsedUp(declared, history)) {
@@ -79,6 +84,25 @@ public enum WorkloadState {
             return STOPPED;
         }
         return history.trial().start().count() > 0 ? STARTING : INSTALLING;
+    }
+
+    private static boolean isOneShot(Declaration declared) {
+        return declared.workload().program().execution().type() == Execution.Type.ONE_SHOT;
+    }
+
+    private static WorkloadState ofOneShot(Situation situation, Declaration declared) {
+        WorkloadHistory history = situation.history();
+        OneShotRun run = Schedule.lastRun(situation, declared).orElse(null);
+        if (run == null) {
+            boolean failed = history.trial().install().count() > 0;
+            return failed ? INSTALL_FAILED : INSTALLING;
+        }
+        return switch (run.result()) {
+            // Its end is not written down yet.
+            case RUNNING -> RUNNING;
+            case COMPLETED -> EXECUTION_COMPLETED;
+            case FAILED -> run.hasStarted() || history.proven() != null ? EXECUTION_FAILED : INSTALL_FAILED;
+        };
     }
 
     /** A first start that failed as often as it may: for a control plane the installation has failed. */

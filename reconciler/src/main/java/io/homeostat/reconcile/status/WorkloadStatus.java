@@ -40,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  * @param health of that process; null when it was not asked
  * @param configHash of the configuration that the process has accepted; empty when there is none
  * @param usage what its process tree uses; null when it was not sampled, as it is by a running agent only
+ * @param execution how a one-shot fares; null of any other
  * @param plan what is left to do
  */
 public record WorkloadStatus(
@@ -60,6 +61,7 @@ public record WorkloadStatus(
         @Nullable Health health,
         String configHash,
         @Nullable Usage usage,
+        @Nullable LastRun execution,
         ImmutableList<Condition> conditions,
         WorkloadPlan plan) {
 
@@ -71,6 +73,7 @@ public record WorkloadStatus(
         Situation situation = finding.situation();
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
+        LastRun execution = LastRun.of(situation);
         Optional<ObservedProcess> main = newestRunning(Sight.processes(situation));
         String current = main.map(process -> process.handle().revision())
                 .or(() -> Sight.activeRevision(situation))
@@ -86,7 +89,7 @@ public record WorkloadStatus(
                 declared == null ? null : declared.workload().revision(),
                 current,
                 pending(declared, history),
-                failure(declared, history),
+                execution != null && !execution.error().isEmpty() ? execution.error() : failure(declared, history),
                 main.map(ObservedProcess::handle)
                         .map(Handle::identity)
                         .map(ProcessIdentity::pid)
@@ -95,8 +98,10 @@ public record WorkloadStatus(
                 history.run().restarts(),
                 history.run().lastExit(),
                 main.map(WorkloadStatus::health).orElse(null),
-                main.map(process -> process.handle().configHash()).orElse(""),
+                main.map(process -> process.handle().configHash())
+                        .orElse(execution == null ? "" : execution.configHash(situation)),
                 usage,
+                execution,
                 Conditions.of(situation, finding.plan()),
                 finding.plan());
     }

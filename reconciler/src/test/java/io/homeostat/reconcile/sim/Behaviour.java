@@ -21,7 +21,16 @@ enum Behaviour {
     UNLAUNCHABLE,
     NEVER_LISTENS,
     EXITS_AT_ONCE,
-    START_ERROR;
+    START_ERROR,
+    /** For a one-shot: done after a while. */
+    FINISHES,
+    /** For a one-shot: ends after a while, with another exit status than 0. */
+    FAILS,
+    /** For a one-shot: never done. */
+    ENDLESS;
+
+    /** How long the work of a one-shot takes, in steady milliseconds from birth. */
+    static final long TAKES = 5_000;
 
     /** Of a revision, or of the key of its archive, which is the revision in lower case. */
     static Behaviour of(String revision) {
@@ -38,11 +47,17 @@ enum Behaviour {
         return switch (this) {
             case GOOD, SLOW, HANGS_AT_STOP, APPLY_UNSUPPORTED -> true;
             case APPLY_ERROR, CRASHES, UNFETCHABLE, UNLAUNCHABLE, NEVER_LISTENS, EXITS_AT_ONCE, START_ERROR -> false;
+            case FINISHES, FAILS, ENDLESS -> false;
         };
     }
 
     boolean startsWell() {
-        return isGood() || this == APPLY_ERROR || this == CRASHES;
+        return isGood() || this == APPLY_ERROR || this == CRASHES || runsToItsEnd();
+    }
+
+    /** Whether it is one of those that only one-shots have. */
+    boolean runsToItsEnd() {
+        return this == FINISHES || this == FAILS || this == ENDLESS;
     }
 
     /** Steady milliseconds from birth until it listens, or a process's probe succeeds. */
@@ -59,6 +74,7 @@ enum Behaviour {
         return switch (this) {
             case EXITS_AT_ONCE -> 0;
             case CRASHES -> 40_000;
+            case FINISHES, FAILS -> TAKES;
             default -> Long.MAX_VALUE;
         };
     }

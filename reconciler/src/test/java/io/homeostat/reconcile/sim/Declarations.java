@@ -20,6 +20,7 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Start;
 import io.homeostat.desired.model.Stop;
+import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -74,12 +75,25 @@ public final class Declarations implements DesiredSource {
             Probing probe,
             Limits limits,
             Execution execution) {
-        static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
+        public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
             return new Wish(revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, DAEMON);
         }
 
         Wish limited(Limits other) {
             return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution);
+        }
+
+        /** To be run to its end, within a minute, whenever one of these fires. */
+        public Wish when(Triggers fire) {
+            return executed(new Execution(
+                    Execution.Type.ONE_SHOT,
+                    false,
+                    execution.defaultState(),
+                    execution.onMatch(),
+                    execution.match(),
+                    execution.rules(),
+                    fire,
+                    Duration.ofMinutes(1)));
         }
 
         Wish executed(Execution other) {

@@ -9,9 +9,9 @@ import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
-import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Work;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -105,7 +105,7 @@ final class FakeExecutor implements StepExecutor {
                 step.hash(),
                 step.declared().revision(),
                 step.directory(),
-                LaunchInputs.of(step.declared().program()),
+                Work.inputs(step.declared()),
                 clock.instant(),
                 null,
                 Handle.StartState.NOT_SENT,

@@ -97,6 +97,9 @@ final class FakeObserver implements Observer {
 
     private Liveness liveness(Handle handle, @Nullable WorkloadSpec spec) {
         FakeProcess process = processes.of(handle.launchId());
+        if (process != null && process.runsNow()) {
+            disk.worked(process);
+        }
         ProcessIdentity identity = handle.identity();
         if (identity == null && process != null && process.identityOnDisk) {
             identity = process.identity;
@@ -147,7 +150,7 @@ final class FakeObserver implements Observer {
         }
         Invariant.NOTHING_BEFORE_START.require(
                 !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
-        Health health = health(process, answers(process, spec, listens), handle.workload());
+        Health health = health(process, answers(process, spec, listens), handle.workload(), process.code(age));
         return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, health);
     }
 
@@ -173,7 +176,7 @@ final class FakeObserver implements Observer {
         };
     }
 
-    private Health health(FakeProcess process, boolean ready, WorkloadId id) {
+    private Health health(FakeProcess process, boolean ready, WorkloadId id, int code) {
         Verdict verdict = ready ? process.feels : Verdict.UNHEALTHY;
         if (dice.strikes(Fault.HEALTH_UNKNOWN, id)) {
             verdict = Verdict.UNKNOWN;
@@ -182,7 +185,7 @@ final class FakeObserver implements Observer {
         }
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
         return verdict == Verdict.HEALTHY
-                ? Health.healthy(clock.instant())
+                ? new Health(Verdict.HEALTHY, code, ImmutableList.of(), "", clock.instant())
                 : Health.failed(verdict, "says no", clock.instant());
     }
 

@@ -1,11 +1,13 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.reconcile.plan.Work;
 import java.util.EnumSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,8 @@ final class FakeProcess {
     Health.Verdict feels = Health.Verdict.HEALTHY;
     /** Whether a health check has ever had anything else than good news of it. */
     boolean doubted;
+
+    private boolean seen;
 
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
@@ -59,6 +63,28 @@ final class FakeProcess {
         if (loss == Loss.LOG || starts > 0) {
             lost.add(loss);
         }
+    }
+
+    /** Steady milliseconds from birth until it ends by itself. A plugin that is done says so, and goes on until it is stopped. */
+    long livesFor() {
+        boolean waits = behaviour == Behaviour.FINISHES && launched.workload().kind() == Kind.PLUGIN;
+        return waits ? Long.MAX_VALUE : behaviour.livesFor();
+    }
+
+    /** The status code of a plugin, at an age. */
+    int code(long age) {
+        boolean busy = behaviour == Behaviour.ENDLESS || behaviour == Behaviour.FAILS || age < Behaviour.TAKES;
+        return behaviour.runsToItsEnd() && busy ? 1 : 0;
+    }
+
+    /** Whether it is seen for the first time that the program of a one-shot has begun: all that it has to prove. */
+    boolean runsNow() {
+        boolean first = !seen
+                && identity != null
+                && Work.isOneShot(launched)
+                && launched.workload().kind() == Kind.PROCESS;
+        seen |= first;
+        return first;
     }
 
     boolean unborn() {

@@ -61,9 +61,10 @@ final class FakeProcesses {
                 process.identity = inhabit();
                 launched++;
             }
-            long lives = process.behaviour.livesFor();
+            long lives = process.livesFor();
             if (process.alive() && lives != Long.MAX_VALUE && process.bornAt + lives <= now) {
-                end(process, new Exit(3, null, Exit.Reason.EXITED, clock.instant()), 0);
+                int code = process.behaviour == Behaviour.FINISHES ? 0 : 3;
+                end(process, new Exit(code, null, Exit.Reason.EXITED, clock.instant()), 0);
             }
         }
     }
@@ -72,7 +73,7 @@ final class FakeProcesses {
     long nextEnd(WorkloadId id) {
         long next = Long.MAX_VALUE;
         for (FakeProcess process : launches.values()) {
-            long lives = process.behaviour.livesFor();
+            long lives = process.livesFor();
             if (process.launched.workload().equals(id) && process.exit == null && lives != Long.MAX_VALUE) {
                 next = Math.min(next, process.bornAt + lives);
             }

@@ -14,6 +14,7 @@ import io.homeostat.reconcile.sim.Declarations.Probing;
 import io.homeostat.reconcile.sim.Moment.When;
 import java.time.Duration;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 
 /**
  * Everything that will happen in one history, known before it begins.
@@ -27,6 +28,10 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
             ImmutableList.of(WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
 
     private static final int REVISIONS = 3;
+
+    private static final Behaviour[] OF_DAEMONS = Stream.of(Behaviour.values())
+            .filter(behaviour -> !behaviour.runsToItsEnd())
+            .toArray(Behaviour[]::new);
 
     static Fate of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
@@ -144,7 +149,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
     }
 
     private static Declarations.Wish wish(SplittableRandom random, WorkloadId id) {
-        Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(Behaviour.values(), random);
+        Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
         if (id.kind() == Kind.PROCESS) {
             behaviour = withoutProtocol(behaviour);
         }

@@ -1,0 +1,60 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.observe.ArchiveKey;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/**
+ * What a one-shot does when it runs, as one hash. Another revision, archive, entry point, user, configuration, other arguments or
+ * another environment is other work, which has not been done yet; a renewed URL, another limit, timeout, trigger or label is not.
+ */
+public final class Work {
+    /** Beside the hashes of {@link LaunchInputs}; a process that has none is a daemon's. */
+    private static final String INPUT = "work";
+
+    private Work() {}
+
+    static boolean isOneShot(Workload workload) {
+        return workload.program().execution().type() == Execution.Type.ONE_SHOT;
+    }
+
+    /** Whether a process was launched to run to its end. */
+    public static boolean isOneShot(Handle handle) {
+        return handle.inputs().containsKey(INPUT);
+    }
+
+    static String of(Workload workload) {
+        Program program = workload.program();
+        Source source = program.source();
+        String config = workload.spec() instanceof PluginSpec plugin ? ConfigHash.of(plugin.config()) : "";
+        String archive = source == null ? "" : ArchiveKey.of(workload.id(), workload.revision(), source);
+        String all = String.join(
+                "\0", program.revision(), archive, LaunchInputs.of(program).toString(), config);
+        return Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
+    }
+
+    /** Which work a process was launched for; empty for a daemon's. */
+    static Optional<String> of(Handle handle) {
+        return Optional.ofNullable(handle.inputs().get(INPUT));
+    }
+
+    /** What is written down of a launch that can't change while it runs. */
+    public static ImmutableSortedMap<String, String> inputs(Workload workload) {
+        ImmutableSortedMap<String, String> inputs = LaunchInputs.of(workload.program());
+        return isOneShot(workload)
+                ? ImmutableSortedMap.<String, String>naturalOrder()
+                        .putAll(inputs)
+                        .put(INPUT, of(workload))
+                        .build()
+                : inputs;
+    }
+}

@@ -1,0 +1,318 @@
+package io.homeostat.reconcile.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Declarations.Wish;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** What is planned for a one-shot, as a table. Its timeout is a minute. */
+class OneShotPlanningTest {
+    private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+    private static final Triggers STARTUP = new Triggers(true, false, null);
+    private static final Triggers FIRST_BOOT = new Triggers(false, true, null);
+    private static final Triggers HOURLY = new Triggers(false, false, Duration.ofHours(1));
+    private static final Duration YOUNG = Duration.ofSeconds(5);
+
+    private record Row(String situation, String planned, Scene scene) {}
+
+    private static Row row(String situation, String planned, Scene scene) {
+        return new Row(situation, planned, scene);
+    }
+
+    @TestFactory
+    Stream<DynamicTest> whatIsPlannedFromWhatIsThere() {
+        return Stream.of(triggers(), runs(), plugins(), upgrades())
+                .flatMap(List::stream)
+                .map(row -> DynamicTest.dynamicTest(
+                        row.situation(),
+                        () -> assertEquals(row.planned(), row.scene().planned())));
+    }
+
+    private static List<Row> triggers() {
+        return List.of(
+                row("newly declared, it is due", "install NOT_INSTALLED: launch", process("A", STARTUP)),
+                row(
+                        "one that waits for a first boot, too: this is the first it sees",
+                        "install NOT_INSTALLED: launch",
+                        process("A", FIRST_BOOT)),
+                row("and one with an interval", "install NOT_INSTALLED: launch", process("A", HOURLY)),
+                row(
+                        "once it ran in this boot, it rests",
+                        "none AT_DESIRED_STATE",
+                        process("A", STARTUP).ran(NOW)),
+                row(
+                        "in another boot it runs again",
+                        "run RUN_DUE: launch",
+                        process("A", STARTUP).ran(NOW).boot("other")),
+                row(
+                        "without a boot id nobody can tell",
+                        "wait CANNOT_OBSERVE: wait",
+                        process("A", STARTUP).ran(NOW).boot(null)),
+                row(
+                        "what ran on this instance doesn't run at its next boot",
+                        "none AT_DESIRED_STATE",
+                        process("A", FIRST_BOOT).ran(NOW).boot("other")),
+                row(
+                        "on a clone it does",
+                        "run RUN_DUE: launch",
+                        process("A", FIRST_BOOT).ran(NOW).instance("clone")),
+                row(
+                        "before its interval is over it rests until then",
+                        "none AT_DESIRED_STATE until 2026-11-20T12:00:01Z",
+                        process("A", HOURLY).ran(NOW.minusSeconds(3599))),
+                row(
+                        "when its interval is over it runs",
+                        "run RUN_DUE: launch",
+                        process("A", HOURLY).ran(NOW.minusSeconds(3600))),
+                row(
+                        "after a hundred intervals it runs once",
+                        "run RUN_DUE: launch",
+                        process("A", HOURLY).ran(NOW.minusSeconds(360_000))),
+                row(
+                        "a run in the future was before the clock was set back: it is due",
+                        "run RUN_DUE: launch",
+                        process("A", HOURLY).ran(NOW.plusSeconds(1))),
+                row(
+                        "a failed run counts as one, and is shown",
+                        "wait RUN_FAILED: wait",
+                        process("A", STARTUP).failed(NOW)),
+                row(
+                        "a failed run is followed by another when the interval is over",
+                        "run RUN_DUE: launch",
+                        process("A", HOURLY).failed(NOW.minusSeconds(3600))));
+    }
+
+    private static List<Row> runs() {
+        return List.of(
+                row(
+                        "a run under way is waited for",
+                        "wait RUN_UNDER_WAY: wait",
+                        process("A", STARTUP).runs("A", YOUNG)),
+                row(
+                        "also when its interval is over meanwhile: never two at once",
+                        "wait RUN_UNDER_WAY: wait",
+                        process("A", new Triggers(false, false, Duration.ofSeconds(1)))
+                                .runs("A", YOUNG)),
+                row(
+                        "one that takes too long is stopped, and not launched again",
+                        "stop RUN_TIMED_OUT: stop",
+                        process("A", STARTUP).runs("A", Duration.ofMinutes(1))),
+                row(
+                        "what a run leaves behind is stopped",
+                        "stop RUN_OVER: stop",
+                        process("A", STARTUP)
+                                .ran(NOW)
+                                .is("A", new Liveness.Orphaned(new Exit(0, null, Exit.Reason.EXITED, NOW), 2))),
+                row(
+                        "a process that was launched as a daemon gives way",
+                        "stop EXECUTION_CHANGED: stop launch",
+                        process("A", STARTUP).daemon("A")));
+    }
+
+    private static List<Row> plugins() {
+        return List.of(
+                row("a plugin is started, too", "install NOT_INSTALLED: launch start", plugin("A", STARTUP)),
+                row(
+                        "it is waited for until it listens",
+                        "wait START_NOT_FINISHED: wait start",
+                        plugin("A", STARTUP).launched("A", StartState.NOT_SENT, false, null)),
+                row(
+                        "then it gets Start",
+                        "run START_NOT_FINISHED: start",
+                        plugin("A", STARTUP).launched("A", StartState.NOT_SENT, true, null)),
+                row(
+                        "one of which nobody knows whether it got Start is launched anew: it has not begun",
+                        "restart START_NOT_FINISHED: stop launch start",
+                        plugin("A", STARTUP).launched("A", StartState.SENT, true, null)),
+                row(
+                        "one that answers another code than 0 is still at it",
+                        "wait RUN_UNDER_WAY: wait",
+                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, 1)),
+                row(
+                        "one that answers 0 is done, and stopped",
+                        "stop RUN_OVER: stop",
+                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, 0)),
+                row(
+                        "one that does not answer is left to its timeout",
+                        "wait RUN_UNDER_WAY: wait",
+                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, null)));
+    }
+
+    private static List<Row> upgrades() {
+        return List.of(
+                row(
+                        "another revision has not run yet",
+                        "upgrade REVISION_CHANGED: launch collectGarbage",
+                        process("A", STARTUP).ran(NOW).wants("B", STARTUP)),
+                row(
+                        "neither have other arguments",
+                        "run RUN_DUE: launch",
+                        process("A", STARTUP).ran(NOW).wants("A", STARTUP, "-v")),
+                row(
+                        "another trigger that had fired when it ran is answered for",
+                        "none AT_DESIRED_STATE",
+                        process("A", STARTUP).ran(NOW).wants("A", FIRST_BOOT)),
+                row(
+                        "the run of the old revision comes to its end first",
+                        "wait RUN_UNDER_WAY: wait",
+                        process("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)));
+    }
+
+    private static Scene process(String revision, Triggers triggers) {
+        return new Scene(WorkloadId.process("p")).wants(revision, triggers);
+    }
+
+    private static Scene plugin(String revision, Triggers triggers) {
+        return new Scene(WorkloadId.plugin("p")).wants(revision, triggers);
+    }
+
+    private static final class Scene {
+        private final WorkloadId id;
+        private final Declarations declarations = new Declarations();
+        private final List<ObservedProcess> processes = new ArrayList<>();
+        private final List<Installation> installations = new ArrayList<>();
+        private @Nullable Declaration declared;
+        private WorkloadHistory history = WorkloadHistory.NONE;
+        private Observation<String> boot = Observation.seen("boot");
+        private String instance = "instance";
+
+        Scene(WorkloadId id) {
+            this.id = id;
+        }
+
+        private Declaration declared() {
+            return Objects.requireNonNull(declared);
+        }
+
+        Scene wants(String revision, Triggers triggers, String... arguments) {
+            declared = declarations.declare(
+                    SourceName.APPLIED,
+                    id,
+                    Wish.of(revision, ImmutableList.copyOf(arguments), "c").when(triggers));
+            history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+            installations.add(new Installation("p_" + revision, revision, revision.toLowerCase(Locale.ROOT), revision));
+            return this;
+        }
+
+        /** What is declared so far began then, and was completed. */
+        Scene ran(Instant at) {
+            return after(at, run -> run.completed(at, null));
+        }
+
+        Scene failed(Instant at) {
+            return after(at, run -> run.failed(at, null, "process exited with status 3"));
+        }
+
+        private Scene after(Instant at, UnaryOperator<OneShotRun> end) {
+            OneShotRun run = OneShotRun.begun(Work.of(declared().workload()), "launch-then", "boot", "instance", at);
+            history = history.withRun(history.run().withOneShot(end.apply(run)))
+                    .withProven(new ProvenRevision(
+                            declared().workload(),
+                            declared().hash(),
+                            "p_" + declared().workload().revision()));
+            return this;
+        }
+
+        Scene boot(@Nullable String bootId) {
+            boot = bootId == null ? Observation.unseen("no /proc") : Observation.seen(bootId);
+            return this;
+        }
+
+        Scene instance(String instanceId) {
+            instance = instanceId;
+            return this;
+        }
+
+        Scene runs(String revision, Duration age) {
+            return process(revision, StartState.NOT_SENT, true, new Liveness.Running(identity(), age, true, null));
+        }
+
+        Scene launched(String revision, StartState start, boolean listens, @Nullable Integer code) {
+            Health health = code == null ? null : new Health(Health.Verdict.HEALTHY, code, ImmutableList.of(), "", NOW);
+            return process(revision, start, true, new Liveness.Running(identity(), YOUNG, listens, health));
+        }
+
+        Scene daemon(String revision) {
+            return process(revision, StartState.SUCCEEDED, false, new Liveness.Running(identity(), YOUNG, true, null));
+        }
+
+        Scene is(String revision, Liveness liveness) {
+            return process(revision, StartState.SUCCEEDED, true, liveness);
+        }
+
+        private static ProcessIdentity identity() {
+            return new ProcessIdentity(1, 1, "boot");
+        }
+
+        private Scene process(String revision, StartState start, boolean oneShot, Liveness liveness) {
+            Handle handle = new Handle(
+                    "launch-" + processes.size(),
+                    id,
+                    declared().hash(),
+                    revision,
+                    "p_" + revision,
+                    oneShot
+                            ? Work.inputs(declared().workload())
+                            : LaunchInputs.of(declared().workload().program()),
+                    NOW.minus(YOUNG),
+                    identity(),
+                    start,
+                    "");
+            processes.add(new ObservedProcess(handle, true, liveness));
+            return this;
+        }
+
+        String planned() {
+            ObservedWorkload seen = new ObservedWorkload(
+                    id,
+                    Observation.seen(ImmutableList.copyOf(installations)),
+                    Observation.seen(Optional.of("p_" + declared().workload().revision())),
+                    Observation.seen(ImmutableList.copyOf(processes)),
+                    Observation.seen(ObservedLimits.NONE),
+                    Observation.seen(true));
+            HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
+            Situation situation = new Situation(declared(), seen, host, ImmutableSet.of(), history, null, 7, NOW);
+            WorkloadPlan plan = Planner.plan(Bookkeeping.observed(situation).situation());
+            String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
+            return plan.action().word() + " " + plan.reason()
+                    + (steps.isEmpty() ? "" : ": " + steps)
+                    + (plan.due() == null ? "" : " until " + plan.due());
+        }
+    }
+}
