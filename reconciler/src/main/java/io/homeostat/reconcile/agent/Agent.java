@@ -194,6 +194,11 @@ public final class Agent implements Enforcement, AutoCloseable {
         return usage;
     }
 
+    /** What holds now. */
+    public AgentConfig config() {
+        return config;
+    }
+
     /** From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}. */
     public void reload(AgentConfig next) {
         config = next;

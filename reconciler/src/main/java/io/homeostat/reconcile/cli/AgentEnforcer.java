@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
@@ -42,6 +43,11 @@ final class AgentEnforcer implements Enforcer {
     @Override
     public Optional<Usage> usage(WorkloadId id) {
         return agent.usage().latest(id);
+    }
+
+    @Override
+    public AgentConfig config() {
+        return agent.config();
     }
 
     @Override

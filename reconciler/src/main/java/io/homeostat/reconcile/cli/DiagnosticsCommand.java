@@ -86,7 +86,7 @@ final class DiagnosticsCommand implements Command {
         RedactedConfig redacted = RedactedConfig.of(file, mask);
         AgentConfig config = redacted.config() == null ? AgentConfigReader.defaults() : redacted.config();
         Layout layout = new Directories(environment).layout(options, config);
-        Workspace workspace = new Workspace(environment, console, layout, new DirectEnforcer());
+        Workspace workspace = new Workspace(environment, console, layout, new DirectEnforcer(config));
         DoctorCommand doctor = new DoctorCommand(environment, console, options, file);
         Archive archive = new Archive(out, mask, environment.clock().instant());
         Evidence evidence = new Evidence(workspace, archive, mask);

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
@@ -32,11 +33,17 @@ import java.util.function.Consumer;
 
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 final class DirectEnforcer implements Enforcer {
-    /** Older ones go when a command is done. */
-    private static final int EVENTS_KEPT = 10_000;
+    private final AgentConfig config;
 
-    /** Of each workload, as an agent does by default. */
-    private static final long LOG_BYTES_KEPT = 50 << 20;
+    /** @param config of the agent that would run here */
+    DirectEnforcer(AgentConfig config) {
+        this.config = config;
+    }
+
+    @Override
+    public AgentConfig config() {
+        return config;
+    }
 
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
@@ -49,7 +56,7 @@ final class DirectEnforcer implements Enforcer {
             new Directories(workspace.environment()).createRunDirectory(layout.runDir());
             int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
             cleanUp(store, workspace);
-            new LogKeeper(layout).keep(LOG_BYTES_KEPT);
+            new LogKeeper(layout).keep(config.limits().logBytesPerWorkload().bytes());
             return status;
         });
     }
@@ -83,11 +90,12 @@ final class DirectEnforcer implements Enforcer {
         int on(StateStore store) throws InterruptedException;
     }
 
-    private static void cleanUp(StateStore store, Workspace workspace) {
+    private void cleanUp(StateStore store, Workspace workspace) {
         Housekeeping housekeeping = new Housekeeping(workspace.layout(), store);
         if (!store.eventQueue().open()) {
-            // Else the agent does it, whose configuration says how many may wait for the control plane.
-            housekeeping.trimEvents(EVENTS_KEPT, workspace.environment().clock().instant());
+            // Else an agent does it, which may be configured by another file.
+            housekeeping.trimEvents(
+                    config.limits().events(), workspace.environment().clock().instant());
         }
         try {
             housekeeping.cleanCache();
@@ -97,7 +105,7 @@ final class DirectEnforcer implements Enforcer {
         }
     }
 
-    private static int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
+    private int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
             throws InterruptedException {
         Layout layout = workspace.layout();
         DesiredState desired = StoredState.desired(store.declarations());
@@ -117,7 +125,7 @@ final class DirectEnforcer implements Enforcer {
                                 store,
                                 plugins,
                                 clock,
-                                () -> ArchiveLimits.DEFAULT,
+                                () -> ArchiveLimits.of(config.limits()),
                                 proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
@@ -49,6 +50,9 @@ interface Enforcer {
     default Optional<Usage> usage(WorkloadId id) {
         return Optional.empty();
     }
+
+    /** What is configured now for all that is enforced here. */
+    AgentConfig config();
 
     /** The agent that this is a part of; empty when it is none. */
     default Optional<AgentIdentity> agent() {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -161,9 +162,9 @@ public final class Homeostat {
 
     private Workspace workspace(Arguments arguments, Console console) {
         Directories directories = new Directories(environment);
-        Layout layout =
-                directories.layout(arguments.global(), directories.agentFile().read());
-        return new Workspace(environment, console, layout, new DirectEnforcer());
+        AgentConfig config = directories.agentFile().read();
+        Layout layout = directories.layout(arguments.global(), config);
+        return new Workspace(environment, console, layout, new DirectEnforcer(config));
     }
 
     private static Verb verb(String word) {

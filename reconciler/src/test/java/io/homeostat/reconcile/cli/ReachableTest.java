@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -43,7 +44,8 @@ class ReachableTest {
 
     @Test
     void aDeletedRunDirectoryIsMadeAnewAndCommandsReachTheAgentAgain() throws IOException {
-        try (Reachable reachable = new Reachable(environment(), layout, new DirectEnforcer())) {
+        try (Reachable reachable =
+                new Reachable(environment(), layout, new DirectEnforcer(AgentConfigReader.defaults()))) {
             MoreFiles.deleteRecursively(layout.runDir(), RecursiveDeleteOption.ALLOW_INSECURE);
 
             reachable.ensure();
@@ -55,7 +57,8 @@ class ReachableTest {
 
     @Test
     void aDeletedAnnouncementIsMadeAnew() throws IOException {
-        try (Reachable reachable = new Reachable(environment(), layout, new DirectEnforcer())) {
+        try (Reachable reachable =
+                new Reachable(environment(), layout, new DirectEnforcer(AgentConfigReader.defaults()))) {
             Files.delete(layout.agentFile());
 
             reachable.ensure();
@@ -66,7 +69,8 @@ class ReachableTest {
 
     @Test
     void whatCanNotBeMadeAnewIsTriedAgainTheNextTime() throws IOException {
-        try (Reachable reachable = new Reachable(environment(), layout, new DirectEnforcer())) {
+        try (Reachable reachable =
+                new Reachable(environment(), layout, new DirectEnforcer(AgentConfigReader.defaults()))) {
             MoreFiles.deleteRecursively(layout.runDir(), RecursiveDeleteOption.ALLOW_INSECURE);
             Files.writeString(layout.runDir(), "in the way");
             reachable.ensure();

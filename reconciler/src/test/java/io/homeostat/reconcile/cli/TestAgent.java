@@ -3,10 +3,12 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.Usage;
+import io.homeostat.desired.yaml.AgentConfigReader;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -64,7 +66,7 @@ final class TestAgent implements AutoCloseable {
     }
 
     private final class Direct implements Enforcer {
-        private final Enforcer direct = new DirectEnforcer();
+        private final Enforcer direct = new DirectEnforcer(AgentConfigReader.defaults());
         private final Instant since = Instant.now();
 
         @Override
@@ -87,6 +89,11 @@ final class TestAgent implements AutoCloseable {
         @Override
         public Optional<Usage> usage(WorkloadId id) {
             return Optional.ofNullable(usage.get(id));
+    }
+
+    @Override
+        public AgentConfig config() {
+            return direct.config();
         }
 
         @Override
