@@ -16,11 +16,22 @@ public record Source(
         @Nullable
         String sha256,
 
+        @Doc(
+                "Ed25519 signature of the archive's SHA-256 (the 32 bytes), in base64; checked with the keys in agent.yaml.")
+        @Matches(value = "[A-Za-z0-9+/]{85}[AQgw]==", words = "64 bytes in base64 (86 characters and '==')")
+        @Nullable
+        String signature,
+
         @Doc("How long one attempt may take.") @Default("60s") @Range(min = 1)
         Duration timeout,
 
         @Doc("How often the download is tried before it counts as failed.") @Default("3") @Range(min = 1, max = 1000)
         int attempts) {
+
+    /** An archive that nobody has signed. */
+    public Source(String url, @Nullable String sha256, Duration timeout, int attempts) {
+        this(url, sha256, null, timeout, attempts);
+    }
 
     /** The URL as it may be shown: without its query and user information. */
     public String shownUrl() {

@@ -10,6 +10,7 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
@@ -22,7 +23,7 @@ import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.UsageSampler;
 import io.homeostat.reconcile.controlplane.Enforcement;
-import io.homeostat.reconcile.loop.ArchiveLimits;
+import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.PassListener;
@@ -86,12 +87,14 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final ReentrantLock declaring = new ReentrantLock();
 
     private volatile AgentConfig config;
+    private volatile ArchiveRules archives;
     private volatile @Nullable FileChanges files;
 
     /**
      * @param store of that state directory, whose lock the caller holds; used, not closed
      * @param metadata asked when rules want to know something of it; used, not closed
      * @param hinted false: cadence and resync have to be enough, as they are where the machine can't tell what happens
+     * @throws ActuationFailure when the configured keys can't be read
      */
     public Agent(
             Layout layout,
@@ -101,8 +104,10 @@ public final class Agent implements Enforcement, AutoCloseable {
             MetadataServer metadata,
             Clock clock,
             boolean hinted,
-            Telemetry telemetry) {
+            Telemetry telemetry)
+            throws ActuationFailure {
         this.config = config;
+        this.archives = ArchiveRules.of(config);
         this.store = store;
         this.clock = clock;
         this.hinted = hinted;
@@ -125,14 +130,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         residents.add(new UsageFollowing(usage, store, declared));
         telemetry.metrics().usage(usage::latest);
         this.broadcast = new PassBroadcast(residents.build());
-        this.steps = new MachineSteps(
-                layout,
-                procFs,
-                store,
-                plugins,
-                clock,
-                () -> ArchiveLimits.of(this.config.limits()),
-                broadcast::download);
+        this.steps = new MachineSteps(layout, procFs, store, plugins, clock, () -> this.archives, broadcast::download);
         this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
         this.reconciler = new Reconciler(
                 pass,
@@ -199,8 +197,13 @@ public final class Agent implements Enforcement, AutoCloseable {
         return config;
     }
 
-    /** From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}. */
-    public void reload(AgentConfig next) {
+    /**
+     * From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}.
+     *
+     * @throws ActuationFailure when its keys can't be read; nothing has changed then
+     */
+    public void reload(AgentConfig next) throws ActuationFailure {
+        archives = ArchiveRules.of(next);
         config = next;
         sources.use(machineSources.of(next, clock));
         watchFiles();
@@ -218,7 +221,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         declaring.lock();
         try {
             pass.amend(() -> change.accept(store));
-            DesiredState next = StoredState.desired(store.declarations());
+            DesiredState next = wanted();
             Scope scope = scope(next);
             Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
             become(next);
@@ -235,7 +238,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         try {
             AtomicReference<ImmutableSet<WorkloadId>> look = new AtomicReference<>(ImmutableSet.of());
             pass.amend(() -> look.set(change.apply(store)));
-            hint(become(StoredState.desired(store.declarations())), Trigger.REQUEST);
+            hint(become(wanted()), Trigger.REQUEST);
             look.get().forEach(id -> reconciler.hint(id, Trigger.REQUEST));
         } finally {
             declaring.unlock();
@@ -268,7 +271,7 @@ public final class Agent implements Enforcement, AutoCloseable {
             declaring.lock();
             try {
                 // Of several sources one may have been stored.
-                hint(become(StoredState.desired(store.declarations())), Trigger.FILES);
+                hint(become(wanted()), Trigger.FILES);
             } finally {
                 declaring.unlock();
             }
@@ -296,6 +299,10 @@ public final class Agent implements Enforcement, AutoCloseable {
         ImmutableSortedSet<WorkloadId> changed = declared.become(next);
         changed.forEach(pass::abandonFetching);
         return changed;
+    }
+
+    private DesiredState wanted() {
+        return StoredState.desired(store.declarations()).under(Policy.of(config));
     }
 
     private Scope scope(DesiredState desired) {

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.util.Objects;
@@ -22,6 +23,11 @@ final class DeclaredState implements DesiredSource {
         return now.get(id);
     }
 
+    @Override
+    public Policy policy() {
+        return now.policy();
+    }
+
     /**
      * From here on passes go by this.
      *
@@ -31,8 +37,10 @@ final class DeclaredState implements DesiredSource {
         DesiredState before = now;
         now = next;
         return Sets.union(before.declarations().keySet(), next.declarations().keySet()).stream()
-                .filter(id -> !Objects.equals(
-                        before.declarations().get(id), next.declarations().get(id)))
+                .filter(id -> !before.policy().equals(next.policy())
+                        || !Objects.equals(
+                                before.declarations().get(id),
+                                next.declarations().get(id)))
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 }

@@ -7,6 +7,7 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.Handle;
@@ -17,7 +18,8 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.agent.Housekeeping;
-import io.homeostat.reconcile.loop.ArchiveLimits;
+import io.homeostat.reconcile.loop.ArchiveRules;
+import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
@@ -27,7 +29,6 @@ import io.homeostat.reconcile.operate.LogKeeper;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 
@@ -105,10 +106,19 @@ final class DirectEnforcer implements Enforcer {
         }
     }
 
+    private ArchiveRules rules() {
+        try {
+            return ArchiveRules.of(config);
+        } catch (ActuationFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
     private int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
             throws InterruptedException {
+        ArchiveRules rules = rules();
         Layout layout = workspace.layout();
-        DesiredState desired = StoredState.desired(store.declarations());
+        DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
         ProcFs procFs = new ProcFs();
@@ -120,17 +130,10 @@ final class DirectEnforcer implements Enforcer {
             all.addAll(workspace.traces());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
                 try (MachineSteps steps = new MachineSteps(
-                                layout,
-                                procFs,
-                                store,
-                                plugins,
-                                clock,
-                                () -> ArchiveLimits.of(config.limits()),
-                                proceedings::download);
+                                layout, procFs, store, plugins, clock, () -> rules, proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
-                                        id -> Optional.ofNullable(
-                                                desired.declarations().get(id)),
+                                        DesiredSource.of(desired),
                                         observer,
                                         steps,
                                         store,

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Ticker;
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.AgentConfig;
@@ -123,6 +124,8 @@ final class RunCommand implements Command {
                     manager.stopping();
                 }
             }
+        } catch (ActuationFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         } catch (InterruptedException e) {
             console.say("told to end; workloads go on running");
             record(store, EventType.AGENT_STOPPED, "told to end; workloads go on running");
@@ -136,12 +139,12 @@ final class RunCommand implements Command {
             if (!wanted.equals(layout)) {
                 LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
             }
-            log.change(config.log().format(), level(config));
             agent.reload(config);
+            log.change(config.log().format(), level(config));
             metrics.listen(config.metrics().listen());
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
-        } catch (CommandFailure e) {
+        } catch (CommandFailure | ActuationFailure e) {
             LOG.error("{}; what was read before stays in force", e.getMessage());
             record(store, EventType.AGENT_CONFIG_INVALID, e.getMessage() + "\nwhat was read before stays in force");
         }
@@ -164,10 +167,6 @@ final class RunCommand implements Command {
     }
 
     private static AgentConfig checked(AgentConfig config) {
-        if (config.signatures().require()) {
-            throw new CommandFailure(
-                    "signatures.require is true, and this version can't check signatures; remove it to run without them");
-        }
         if (config.sources().controlPlane() != null) {
             LOG.warn("sources.controlPlane is not connected to: this version does not speak to control planes");
         }

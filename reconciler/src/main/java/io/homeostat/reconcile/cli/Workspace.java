@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateReader;
@@ -74,13 +75,14 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
             Collection<WorkloadId> triedNow,
             Survey.Depth depth)
             throws InterruptedException {
+        Policy policy = Policy.of(enforcer.config());
         Recollection recollection = remembered(reader -> new Recollection(
-                        wanted.apply(reader.declarations()),
+                        wanted.apply(reader.declarations()).under(policy),
                         Memory.of(reader).retriedNow(triedNow),
                         reader.everDeclared(),
                         reader.problems()))
-                .orElseGet(() ->
-                        new Recollection(wanted.apply(ImmutableList.of()), Memory.NONE, false, ImmutableList.of()));
+                .orElseGet(() -> new Recollection(
+                        wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MetadataClient metadata = environment.metadata();
                 MachineObserver observer =

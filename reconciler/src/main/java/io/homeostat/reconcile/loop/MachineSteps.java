@@ -12,6 +12,7 @@ import io.homeostat.actuate.LaunchRequest;
 import io.homeostat.actuate.Launcher;
 import io.homeostat.actuate.Progress;
 import io.homeostat.actuate.Remover;
+import io.homeostat.actuate.SignatureCheck;
 import io.homeostat.actuate.StopRequest;
 import io.homeostat.actuate.Stopper;
 import io.homeostat.actuate.Unpacker;
@@ -63,6 +64,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private final InstantSource clock;
     private final Function<WorkloadId, Progress> progress;
     private final Downloader downloader;
+    private final SignatureCheck signatures;
     private final Unpacker unpacker;
     private final Activator activator;
     private final Launcher launcher;
@@ -83,7 +85,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             StateStore store,
             PluginChannel plugins,
             InstantSource clock,
-            Supplier<ArchiveLimits> archives,
+            Supplier<ArchiveRules> archives,
             Function<WorkloadId, Progress> progress) {
         this.layout = layout;
         this.store = store;
@@ -92,6 +94,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.progress = progress;
         this.confinement = new LimitSteps(layout, procFs, CgroupLayout.detect(layout));
         this.downloader = new Downloader(layout, () -> archives.get().download());
+        this.signatures = new SignatureCheck(layout, () -> archives.get().trust());
         this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
         this.activator = new Activator(layout);
         this.launcher = new Launcher(layout, procFs);
@@ -137,6 +140,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private Outcome unpack(Step.Unpack step) throws ActuationFailure, InterruptedException {
+        signatures.check(step.workload(), step.revision(), step.key(), step.signature());
         unpacker.unpack(step.workload(), step.key(), step.revision(), step.directory(), step.entryPoint());
         return Outcome.done();
     }

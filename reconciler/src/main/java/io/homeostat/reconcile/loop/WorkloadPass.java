@@ -20,6 +20,7 @@ import io.homeostat.reconcile.plan.Conditions;
 import io.homeostat.reconcile.plan.Drift;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Signatures;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.StepLedger;
@@ -135,6 +136,7 @@ public final class WorkloadPass {
         };
         return new Situation(
                 declared,
+                desired.policy(),
                 seen,
                 observer.host(HostFact.askedBy(declared)),
                 archives,
@@ -170,6 +172,7 @@ public final class WorkloadPass {
             ImmutableList<Event> events = ImmutableList.<Event>builder()
                     .addAll(change.events())
                     .addAll(Drift.detected(situation, plan).stream().iterator())
+                    .addAll(Signatures.refused(situation, plan).stream().iterator())
                     .build();
             change = new Change(change.workload(), history, false, change.handles(), change.ended(), events);
         }
@@ -186,6 +189,7 @@ public final class WorkloadPass {
         return holding(notes.readLock(), () -> {
             Situation after = new Situation(
                     situation.declared(),
+                    situation.policy(),
                     situation.seen(),
                     situation.host(),
                     situation.archives(),

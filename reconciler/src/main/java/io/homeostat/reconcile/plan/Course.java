@@ -87,6 +87,14 @@ final class Course {
     boolean fetch(@Nullable ObservedProcess current) {
         Source source = Objects.requireNonNull(target.program().source());
         String key = Objects.requireNonNull(target.key());
+        if (Signatures.isMissing(situation.policy(), source)) {
+            draft.waitFor(
+                    Reason.SIGNATURE_MISSING,
+                    Signatures.missing(target.workload().revision()),
+                    Instant.MAX,
+                    Wait.Kind.DECLARATION);
+            return false;
+        }
         Trial trial = situation.history().trial();
         // The trial's failures are those of the declaration; the last good revision has once been installed well.
         Attempts failures = target.hash().equals(trial.hash()) ? trial.install() : trial.upkeep();
@@ -113,6 +121,7 @@ final class Course {
         draft.add(new Step.Unpack(
                 situation.id(),
                 key,
+                source.signature(),
                 target.program().revision(),
                 Objects.requireNonNull(target.directory()),
                 target.program().entryPoint()));

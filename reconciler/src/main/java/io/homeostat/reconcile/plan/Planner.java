@@ -38,6 +38,7 @@ public final class Planner {
             Declaration declared = desired.declarations().get(id);
             Situation situation = new Situation(
                     declared,
+                    desired.policy(),
                     actual.get(id),
                     actual.host(),
                     actual.archives(),

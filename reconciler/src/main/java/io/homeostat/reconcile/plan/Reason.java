@@ -25,6 +25,7 @@ public enum Reason {
     SUPERSEDED_REVISION(false),
     START_NOT_FINISHED(false),
     INSTALL_FAILED(false),
+    SIGNATURE_MISSING(false),
     START_FAILED(false),
     CONFIGURE_FAILED(false),
     STEP_FAILED(false),

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * Everything that a decision about one workload depends on.
  *
  * @param declared null when nobody wants it
+ * @param policy what holds for every workload
  * @param host the machine as a whole, with the answers to what the declaration's rules ask
  * @param archives keys of the complete archives in the cache
  * @param pause somebody's wish that it be left alone; null when there is none
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Situation(
         @Nullable Declaration declared,
+        Policy policy,
         ObservedWorkload seen,
         HostFacts host,
         ImmutableSet<String> archives,
@@ -33,14 +36,14 @@ public record Situation(
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, seen, host, archives, next, pause, seed, now);
+        return new Situation(declared, policy, seen, host, archives, next, pause, seed, now);
     }
 
     public Situation withPause(@Nullable Pause next) {
-        return new Situation(declared, seen, host, archives, history, next, seed, now);
+        return new Situation(declared, policy, seen, host, archives, history, next, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, next, host, archives, history, pause, seed, now);
+        return new Situation(declared, policy, next, host, archives, history, pause, seed, now);
     }
 }

@@ -27,8 +27,18 @@ public sealed interface Step {
         }
     }
 
-    /** Makes an archive of the cache a complete installation. */
-    record Unpack(WorkloadId workload, String key, String revision, String directory, String entryPoint)
+    /**
+     * Makes an archive of the cache a complete installation.
+     *
+     * @param signature that it is declared to have
+     */
+    record Unpack(
+            WorkloadId workload,
+            String key,
+            @Nullable String signature,
+            String revision,
+            String directory,
+            String entryPoint)
             implements Step {
         @Override
         public String word() {

@@ -31,7 +31,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A look at all workloads at once, with what the loop would make of it: the same books, the same plan, in memory only. Nothing is
@@ -145,14 +144,11 @@ public final class Survey {
             throws InterruptedException {
         if (depth == Depth.PRESENCE) {
             // A few reads of small files each: threads would cost more than they bring.
-            return ids.stream()
-                    .map(id -> look(id, desired.declarations().get(id), depth, archives))
-                    .collect(ImmutableList.toImmutableList());
+            return ids.stream().map(id -> look(id, desired, depth, archives)).collect(ImmutableList.toImmutableList());
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id ->
-                            threads.submit(() -> look(id, desired.declarations().get(id), depth, archives)))
+                    .map(id -> threads.submit(() -> look(id, desired, depth, archives)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
             for (Future<Finding> look : looks) {
@@ -164,11 +160,13 @@ public final class Survey {
         }
     }
 
-    private Finding look(WorkloadId id, @Nullable Declaration declared, Depth depth, ImmutableSet<String> archives) {
+    private Finding look(WorkloadId id, DesiredState desired, Depth depth, ImmutableSet<String> archives) {
+        Declaration declared = desired.declarations().get(id);
         WorkloadHistory remembered = memory.history(id);
         Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered);
         Situation before = new Situation(
                 declared,
+                desired.policy(),
                 observer.look(id, memory.handles().get(id), checks),
                 observer.host(HostFact.askedBy(declared)),
                 archives,

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import com.google.common.base.Ticker;
@@ -62,7 +63,7 @@ final class AgentBench implements AutoCloseable {
 
     /** An agent that reads the declared files; there is none yet. */
     Agent start(String resync, boolean hinted) {
-        Agent started = new Agent(
+        Agent started = assertDoesNotThrow(() -> new Agent(
                 layout,
                 config("resync: " + resync),
                 new Sources(ImmutableList.of(declared())),
@@ -70,7 +71,7 @@ final class AgentBench implements AutoCloseable {
                 path -> new MetadataServer.Answer.Absent(),
                 clock,
                 hinted,
-                Telemetry.of(Ticker.systemTicker(), "test", clock.instant()));
+                Telemetry.of(Ticker.systemTicker(), "test", clock.instant())));
         agent = started;
         started.start();
         return started;

@@ -7,8 +7,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
-import io.homeostat.observe.Usage;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.observe.Usage;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -89,9 +89,9 @@ final class TestAgent implements AutoCloseable {
         @Override
         public Optional<Usage> usage(WorkloadId id) {
             return Optional.ofNullable(usage.get(id));
-    }
+        }
 
-    @Override
+        @Override
         public AgentConfig config() {
             return direct.config();
         }

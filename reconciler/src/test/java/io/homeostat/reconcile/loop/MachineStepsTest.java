@@ -87,7 +87,7 @@ class MachineStepsTest {
         observer = new MachineObserver(
                 layout, procFs, plugins, path -> new MetadataServer.Answer.Absent(), Clock.systemUTC());
         steps = new MachineSteps(
-                layout, procFs, store, plugins, Clock.systemUTC(), () -> ArchiveLimits.DEFAULT, id -> Progress.NONE);
+                layout, procFs, store, plugins, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
     }
 
     @AfterEach

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
@@ -58,6 +59,7 @@ public final class Example {
     private Observation<ObservedLimits> limits = Observation.seen(ObservedLimits.NONE);
     private boolean residue;
     private @Nullable Pause pause;
+    private Policy policy = Policy.NONE;
     private WorkloadHistory history = WorkloadHistory.NONE;
     private HostFacts host = HostFacts.of("boot", "instance");
 
@@ -117,6 +119,11 @@ public final class Example {
 
     public Example limited(Observation<ObservedLimits> seen) {
         limits = seen;
+        return this;
+    }
+
+    public Example under(Policy next) {
+        policy = next;
         return this;
     }
 
@@ -278,7 +285,7 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, seen, host, archives.build(), history, pause, 7, NOW);
+        return new Situation(declared, policy, seen, host, archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

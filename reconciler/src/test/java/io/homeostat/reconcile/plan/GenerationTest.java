@@ -39,6 +39,7 @@ class GenerationTest {
         Declaration next = new Declaration(old.workload(), source, generation, old.hash(), ImmutableList.of());
         Situation now = new Situation(
                 next,
+                before.policy(),
                 before.seen(),
                 before.host(),
                 before.archives(),

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Condition;
@@ -57,6 +58,7 @@ class GivingUpTest {
                 .withProven(new ProvenRevision(workload(), "hash", null));
         return new Situation(
                 declared,
+                Policy.NONE,
                 ObservedWorkload.absent(declared.id()),
                 HostFacts.of("boot", "instance"),
                 ImmutableSet.of(),

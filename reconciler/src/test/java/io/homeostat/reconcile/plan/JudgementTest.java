@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.FailedRevision;
@@ -137,7 +138,15 @@ class JudgementTest {
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
         return Bookkeeping.observed(new Situation(
-                        wrong, seen, HostFacts.of("boot", "instance"), ImmutableSet.of(), history, null, 7, NOW))
+                        wrong,
+                        Policy.NONE,
+                        seen,
+                        HostFacts.of("boot", "instance"),
+                        ImmutableSet.of(),
+                        history,
+                        null,
+                        7,
+                        NOW))
                 .situation();
     }
 }

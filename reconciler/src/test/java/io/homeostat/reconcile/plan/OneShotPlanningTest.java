@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
@@ -307,7 +308,8 @@ class OneShotPlanningTest {
                     Observation.seen(ObservedLimits.NONE),
                     Observation.seen(true));
             HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
-            Situation situation = new Situation(declared(), seen, host, ImmutableSet.of(), history, null, 7, NOW);
+            Situation situation =
+                    new Situation(declared(), Policy.NONE, seen, host, ImmutableSet.of(), history, null, 7, NOW);
             WorkloadPlan plan = Planner.plan(Bookkeeping.observed(situation).situation());
             String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
             return plan.action().word() + " " + plan.reason()

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -95,7 +96,15 @@ class PacingTest {
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(false));
         return new Situation(
-                declared, seen, HostFacts.of("boot", "instance"), ImmutableSet.of(), history, null, 7, NOW);
+                declared,
+                Policy.NONE,
+                seen,
+                HostFacts.of("boot", "instance"),
+                ImmutableSet.of(),
+                history,
+                null,
+                7,
+                NOW);
     }
 
     private static Declaration declared(String more) {

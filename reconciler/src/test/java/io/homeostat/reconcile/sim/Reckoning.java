@@ -275,6 +275,7 @@ final class Reckoning {
         ImmutableSet<String> archives = ImmutableSet.copyOf(machine.disk.archives);
         Situation situation = new Situation(
                 declared,
+                desired.policy(),
                 seen,
                 machine.observer.host(ImmutableSet.of()),
                 archives,
