@@ -17,9 +17,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** An agent that is told to end before it has come to its work. */
 @Timeout(60)
+@Isolated("Takes over what all of this JVM logs.")
 class RunCommandTest {
     private final Path directory;
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();

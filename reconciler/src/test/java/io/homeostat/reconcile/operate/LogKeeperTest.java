@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -33,6 +34,7 @@ class LogKeeperTest {
     @BeforeEach
     void set() {
         layout = new Layout(directory, directory.resolve("run"), "m");
+        logger.setLevel(Level.INFO);
         heard.start();
         logger.addAppender(heard);
     }
@@ -40,6 +42,7 @@ class LogKeeperTest {
     @AfterEach
     void detach() {
         logger.detachAppender(heard);
+        logger.setLevel(null);
     }
 
     private Path log(WorkloadId id, String name) throws IOException {

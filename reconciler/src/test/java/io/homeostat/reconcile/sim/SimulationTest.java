@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.fail;
 import java.util.Optional;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Plays many simulated histories. A failing one is shrunk and prints its seed and its story; {@code -Dsimulation.seed=N} plays that
  * one alone, {@code -Dsimulation.seeds=N} so many.
  */
+@Isolated("Takes every processor.")
 class SimulationTest {
     private static final int SEEDS = Integer.getInteger("simulation.seeds", 2000);
 
