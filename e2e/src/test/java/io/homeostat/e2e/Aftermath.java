@@ -1,5 +1,7 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -9,6 +11,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -21,33 +26,42 @@ import org.awaitility.core.ConditionTimeoutException;
  */
 record Aftermath(Homeostat homeostat, Commands commands, Path root) {
 
-    /** Takes away everything that is declared, and waits until nothing of it is left. */
+    /** Takes away every workload that has a process, and waits until nothing of it is left. */
     void removeAll() {
-        if (!Files.exists(homeostat.stateDir().resolve("homeostat.db"))) {
+        Set<String> running = commands.processes().stream()
+                .map(Processes.Seen::workload)
+                .filter(workload -> !workload.isEmpty())
+                .collect(Collectors.toCollection(TreeSet::new));
+        if (running.isEmpty()) {
             return;
         }
-        if (declared().anyMatch(workload -> !isApplied(workload))) {
-            withdraw();
-        }
-        List<String> line = new ArrayList<>(List.of("delete"));
-        declared().forEach(workload -> line.add(id(workload)));
-        if (line.size() > 1) {
-            homeostat.run(line.toArray(String[]::new)).exits(0);
+        if (commands.hadAgent()) {
+            withdrawAndDelete();
+        } else {
+            delete(running);
         }
     }
 
     /** Only an agent withdraws what files declare: one that reads a directory without any. */
-    private void withdraw() {
+    private void withdrawAndDelete() {
         try {
             Path nothing = Files.createDirectories(homeostat.directory().resolve("nothing.d"));
             Agent agent = homeostat.agent(AgentConfig.of(nothing));
-            Awaitility.await()
-                    .atMost(Duration.ofSeconds(60))
-                    .until(() -> declared().allMatch(Aftermath::isApplied));
+            eventually().until(() -> declared().allMatch(Aftermath::isApplied));
+            Set<String> applied = declared().map(Aftermath::id).collect(Collectors.toCollection(TreeSet::new));
+            if (!applied.isEmpty()) {
+                delete(applied);
+            }
             agent.terminate().exits(0);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private void delete(Set<String> workloads) {
+        List<String> line = new ArrayList<>(List.of("delete"));
+        line.addAll(workloads);
+        homeostat.run(line.toArray(String[]::new)).exits(0);
     }
 
     private Stream<JsonNode> declared() {
@@ -68,7 +82,7 @@ record Aftermath(Homeostat homeostat, Commands commands, Path root) {
     List<Processes.Seen> processes() {
         try {
             Awaitility.await()
-                    .atMost(Duration.ofSeconds(5))
+                    .atMost(Duration.ofSeconds(30))
                     .pollInterval(Duration.ofMillis(50))
                     .until(() -> commands.processes().isEmpty());
             return List.of();

@@ -29,6 +29,11 @@ final class Command {
         return process.pid();
     }
 
+    /** Whether it was {@code homeostat run}. */
+    boolean isAgent() {
+        return words.startsWith("run ");
+    }
+
     boolean isRunning() {
         return process.isAlive();
     }

@@ -52,6 +52,11 @@ final class Commands {
         }
     }
 
+    /** Whether one of them was {@code homeostat run}. */
+    boolean hadAgent() {
+        return started.stream().anyMatch(Command::isAgent);
+    }
+
     /** kill -9 for those that still run. */
     void killAll() {
         started.stream().filter(Command::isRunning).toList().forEach(Command::kill);

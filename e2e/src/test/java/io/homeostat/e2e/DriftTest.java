@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,7 +11,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -61,7 +61,7 @@ final class DriftTest {
                 .exits(0);
         long pid = homeostat.pid("process/web");
         homeostat.file("go", "");
-        Awaitility.await().until(() -> !Processes.isAlive(pid));
+        eventually().until(() -> !Processes.isAlive(pid));
 
         JsonNode status = homeostat.status("process/web");
 
@@ -79,7 +79,7 @@ final class DriftTest {
 
         long pid = homeostat.pid("process/web");
         long ticks = ticks();
-        Awaitility.await().until(() -> ticks() > ticks + 2);
+        eventually().until(() -> ticks() > ticks + 2);
         assertEquals(pid, homeostat.pid("process/web"));
         applied.doesNotSay("tick");
     }

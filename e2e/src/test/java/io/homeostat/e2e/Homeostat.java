@@ -18,7 +18,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -33,6 +32,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     private final List<String> secrets = new ArrayList<>();
     private Path root = Path.of("/nonexistent");
     private Commands commands = new Commands(root, root);
+    private AgentSocket socket = new AgentSocket(root);
 
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
@@ -44,6 +44,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         root = Files.createTempDirectory(Path.of("/tmp"), "hs");
         Files.createDirectories(desired());
         commands = new Commands(root, directory());
+        socket = new AgentSocket(runDir().resolve("agent.sock"));
         secrets.clear();
     }
 
@@ -111,13 +112,13 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         long pid = pid(id);
         long keeper = Processes.parent(pid);
         Processes.kill(pid);
-        Awaitility.await().until(() -> !Processes.isAlive(pid) && !Processes.isAlive(keeper));
+        eventually().until(() -> !Processes.isAlive(pid) && !Processes.isAlive(keeper));
         return pid;
     }
 
     /** Waits until an agent has brought a workload to where it is wanted. */
     void awaitRunning(String id) {
-        eventually().until(() -> run("status", id).exit() == 0);
+        eventually().until(() -> lookAt(id).exit() == 0);
     }
 
     /** Waits until a workload has one process and it is another one. */
@@ -213,13 +214,20 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return Stream.concat(Arrays.stream(first), Arrays.stream(last)).toArray(String[]::new);
     }
 
+    /** What {@code status} says now; asked on the socket when an agent runs. */
     JsonNode statuses() {
-        return run("status", "-o", "json").json();
+        return lookAt().json();
+    }
+
+    private Result lookAt(String... ids) {
+        return socket.status(ids)
+                .map(this::checked)
+                .orElseGet(() -> run(words(new String[] {"-o", "json"}, words(ids, "status"))));
     }
 
     /** The status of one workload. */
     JsonNode status(String id) {
-        JsonNode all = run("status", id, "-o", "json").json();
+        JsonNode all = lookAt(id).json();
         JsonNode one = all.at("/workloads/0");
         assertFalse(one.isMissingNode(), () -> "no status of " + id + ": " + all);
         return one;
@@ -249,7 +257,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     List<JsonNode> events() {
-        return run("events", "-o", "json").exits(0).jsonLines();
+        return socket.events()
+                .map(this::checked)
+                .orElseGet(() -> run("events", "-o", "json"))
+                .exits(0)
+                .jsonLines();
     }
 
     /** A workload's events as {@code TYPE revision}, oldest first, without the prefix PLUGIN_. */

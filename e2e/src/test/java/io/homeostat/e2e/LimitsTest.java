@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -10,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -31,7 +31,7 @@ final class LimitsTest {
         applyLimited(hungry);
         long pid = homeostat.pid("process/hungry");
         homeostat.file("go", "");
-        Awaitility.await().until(() -> !Processes.isAlive(pid));
+        eventually().until(() -> !Processes.isAlive(pid));
 
         JsonNode exit = homeostat.status("process/hungry").get("lastExit");
 
@@ -45,7 +45,7 @@ final class LimitsTest {
         long pid = homeostat.pid("process/busy");
         long ticks = ticks(pid);
         long start = System.nanoTime();
-        Awaitility.await().pollInterval(Duration.ofMillis(50)).until(() -> System.nanoTime() - start > 3_000_000_000L);
+        eventually().pollInterval(Duration.ofMillis(50)).until(() -> System.nanoTime() - start > 3_000_000_000L);
 
         double share = (double) (ticks(pid) - ticks) * NANOS_A_TICK / (System.nanoTime() - start);
 

@@ -12,6 +12,6 @@ final class Patience {
 
     /** For what an agent does by itself. */
     static ConditionFactory eventually() {
-        return Awaitility.await().atMost(LONGEST).pollInterval(Duration.ofMillis(200));
+        return Awaitility.await().atMost(LONGEST).pollInterval(Duration.ofMillis(100));
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -16,7 +17,6 @@ import java.util.Random;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -91,11 +91,10 @@ final class RecoveryTest {
                 }));
         Path quick = homeostat.file("quick.yaml", Document.script("quick", "exec sleep 1000"));
         Command first = homeostat.start("apply", "-f", slow.toString());
-        Awaitility.await().until(() -> !homeostat.processes("process/slow").isEmpty());
+        eventually().until(() -> !homeostat.processes("process/slow").isEmpty());
 
         Command second = homeostat.start("apply", "-f", quick.toString());
-        Awaitility.await()
-                .until(() -> second.soFar().contains("waiting for homeostat apply (pid " + first.pid() + ")"));
+        eventually().until(() -> second.soFar().contains("waiting for homeostat apply (pid " + first.pid() + ")"));
         assertTrue(first.isRunning());
         homeostat.file("go", "");
 
@@ -111,7 +110,7 @@ final class RecoveryTest {
                 "slow.yaml",
                 Document.script("slow", "exec sleep 1000").with("probe.exec.command", new String[] {"/bin/false"}));
         Command first = homeostat.start("apply", "-f", slow.toString());
-        Awaitility.await().until(() -> !homeostat.processes("process/slow").isEmpty());
+        eventually().until(() -> !homeostat.processes("process/slow").isEmpty());
 
         homeostat
                 .run("apply", "-f", slow.toString(), "--timeout", "1s")
@@ -137,7 +136,7 @@ final class RecoveryTest {
                 .with("probe.exec.command", new String[] {"/usr/bin/test", "-e", mark.toString()});
         Path file = homeostat.file("slow.yaml", slow);
         Command apply = homeostat.start("apply", "-f", file.toString());
-        Awaitility.await().until(() -> !homeostat.processes("process/slow").isEmpty());
+        eventually().until(() -> !homeostat.processes("process/slow").isEmpty());
 
         apply.terminate();
 
