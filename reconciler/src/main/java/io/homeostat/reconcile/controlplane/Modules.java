@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.controlplane;
 
-import com.google.protobuf.Timestamp;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.proto.acp.GuestAgentModuleMetric;
 import io.homeostat.proto.acp.GuestAgentModuleMetric.Metric;
@@ -43,8 +42,8 @@ public final class Modules {
                 part,
                 GuestAgentModuleMetric.newBuilder()
                         .setMetricName(part.metric)
-                        .setStartTime(timestamp(start))
-                        .setEndTime(timestamp(end))
+                        .setStartTime(Timestamps.of(start))
+                        .setEndTime(Timestamps.of(end))
                         .setEnabled(true)
                         .setModuleStatus(error.isEmpty() ? ModuleStatus.STATUS_SUCCEEDED : ModuleStatus.STATUS_FAILED)
                         .setError(error.map(Redaction::text).orElse(""))
@@ -57,8 +56,8 @@ public final class Modules {
                 part,
                 GuestAgentModuleMetric.newBuilder()
                         .setMetricName(part.metric)
-                        .setStartTime(timestamp(at))
-                        .setEndTime(timestamp(at))
+                        .setStartTime(Timestamps.of(at))
+                        .setEndTime(Timestamps.of(at))
                         .setModuleStatus(ModuleStatus.STATUS_SKIPPED)
                         .build());
     }
@@ -66,13 +65,6 @@ public final class Modules {
     synchronized GuestAgentModuleMetrics report() {
         return GuestAgentModuleMetrics.newBuilder()
                 .addAllMetrics(latest.values())
-                .build();
-    }
-
-    private static Timestamp timestamp(Instant at) {
-        return Timestamp.newBuilder()
-                .setSeconds(at.getEpochSecond())
-                .setNanos(at.getNano())
                 .build();
     }
 }

@@ -1,0 +1,142 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.ManifestReader;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.ControlPlaneChange;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.SourceContent;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredEvent;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.stream.Stream;
+
+/** A state directory whose control plane sends messages, without a loop that does anything about them. */
+final class Declaring implements AutoCloseable {
+    static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+    static final String ENDPOINT = "unix:/run/acs.sock";
+
+    private final StateStore store;
+    private int messages;
+    private long told;
+
+    Declaring(Path directory) {
+        Layout layout = new Layout(directory.resolve("state"), directory.resolve("run"), "1");
+        store = StateStores.openForWriting(layout, Clock.fixed(NOW, ZoneOffset.UTC))
+                .store();
+    }
+
+    StateStore store() {
+        return store;
+    }
+
+    /** Receives a message that was never sent before. */
+    Declaring receive(ConfigurePlugin... items) {
+        messages++;
+        store.receive(translated("m" + messages, items));
+        return this;
+    }
+
+    ControlPlaneChange translated(String id, ConfigurePlugin... items) {
+        return Translation.of(
+                id,
+                Item.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
+                new Translation.Known(store.declarations(), store::history, ENDPOINT, NOW));
+    }
+
+    /** Another source declares what an INSTALL would. */
+    Declaring declaredBy(SourceName source, ConfigurePlugin item) {
+        Workload workload = ManifestReader.sent(item).workload().orElseThrow();
+        store.replace(
+                new SourceContent(
+                        source,
+                        ImmutableList.of(new ToApply(workload, "/etc/" + source.word() + ".yaml")),
+                        ImmutableSet.of(),
+                        ImmutableList.of()),
+                NOW);
+        return this;
+    }
+
+    /** The loop has looked at it. */
+    Declaring looked(String name) {
+        Declaration declaration = declaration(name);
+        return remember(name, history(name).withTrial(declaration.generation(), Trial.of(declaration.hash())));
+    }
+
+    /** The loop has brought it about and seen it well. */
+    Declaring proven(String name) {
+        looked(name);
+        Declaration declaration = declaration(name);
+        return remember(
+                name,
+                history(name).withProven(new ProvenRevision(declaration.workload(), declaration.hash(), "/installed")));
+    }
+
+    Declaring remember(String name, WorkloadHistory history) {
+        store.commit(new Change(
+                WorkloadId.plugin(name), history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
+        return this;
+    }
+
+    WorkloadHistory history(String name) {
+        return store.history(WorkloadId.plugin(name));
+    }
+
+    /** What is in force. */
+    Declaration declaration(String name) {
+        return StoredState.desired(store.declarations())
+                .get(WorkloadId.plugin(name))
+                .orElseThrow();
+    }
+
+    /** What is in force, each as "name revision source generation". */
+    ImmutableList<String> inForce() {
+        return StoredState.desired(store.declarations()).declarations().values().stream()
+                .map(one -> one.id().name() + " " + one.workload().revision() + " "
+                        + one.source().word() + " " + one.generation())
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** What was told since this was last asked, each as "TYPE name revision". */
+    ImmutableList<String> told() {
+        return newEvents()
+                .map(stored -> stored.event().type().name().substring("PLUGIN_".length()) + " "
+                        + (stored.event().workload() == null
+                                ? "?"
+                                : stored.event().workload().name())
+                        + " " + stored.event().revision())
+                .map(String::strip)
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** The words of the newest event. */
+    String lastWords() {
+        return store.events(0, 10_000).getLast().event().message();
+    }
+
+    private Stream<StoredEvent> newEvents() {
+        ImmutableList<StoredEvent> fresh = store.events(told, 10_000);
+        told = fresh.isEmpty() ? told : fresh.getLast().id();
+        return fresh.stream();
+    }
+
+    @Override
+    public void close() {
+        store.close();
+    }
+}

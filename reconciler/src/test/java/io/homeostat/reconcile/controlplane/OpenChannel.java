@@ -1,0 +1,70 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.rpc.Status;
+import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.proto.acs.MessageBody;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** A channel to nobody, whose messages the test acknowledges. */
+final class OpenChannel implements Channel {
+    private final List<MessageBody> sent = new CopyOnWriteArrayList<>();
+    private final List<CompletableFuture<Status>> acknowledgements = new CopyOnWriteArrayList<>();
+    private final List<MessageBody> posted = new CopyOnWriteArrayList<>();
+    private volatile boolean closed;
+
+    @Override
+    public synchronized CompletableFuture<Status> send(MessageBody message) {
+        CompletableFuture<Status> acknowledgement = new CompletableFuture<>();
+        acknowledgements.add(acknowledgement);
+        sent.add(message);
+        return acknowledgement;
+    }
+
+    @Override
+    public CompletableFuture<Void> post(MessageBody message) {
+        posted.add(message);
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public ChannelStatus status() {
+        return new ChannelStatus("unix:/nowhere", null, null, acknowledgements.size(), "");
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    ImmutableList<MessageBody> sent() {
+        return ImmutableList.copyOf(sent);
+    }
+
+    ImmutableList<MessageBody> posted() {
+        return ImmutableList.copyOf(posted);
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    void acknowledge(int index, Status status) {
+        acknowledgements.get(index).complete(status);
+    }
+
+    /** Which messages the agent has taken back. */
+    ImmutableList<Integer> cancelled() {
+        List<Integer> cancelled = new ArrayList<>();
+        for (int i = 0; i < acknowledgements.size(); i++) {
+            if (acknowledgements.get(i).isCancelled()) {
+                cancelled.add(i);
+            }
+        }
+        return ImmutableList.copyOf(cancelled);
+    }
+}

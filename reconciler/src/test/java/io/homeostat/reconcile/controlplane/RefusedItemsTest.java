@@ -1,0 +1,164 @@
+package io.homeostat.reconcile.controlplane;
+
+import static io.homeostat.reconcile.controlplane.Messages.apply;
+import static io.homeostat.reconcile.controlplane.Messages.install;
+import static io.homeostat.reconcile.controlplane.Messages.remove;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.PluginInstallationType;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each item of a message stands for itself: what is wrong with one is told of that one, and the others take effect. */
+class RefusedItemsTest {
+    private static final String PROTECTED = "GuestAgentCorePlugin";
+
+    @TempDir
+    Path directory;
+
+    private Declaring here;
+
+    @BeforeEach
+    void open() {
+        here = new Declaring(directory);
+    }
+
+    @AfterEach
+    void close() {
+        here.close();
+    }
+
+    @Test
+    void protectedPluginsAreLeftAloneAndTheOthersAreNot() {
+        here.receive(install(PROTECTED, "1"), install("a", "1"), remove(PROTECTED), apply(PROTECTED, "c"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(
+                List.of(
+                        "CONFIG_INSTALL GuestAgentCorePlugin 1",
+                        "INSTALL_FAILED GuestAgentCorePlugin 1",
+                        "REMOVE_FAILED GuestAgentCorePlugin",
+                        "CONFIG_APPLY_FAILED GuestAgentCorePlugin"),
+                here.told());
+        assertTrue(here.lastWords().contains("protectedPlugins in agent.yaml"), here.lastWords());
+    }
+
+    @Test
+    void whatIsNotInstalledDynamicallyIsRefused() {
+        here.receive(
+                install(
+                        "a",
+                        "1",
+                        item -> item.getManifestBuilder()
+                                .setPluginInstallationType(PluginInstallationType.LOCAL_INSTALLATION)),
+                install("b", "1", item -> item.getManifestBuilder().setPluginInstallationTypeValue(77)),
+                install("c", "1"));
+
+        assertEquals(List.of("c 1 controlPlane 1"), here.inForce());
+        assertEquals(
+                List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1", "CONFIG_INSTALL b 1", "INSTALL_FAILED b 1"),
+                here.told());
+        assertTrue(here.lastWords().contains("manifest.plugin_installation_type"), here.lastWords());
+    }
+
+    @Test
+    void wrongFieldsAreNamedAndNoSecretIs() {
+        here.receive(install("a", "1", item -> {
+            item.getPluginBuilder().setChecksum("beef");
+            item.getManifestBuilder().setMaxCpuUsagePercentage(-1).setStringConfig("hunter2");
+        }));
+
+        assertEquals(List.of(), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1"), here.told());
+        assertTrue(here.lastWords().contains("plugin.checksum"), here.lastWords());
+        assertTrue(here.lastWords().contains("manifest.max_cpu_usage_percentage"), here.lastWords());
+        assertFalse(here.lastWords().contains("s3cr3t"), here.lastWords());
+        assertFalse(here.lastWords().contains("hunter2"), here.lastWords());
+    }
+
+    @Test
+    void anUnknownActionIsRefused() {
+        here.receive(
+                install("a", "1", ConfigurePlugin.Builder::clearAction),
+                install("b", "1", item -> item.setActionValue(9)));
+
+        assertEquals(List.of(), here.inForce());
+        assertEquals(
+                List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1", "CONFIG_INSTALL b 1", "INSTALL_FAILED b 1"),
+                here.told());
+        assertTrue(here.lastWords().contains("action"), here.lastWords());
+    }
+
+    @Test
+    void namesThatNoPluginCanHaveAreToldWithoutAName() {
+        String hostile = "../../etc/".repeat(10_000);
+
+        here.receive(install(hostile, "1"), remove(hostile), apply(hostile, "c"), install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(
+                List.of("CONFIG_INSTALL ? 1", "INSTALL_FAILED ? 1", "REMOVE_FAILED ?", "CONFIG_APPLY_FAILED ?"),
+                here.told());
+        here.store()
+                .events(0, 10)
+                .forEach(stored ->
+                        assertTrue(stored.event().message().length() < 3_000, "an event as long as what was sent"));
+    }
+
+    @Test
+    void itemsForTheSameNameCountInTheirOrder() {
+        here.receive(
+                install("a", "1"),
+                install("a", "2"),
+                install("b", "1"),
+                remove("b"),
+                install("c", "1"),
+                apply("c", "x"));
+
+        assertEquals(List.of("a 2 controlPlane 1", "c 1 controlPlane 1"), here.inForce());
+    }
+
+    @Test
+    void removedAndInstalledByOneMessageIsToldAsBoth() {
+        here.receive(install("a", "1")).proven("a");
+
+        here.receive(remove("a"), install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of("CONFIG_REMOVE a 1", "REMOVED a 1", "CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+    }
+
+    @Test
+    void aControlPlaneDeclaresOnlySoManyPlugins() {
+        here.receive(IntStream.range(0, Translation.MOST_PLUGINS)
+                .mapToObj(i -> install("p" + i, "1"))
+                .toArray(ConfigurePlugin[]::new));
+
+        here.receive(install("p0", "2"), install("one-more", "1"));
+
+        assertEquals(Translation.MOST_PLUGINS, here.inForce().size());
+        assertEquals("2", here.declaration("p0").workload().revision());
+        assertEquals(List.of("CONFIG_INSTALL one-more 1", "INSTALL_FAILED one-more 1"), here.told());
+    }
+
+    @Test
+    void aDuplicateThatComesLateChangesNothingAndTellsNothing() {
+        var first = here.translated("first", install("a", "1"));
+        here.store().receive(first);
+        here.receive(install("a", "2"));
+        here.told();
+
+        here.store().receive(here.translated("first", install("a", "1"), remove("x")));
+
+        assertEquals(List.of("a 2 controlPlane 2"), here.inForce());
+        assertEquals(List.of(), here.told());
+    }
+}

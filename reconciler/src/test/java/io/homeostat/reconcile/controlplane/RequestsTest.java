@@ -1,0 +1,195 @@
+package io.homeostat.reconcile.controlplane;
+
+import static io.homeostat.reconcile.controlplane.Messages.install;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.protobuf.Any;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.observe.Kernel;
+import io.homeostat.observe.OsRelease;
+import io.homeostat.proto.acp.AgentInfo;
+import io.homeostat.proto.acp.AgentInfo.AgentCapability;
+import io.homeostat.proto.acp.ConfigurePluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.GetAgentInfo;
+import io.homeostat.proto.acp.GetOSInfo;
+import io.homeostat.proto.acs.MessageBody;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is done with each kind of message, and with which status it is acknowledged. */
+class RequestsTest {
+    private final OpenChannel channel = new OpenChannel();
+    private final List<String> accepted = new ArrayList<>();
+    private boolean diskFull;
+    private StatesReplies states;
+    private Requests requests;
+
+    @BeforeEach
+    void open() {
+        Replies replies = new Replies(CompletableFuture.completedFuture(channel));
+        states = new StatesReplies(
+                ImmutableList::of,
+                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                replies,
+                Duration.ZERO);
+        requests = new Requests(
+                new Peer("1.2.3", new OsRelease(), new Kernel(), "aarch64"),
+                replies,
+                states,
+                (messageId, items) -> {
+                    if (diskFull) {
+                        throw new StoreException("cannot store in /var/lib/homeostat/homeostat.db: disk full");
+                    }
+                    items.forEach(item -> accepted.add(
+                            messageId + " " + item.sent().getPlugin().getName()));
+                },
+                ImmutableSet::of,
+                Clock.systemUTC());
+    }
+
+    @AfterEach
+    void close() {
+        states.close();
+    }
+
+    @Test
+    void theAgentIntroducesItselfWithAllLabelsOfTheRequest() throws Exception {
+        assertOk(receive("GetAgentInfo", GetAgentInfo.getDefaultInstance(), Map.of("request_id", "r7", "x", "")));
+
+        MessageBody reply = channel.sent().getFirst();
+        assertEquals(
+                Map.of("message_type", "agent_controlplane.AgentInfo", "request_id", "r7", "x", ""),
+                reply.getLabelsMap());
+        AgentInfo info = reply.getBody().unpack(AgentInfo.class);
+        assertEquals("homeostat", info.getName());
+        assertEquals("1.2.3", info.getVersion());
+        assertEquals("arm64", info.getArchitecture());
+        assertEquals(
+                List.of(
+                        AgentCapability.GET_AGENT_INFO,
+                        AgentCapability.GET_OS_INFO,
+                        AgentCapability.LIST_PLUGIN_STATES,
+                        AgentCapability.CONFIGURE_PLUGIN_STATES,
+                        AgentCapability.APPLY_PLUGIN_CONFIG),
+                info.getAgentCapabilitiesList());
+    }
+
+    @Test
+    void theOperatingSystemIsToldAsTheReferenceDoes() {
+        assertOk(receive("GetOSInfo", GetOSInfo.getDefaultInstance(), Map.of()));
+
+        assertEquals("agent_controlplane.OSInfo", type(channel.sent().getFirst()));
+    }
+
+    @Test
+    void anythingIsAParseableTypeUrlForTheLabelSaysWhatItIs() {
+        MessageBody.Builder message = body("ConfigurePluginStates", Messages.configure(install("a", "1")));
+        message.getBodyBuilder().setTypeUrl("agent_controlplane.ConfigurePluginStates without a slash");
+
+        assertOk(requests.receive("m1", message.build()));
+
+        assertEquals(List.of("m1 a"), accepted);
+    }
+
+    @Test
+    void pluginsAreConfiguredWithoutAReply() {
+        assertOk(receive("ConfigurePluginStates", Messages.configure(install("a", "1"), install("b", "1")), Map.of()));
+
+        assertEquals(List.of("m1 a", "m1 b"), accepted);
+        assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void aBodyThatIsNoMessageIsRefusedAndHasNoEffect() {
+        for (String type : List.of("GetAgentInfo", "GetOSInfo", "ListPluginStates", "ConfigurePluginStates")) {
+            MessageBody.Builder message = body(type, GetAgentInfo.getDefaultInstance());
+            message.getBodyBuilder().setValue(ByteString.copyFrom(new byte[] {(byte) 0xff, (byte) 0xff, 1}));
+
+            Status status = requests.receive("m1", message.build());
+
+            assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode(), type);
+            assertTrue(status.getMessage().contains(type), status.getMessage());
+        }
+        assertEquals(List.of(), accepted);
+        assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void unknownTypesAreAcknowledgedAndIgnored() {
+        assertOk(receive("MakeCoffee\u001b[2J", GetAgentInfo.getDefaultInstance(), Map.of()));
+        assertOk(requests.receive("m2", MessageBody.getDefaultInstance()));
+
+        assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void whatCanNotBeStoredIsRefusedAndTakenWhenItComesAgain() {
+        ConfigurePluginStates message = Messages.configure(install("a", "1"));
+        diskFull = true;
+
+        Status status = receive("ConfigurePluginStates", message, Map.of());
+
+        assertEquals(Code.UNAVAILABLE_VALUE, status.getCode());
+        assertFalse(status.getMessage().contains("/var/lib"), status.getMessage());
+        assertEquals(List.of(), accepted);
+        diskFull = false;
+        assertOk(receive("ConfigurePluginStates", message, Map.of()));
+        assertEquals(List.of("m1 a"), accepted);
+    }
+
+    @Test
+    void aMessageOfMoreItemsThanAnyMachineHasPluginsIsRefusedAsAWhole() {
+        ConfigurePluginStates.Builder message = ConfigurePluginStates.newBuilder();
+        IntStream.rangeClosed(0, Requests.MOST_ITEMS).forEach(i -> message.addConfigurePlugins(install("p" + i, "1")));
+
+        Status status = receive("ConfigurePluginStates", message.build(), Map.of());
+
+        assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
+        assertEquals(List.of(), accepted);
+    }
+
+    @Test
+    void labelsThatAnAnswerCouldNotCarryAreRefused() {
+        Status status = receive("GetAgentInfo", GetAgentInfo.getDefaultInstance(), Map.of("x", "y".repeat(1 << 20)));
+
+        assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
+        assertEquals(List.of(), channel.sent());
+    }
+
+    private Status receive(String type, MessageLite message, Map<String, String> labels) {
+        return requests.receive("m1", body(type, message).putAllLabels(labels).build());
+    }
+
+    private static MessageBody.Builder body(String type, MessageLite message) {
+        return MessageBody.newBuilder()
+                .putLabels("message_type", "agent_controlplane." + type)
+                .setBody(Any.newBuilder()
+                        .setTypeUrl("type.googleapis.com/agent_controlplane." + type)
+                        .setValue(message.toByteString()));
+    }
+
+    private static String type(MessageBody message) {
+        return message.getLabelsOrThrow("message_type");
+    }
+
+    private static void assertOk(Status status) {
+        assertEquals(Status.getDefaultInstance(), status);
+    }
+}

@@ -1,0 +1,311 @@
+package io.homeostat.reconcile.controlplane;
+
+import static io.homeostat.reconcile.controlplane.Messages.apply;
+import static io.homeostat.reconcile.controlplane.Messages.install;
+import static io.homeostat.reconcile.controlplane.Messages.remove;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.Struct;
+import com.google.protobuf.Value;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.proto.acp.ConfigurePluginStates.Action;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What messages declare, and what is told where the loop has nothing to tell. */
+class TranslationTest {
+    @TempDir
+    Path directory;
+
+    private Declaring here;
+
+    @BeforeEach
+    void open() {
+        here = new Declaring(directory);
+    }
+
+    @AfterEach
+    void close() {
+        here.close();
+    }
+
+    @Test
+    void installDeclaresAndTheLoopTellsTheRest() {
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of(), here.told());
+        assertEquals(Declaring.ENDPOINT, here.store().declarations().getFirst().origin());
+    }
+
+    @Test
+    void aLaterMessageWinsInTheMiddleOfAnInstallationToo() {
+        here.receive(install("a", "1")).looked("a").receive(install("a", "2")).receive(install("a", "3"));
+
+        assertEquals(List.of("a 3 controlPlane 3"), here.inForce());
+    }
+
+    @Test
+    void theSameRevisionWithOtherArgumentsIsAnotherDeclaration() {
+        here.receive(install("a", "1")).proven("a");
+
+        here.receive(install("a", "1", item -> item.getPluginBuilder().addArguments("--verbose")));
+
+        assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
+        assertEquals(ImmutableList.of("--verbose"), program("a").arguments());
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void theSameRevisionWithOtherLimitsIsToldToBeInstalled() {
+        here.receive(install("a", "1")).proven("a");
+
+        here.receive(install("a", "1", item -> item.getManifestBuilder().setMaxCpuUsagePercentage(20)));
+
+        assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+    }
+
+    @Test
+    void whatIsInstalledAlreadyIsSaidToBeAndPausesAfterFailuresEnd() {
+        here.receive(install("a", "1")).proven("a");
+        here.remember("a", here.history("a").withRun(here.history("a").run().withCrashes(attempts())));
+
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertEquals(0, here.history("a").run().crashes().count());
+    }
+
+    @Test
+    void whatIsStillBeingInstalledIsTriedAtOnceAndNotSaidToBeInstalled() {
+        here.receive(install("a", "1")).looked("a");
+        WorkloadHistory before = here.history("a");
+        here.remember("a", before.withTrial(before.trial().withInstall(attempts())));
+
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
+        assertEquals(0, here.history("a").trial().install().count());
+    }
+
+    @Test
+    void anUpgradeThatWasUndoneIsSaidToHaveFailedWhenItIsSentAgain() {
+        here.receive(install("a", "1")).proven("a").receive(install("a", "2")).looked("a");
+        FailedRevision failed =
+                new FailedRevision(here.declaration("a").hash(), "2", 1, Declaring.NOW, "it did not start");
+        here.remember("a", here.history("a").withFailed(failed));
+
+        here.receive(install("a", "2"));
+
+        assertEquals(List.of("CONFIG_INSTALL a 2", "INSTALL_FAILED a 2"), here.told());
+        assertTrue(here.lastWords().contains("it did not start"), here.lastWords());
+        assertEquals(failed, here.history("a").failed());
+    }
+
+    @Test
+    void backToTheRevisionThatStillRunsIsInstalledAtOnce() {
+        here.receive(install("a", "1")).proven("a").receive(install("a", "2")).looked("a");
+
+        here.receive(install("a", "1"));
+
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALLED a 1"), here.told());
+        assertEquals(List.of("a 1 controlPlane 3"), here.inForce());
+    }
+
+    @Test
+    void removeWithdrawsAndTheLoopTellsTheRest() {
+        here.receive(install("a", "1"), install("b", "1")).proven("a").proven("b");
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of("b 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void whatWasNeverBegunIsRemovedAtOnce() {
+        here.receive(install("a", "1"));
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of(), here.inForce());
+        assertEquals(List.of("CONFIG_REMOVE a", "REMOVED a"), here.told());
+    }
+
+    @Test
+    void aRemovalThatIsUnderWayIsNoUnknownName() {
+        here.receive(install("a", "1")).proven("a").receive(remove("a"));
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of("CONFIG_REMOVE a"), here.told());
+    }
+
+    @Test
+    void whatNobodyDeclaresCanNotBeRemoved() {
+        here.receive(remove("a"));
+
+        assertEquals(List.of("REMOVE_FAILED a"), here.told());
+    }
+
+    @Test
+    void whatAnotherSourceDeclaresCanNotBeRemovedAndTheEventSaysWhose() {
+        here.declaredBy(SourceName.FILES, install("a", "1"));
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of("a 1 files 1"), here.inForce());
+        assertEquals(List.of("REMOVE_FAILED a"), here.told());
+        assertTrue(here.lastWords().contains("files (/etc/files.yaml)"), here.lastWords());
+    }
+
+    @Test
+    void whatIsWithdrawnGivesWayToWhoeverElseDeclaresIt() {
+        here.declaredBy(SourceName.LOCAL, install("a", "1"))
+                .receive(install("a", "1"))
+                .proven("a");
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of("a 1 local 1"), here.inForce());
+        assertEquals(List.of("CONFIG_REMOVE a", "REMOVED a"), here.told());
+        assertTrue(here.lastWords().contains("local declares is in force"), here.lastWords());
+    }
+
+    @Test
+    void ofARevisionThatGivesWayToAnotherOneTheLoopTellsThatItWasRemoved() {
+        here.declaredBy(SourceName.LOCAL, install("a", "1"))
+                .receive(install("a", "2"))
+                .proven("a");
+
+        here.receive(remove("a"));
+
+        assertEquals(List.of("a 1 local 1"), here.inForce());
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void applyChangesTheConfigurationAndNothingElse() {
+        here.receive(install("a", "1", item -> item.getPluginBuilder().addArguments("-v")))
+                .proven("a");
+        Program before = program("a");
+
+        here.receive(apply("a", "level: debug"));
+
+        assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
+        assertEquals(before, program("a"));
+        assertEquals(new Config("level: debug", null), config("a"));
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void applyWithoutAConfigurationTakesItAway() {
+        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("old")));
+
+        here.receive(Messages.named(Action.APPLY, "a").build());
+
+        assertNull(config("a"));
+    }
+
+    @Test
+    void applyToWhatAnotherSourceDeclaresDeclaresACopyWithTheNewConfiguration() {
+        here.declaredBy(SourceName.FILES, install("a", "1"));
+        Program before = program("a");
+
+        here.receive(apply("a", "level: debug"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(ImmutableList.of(SourceName.FILES), here.declaration("a").overruled());
+        assertEquals(before, program("a"));
+        assertEquals(new Config("level: debug", null), config("a"));
+    }
+
+    @Test
+    void aConfigurationThatThePluginHasAlreadyIsSaidToBeApplied() {
+        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")))
+                .proven("a");
+
+        here.receive(apply("a", "same"));
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLIED a 1"), here.told());
+    }
+
+    @Test
+    void aConfigurationThatIsStillBeingBroughtAboutIsLeftToTheLoopToTell() {
+        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")))
+                .looked("a");
+
+        here.receive(apply("a", "same"));
+
+        assertEquals(List.of(), here.told());
+    }
+
+    @Test
+    void nothingCanBeAppliedToAnUnknownName() {
+        here.receive(apply("a", "secret-config"));
+
+        assertEquals(List.of("CONFIG_APPLY_FAILED a"), here.told());
+        assertTrue(here.lastWords().contains("INSTALL it first"), here.lastWords());
+        assertFalse(here.lastWords().contains("secret-config"), here.lastWords());
+    }
+
+    @Test
+    void aConfigurationThatIsNoneIsRefused() {
+        here.receive(install("a", "1"));
+        ConfigurePlugin.Builder item = Messages.named(Action.APPLY, "a");
+        item.getManifestBuilder()
+                .setStructConfig(Struct.newBuilder()
+                        .putFields(
+                                "x",
+                                Value.newBuilder().setNumberValue(Double.NaN).build()));
+
+        here.receive(item.build());
+
+        assertEquals(List.of("CONFIG_APPLY_FAILED a"), here.told());
+        assertTrue(here.lastWords().contains("manifest.struct_config"), here.lastWords());
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+    }
+
+    @Test
+    void messagesWithoutEffectKeepWhatIsRemembered() {
+        here.receive(install("a", "1")).proven("a");
+        WorkloadHistory before = here.history("a");
+
+        here.receive(install("a", "1"));
+
+        assertEquals(before, here.history("a"));
+        assertNotEquals(WorkloadHistory.NONE, before);
+    }
+
+    private Program program(String name) {
+        return here.declaration(name).workload().program();
+    }
+
+    private @Nullable Config config(String name) {
+        return ((PluginSpec) here.declaration(name).workload().spec()).config();
+    }
+
+    private static Attempts attempts() {
+        return Attempts.NONE.failed(Declaring.NOW, "it failed", false);
+    }
+}
