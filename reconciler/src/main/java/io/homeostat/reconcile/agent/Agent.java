@@ -23,6 +23,7 @@ import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.UsageSampler;
 import io.homeostat.reconcile.controlplane.Enforcement;
+import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
@@ -30,12 +31,12 @@ import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.WorkloadPass;
-import io.homeostat.reconcile.operate.LogKeeper;
-import io.homeostat.reconcile.operate.LoopWatch;
 import io.homeostat.reconcile.operate.Telemetry;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
@@ -53,11 +54,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Agent implements Enforcement, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
-    private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
     /** How long the boot waits: less than the 90 s after which systemd takes a service for failed. */
     private static final Duration BOOT = Duration.ofMinutes(1);
 
-    private static final Duration LOGS = Duration.ofSeconds(10);
     /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
@@ -70,15 +69,13 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final Reconciler reconciler;
     private final Sources machineSources;
     private final SourceSync sources;
-    private final Housekeeping housekeeping;
-    private final LogKeeper logs;
-    private final LoopWatch watch;
+    private final Chores chores;
+    private final Modules modules = new Modules();
     private final PluginLooks pluginLooks;
     private final UsageSampler usage;
     private final boolean hinted;
     private final @Nullable ExitHints exits;
     private final Agenda reading = new Agenda("sources");
-    private final Agenda cleaning = new Agenda("housekeeping");
     private final Agenda sampling = new Agenda("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final PassBroadcast broadcast;
@@ -117,7 +114,6 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.machineSources = machineSources;
         this.sources = new SourceSync(store, clock);
         sources.use(machineSources.of(config, clock));
-        this.housekeeping = new Housekeeping(layout, store);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
         this.pluginLooks = new PluginLooks(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
@@ -137,8 +133,8 @@ public final class Agent implements Enforcement, AutoCloseable {
                 broadcast,
                 new Cadence(declared, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);
-        this.logs = new LogKeeper(layout);
-        this.watch = telemetry.watch();
+        this.chores =
+                new Chores(layout, store, clock, declaring, telemetry.watch(), modules, () -> this.config.limits());
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
@@ -163,6 +159,7 @@ public final class Agent implements Enforcement, AutoCloseable {
      *     none. Must not wait
      */
     public void start(Runnable whenUp) {
+        Instant began = clock.instant();
         watchFiles();
         try {
             readSources();
@@ -172,24 +169,25 @@ public final class Agent implements Enforcement, AutoCloseable {
         DesiredState first = declared.now();
         ImmutableSortedSet<WorkloadId> critical = BootGate.critical(first);
         boot.await(critical, whenUp);
-        cleaning.in(BOOT, "going on with the boot", boot::open);
+        chores.in(BOOT, "going on with the boot", boot::open);
         // In front of the queue before anything is taken from it.
         hint(critical, Trigger.START);
         reconciler.start();
         hint(scope(first).all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
-        cleaning.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
-        cleaning.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
-        cleaning.every(
-                () -> LOGS,
-                "looking at the size of logs",
-                () -> logs.keep(config.limits().logBytesPerWorkload().bytes()));
+        chores.begin();
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);
+        modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
     }
 
     /** What workloads use. */
     public UsageSampler usage() {
         return usage;
+    }
+
+    /** How its parts fare, for whoever may know; others note theirs here, too. */
+    public Modules modules() {
+        return modules;
     }
 
     /** What holds now. */
@@ -327,28 +325,6 @@ public final class Agent implements Enforcement, AutoCloseable {
                 : null;
     }
 
-    private void tryStore() {
-        try {
-            store.checkWritable(clock.instant());
-            watch.storeTried(null);
-        } catch (StoreException e) {
-            watch.storeTried(e);
-            throw e;
-        }
-    }
-
-    private void cleanUp() {
-        housekeeping.trimEvents(config.limits().events(), clock.instant());
-        declaring.lock();
-        try {
-            housekeeping.cleanCache();
-        } catch (ActuationFailure e) {
-            LOG.warn("{}", e.getMessage());
-        } finally {
-            declaring.unlock();
-        }
-    }
-
     /** Ends enforcement, within about half a minute; the workloads go on running. */
     @Override
     public void close() {
@@ -357,7 +333,7 @@ public final class Agent implements Enforcement, AutoCloseable {
             watched.close();
         }
         reading.close();
-        cleaning.close();
+        chores.close();
         sampling.close();
         reconciler.drain(GRACE);
         reconciler.close();

@@ -9,12 +9,14 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Following;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared inside the running agent, whose loop brings the machine to it; waits for that and reports. */
@@ -22,17 +24,24 @@ final class AgentEnforcer implements Enforcer {
     private final Agent agent;
     private final StateStore store;
     private final AgentIdentity identity;
+    private final Supplier<Optional<ControlPlaneStatus>> controlPlane;
 
     /**
      * Makes the enforcer of an agent.
      *
      * @param store the agent's own
      * @param identity what others see of the agent
+     * @param controlPlane how they get on; empty when none is configured
      */
-    AgentEnforcer(Agent agent, StateStore store, AgentIdentity identity) {
+    AgentEnforcer(
+            Agent agent,
+            StateStore store,
+            AgentIdentity identity,
+            Supplier<Optional<ControlPlaneStatus>> controlPlane) {
         this.agent = agent;
         this.store = store;
         this.identity = identity;
+        this.controlPlane = controlPlane;
     }
 
     @Override
@@ -53,6 +62,11 @@ final class AgentEnforcer implements Enforcer {
     @Override
     public Optional<AgentIdentity> agent() {
         return Optional.of(identity);
+    }
+
+    @Override
+    public Optional<ControlPlaneStatus> controlPlane() {
+        return controlPlane.get();
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -53,6 +54,11 @@ interface Enforcer {
 
     /** What is configured now for all that is enforced here. */
     AgentConfig config();
+
+    /** How that agent and its control plane get on; empty when it has none. */
+    default Optional<ControlPlaneStatus> controlPlane() {
+        return Optional.empty();
+    }
 
     /** The agent that this is a part of; empty when it is none. */
     default Optional<AgentIdentity> agent() {

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Ticker;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.channel.ControlPlaneChannel;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.AgentConfig;
@@ -15,15 +16,23 @@ import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
 import io.homeostat.reconcile.api.AgentFile;
+import io.homeostat.reconcile.controlplane.ControlPlane;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.Modules;
+import io.homeostat.reconcile.controlplane.SampledStates;
 import io.homeostat.reconcile.operate.AgentLog;
+import io.homeostat.reconcile.operate.AgentMetrics;
 import io.homeostat.reconcile.operate.MetricsEndpoint;
 import io.homeostat.reconcile.operate.ServiceManager;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,7 +60,7 @@ final class RunCommand implements Command {
 
     @Override
     public int run() {
-        AgentConfig config = checked(file.read());
+        AgentConfig config = file.read();
         Layout layout = new Directories(environment).layout(options, config);
         refuseBesideAnother(layout);
         Clock clock = environment.clock();
@@ -99,13 +108,19 @@ final class RunCommand implements Command {
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
+                ControlPlane controlPlane = controlPlane(agent, store, metadata);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
-            metrics.listen(config.metrics().listen());
+            shown(telemetry.metrics(), controlPlane);
+            listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
-            AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity);
+            AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity, controlPlane::status);
+            Instant opening = environment.clock().instant();
             try (Reachable reachable = new Reachable(environment, layout, enforcer)) {
+                Instant opened = environment.clock().instant();
+                agent.modules().ran(Modules.Part.COMMANDS, opening, opened, Optional.empty());
                 agent.start(manager::ready);
+                controlPlane.use(config);
                 console.say("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
@@ -116,7 +131,7 @@ final class RunCommand implements Command {
                     while (true) {
                         if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
                             hangUps.drainPermits();
-                            reload(agent, layout, store, log, metrics);
+                            reload(agent, controlPlane, layout, store, log, metrics);
                         }
                         reachable.ensure();
                     }
@@ -132,16 +147,63 @@ final class RunCommand implements Command {
         }
     }
 
-    private void reload(Agent agent, Layout layout, StateStore store, AgentLog log, MetricsEndpoint metrics) {
+    private ControlPlane controlPlane(Agent agent, StateStore store, MetadataClient metadata) {
+        return new ControlPlane(
+                agent,
+                (endpoint, inbox) -> ControlPlaneChannel.open(endpoint, metadata, inbox, environment.clock()),
+                new SampledStates(agent.usage()),
+                store,
+                agent.modules(),
+                VersionCommand.version(),
+                environment.clock());
+    }
+
+    private static void shown(AgentMetrics metrics, ControlPlane controlPlane) {
+        metrics.controlPlane(
+                () -> number(controlPlane, status -> status.channel().connectedSince() == null ? 0 : 1),
+                () -> number(controlPlane, status -> status.channel().unacknowledged()),
+                () -> number(controlPlane, ControlPlaneStatus::queuedEvents),
+                () -> number(controlPlane, ControlPlaneStatus::droppedEvents));
+    }
+
+    private static long number(ControlPlane controlPlane, ToLongFunction<ControlPlaneStatus> number) {
+        return controlPlane.status().map(number::applyAsLong).orElse(0L);
+    }
+
+    private void listen(MetricsEndpoint metrics, AgentConfig config, Modules modules) {
+        Instant start = environment.clock().instant();
+        metrics.listen(config.metrics().listen());
+        if (config.metrics().listen().isEmpty()) {
+            modules.skipped(Modules.Part.TELEMETRY, start);
+        } else {
+            modules.ran(
+                    Modules.Part.TELEMETRY,
+                    start,
+                    environment.clock().instant(),
+                    metrics.isAsWanted()
+                            ? Optional.empty()
+                            : Optional.of("nothing is served at "
+                                    + config.metrics().listen() + "; the agent's log says why"));
+        }
+    }
+
+    private void reload(
+            Agent agent,
+            ControlPlane controlPlane,
+            Layout layout,
+            StateStore store,
+            AgentLog log,
+            MetricsEndpoint metrics) {
         try {
-            AgentConfig config = checked(file.read());
+            AgentConfig config = file.read();
             Layout wanted = new Directories(environment).layout(options, config);
             if (!wanted.equals(layout)) {
                 LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
             }
             agent.reload(config);
             log.change(config.log().format(), level(config));
-            metrics.listen(config.metrics().listen());
+            controlPlane.use(config);
+            listen(metrics, config, agent.modules());
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
         } catch (CommandFailure | ActuationFailure e) {
@@ -164,12 +226,5 @@ final class RunCommand implements Command {
         return options.logLevel()
                 .map(level -> AgentConfig.Log.Level.valueOf(level.name()))
                 .orElse(config.log().level());
-    }
-
-    private static AgentConfig checked(AgentConfig config) {
-        if (config.sources().controlPlane() != null) {
-            LOG.warn("sources.controlPlane is not connected to: this version does not speak to control planes");
-        }
-        return config;
     }
 }

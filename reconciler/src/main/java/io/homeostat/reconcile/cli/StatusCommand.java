@@ -65,10 +65,10 @@ final class StatusCommand implements Command {
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
             Json.print(
-                    console.out(),
-                    json -> StatusJson.write(workspace.enforcer().agent(), now, shown, sight.problems(), json));
+                    console.out(), json -> StatusJson.write(workspace.enforcer(), now, shown, sight.problems(), json));
         } else if (introduced) {
             workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
+            workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }
         if (!console.json() && !asked.isEmpty()) {
             shown.forEach(status -> StatusText.details(status, now, console));

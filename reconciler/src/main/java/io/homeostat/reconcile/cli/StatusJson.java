@@ -1,12 +1,14 @@
 package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.LastRun;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -27,18 +29,20 @@ final class StatusJson {
     private StatusJson() {}
 
     static void write(
-            Optional<AgentIdentity> agent,
+            Enforcer enforcer,
             Instant now,
             List<WorkloadStatus> workloads,
             List<SourceProblem> problems,
             JsonGenerator json)
             throws IOException {
         json.writeStartObject();
+        Optional<AgentIdentity> agent = enforcer.agent();
         if (agent.isPresent()) {
             json.writeObjectFieldStart("agent");
             json.writeStringField("version", agent.get().version());
             json.writeNumberField("pid", agent.get().pid());
             json.writeNumberField("uptimeSeconds", agent.get().uptime(now).toSeconds());
+            controlPlane(enforcer.controlPlane(), json);
             json.writeEndObject();
         } else {
             json.writeNullField("agent");
@@ -58,6 +62,27 @@ final class StatusJson {
         }
         json.writeEndArray();
         json.writeEndObject();
+    }
+
+    private static void controlPlane(Optional<ControlPlaneStatus> controlPlane, JsonGenerator json) throws IOException {
+        if (controlPlane.isEmpty()) {
+            json.writeNullField("controlPlane");
+            return;
+        }
+        ChannelStatus channel = controlPlane.get().channel();
+        json.writeObjectFieldStart("controlPlane");
+        json.writeStringField("endpoint", channel.endpoint());
+        time("connectedSince", channel.connectedSince(), json);
+        time("lastMessage", channel.lastMessage(), json);
+        json.writeNumberField("unacknowledged", channel.unacknowledged());
+        json.writeNumberField("queuedEvents", controlPlane.get().queuedEvents());
+        json.writeNumberField("droppedEvents", controlPlane.get().droppedEvents());
+        json.writeStringField("lastError", channel.lastError());
+        json.writeEndObject();
+    }
+
+    private static void time(String field, @Nullable Instant time, JsonGenerator json) throws IOException {
+        text(field, time == null ? null : time.toString(), json);
     }
 
     private static void write(WorkloadStatus workload, JsonGenerator json) throws IOException {

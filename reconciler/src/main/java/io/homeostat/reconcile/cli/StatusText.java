@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Joiner;
+import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
@@ -9,6 +10,7 @@ import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.cli.Ink.Colour;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.LastRun;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.PrintStream;
@@ -47,6 +49,26 @@ final class StatusText {
         console.err()
                 .println("agent: pid " + agent.pid() + ", up " + Spans.words(agent.uptime(now)) + ", version "
                         + agent.version());
+        console.err().flush();
+    }
+
+    /** How the agent and its control plane get on. A message, as who enforces is. */
+    static void controlPlane(ControlPlaneStatus status, Instant now, Console console) {
+        ChannelStatus channel = status.channel();
+        Instant since = channel.connectedSince();
+        Instant heard = channel.lastMessage();
+        String dropped = status.droppedEvents() == 0 ? "" : ", " + status.droppedEvents() + " dropped";
+        console.err()
+                .println("control plane: " + OneLine.of(channel.endpoint())
+                        + (since == null
+                                ? ", not connected"
+                                : ", connected for " + Spans.words(Duration.between(since, now)))
+                        + (heard == null ? "" : ", last heard " + Spans.ago(Duration.between(heard, now)))
+                        + ", " + channel.unacknowledged() + " unacknowledged, " + status.queuedEvents()
+                        + " events queued" + dropped
+                        + (since == null && !channel.lastError().isEmpty()
+                                ? ": " + OneLine.of(channel.lastError())
+                                : ""));
         console.err().flush();
     }
 

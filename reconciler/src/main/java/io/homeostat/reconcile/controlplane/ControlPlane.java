@@ -20,7 +20,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +35,6 @@ public final class ControlPlane implements AutoCloseable {
     private final Enforcement enforcement;
     private final Connector connector;
     private final States states;
-    private final Function<Channel, Delivery> deliveries;
     private final StateStore store;
     private final Modules modules;
     private final InstantSource clock;
@@ -49,7 +47,7 @@ public final class ControlPlane implements AutoCloseable {
     private @Nullable Connection connection;
 
     /** One configured control plane, from the moment in which it was configured until it is no longer. */
-    private record Connection(Channel channel, StatesReplies states, Delivery delivery) {
+    private record Connection(Channel channel, StatesReplies states, EventDelivery delivery) {
         void close() {
             states.close();
             delivery.close();
@@ -60,7 +58,6 @@ public final class ControlPlane implements AutoCloseable {
     /**
      * Makes the side of an agent that is connected with nobody yet.
      *
-     * @param deliveries begins to deliver events through a channel
      * @param store of the agent; used, not closed
      * @param version of this program, for the control plane to know
      */
@@ -68,7 +65,6 @@ public final class ControlPlane implements AutoCloseable {
             Enforcement enforcement,
             Connector connector,
             States states,
-            Function<Channel, Delivery> deliveries,
             StateStore store,
             Modules modules,
             String version,
@@ -76,7 +72,6 @@ public final class ControlPlane implements AutoCloseable {
         this.enforcement = enforcement;
         this.connector = connector;
         this.states = states;
-        this.deliveries = deliveries;
         this.store = store;
         this.modules = modules;
         this.clock = clock;
@@ -98,7 +93,6 @@ public final class ControlPlane implements AutoCloseable {
         if (wanted == null) {
             forgetEvents();
         } else {
-            store.outbox().open();
             connection = connect(wanted);
             LOG.info("the control plane is {}", wanted.endpoint());
         }
@@ -117,7 +111,7 @@ public final class ControlPlane implements AutoCloseable {
                 clock);
         Channel channel = connector.open(wanted, requests);
         opened.complete(channel);
-        return new Connection(channel, answers, deliveries.apply(channel));
+        return new Connection(channel, answers, EventDelivery.start(store.outbox(), channel));
     }
 
     /** There is nobody to tell them. What was declared stays declared: a lost line in agent.yaml must not end what runs. */

@@ -151,6 +151,26 @@ public final class AgentMetrics implements PassListener {
         usage = latest;
     }
 
+    /** Shows how the control plane is reached; all zero where none is configured. */
+    public void controlPlane(
+            LongSupplier connected,
+            LongSupplier unacknowledged,
+            LongSupplier queuedEvents,
+            LongSupplier droppedEvents) {
+        supplied("homeostat.control.plane.connected", "1 while the control plane is connected.", connected::getAsLong);
+        supplied(
+                "homeostat.control.plane.unacknowledged",
+                "Messages that the control plane has not acknowledged.",
+                unacknowledged::getAsLong);
+        supplied(
+                "homeostat.control.plane.queued.events",
+                "Events that the control plane has not acknowledged.",
+                queuedEvents::getAsLong);
+        FunctionCounter.builder("homeostat.control.plane.dropped.events", this, m -> droppedEvents.getAsLong())
+                .description("Events that the control plane will never hear of, because there were too many.")
+                .register(registry);
+    }
+
     /** Shows whether {@code /healthz} is well. */
     public void watch(LoopWatch loop) {
         supplied(

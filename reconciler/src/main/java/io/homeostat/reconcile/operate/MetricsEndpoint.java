@@ -28,6 +28,11 @@ public final class MetricsEndpoint implements AutoCloseable {
                 .orElse(null);
     }
 
+    /** Whether what was wanted last could be done; that is so, too, when nothing was. */
+    public boolean isAsWanted() {
+        return server != null || listen.isEmpty();
+    }
+
     @Override
     public void close() {
         if (server != null) {

@@ -1,0 +1,105 @@
+package io.homeostat.reconcile.agent;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoreException;
+import io.homeostat.reconcile.controlplane.Modules;
+import io.homeostat.reconcile.operate.LogKeeper;
+import io.homeostat.reconcile.operate.LoopWatch;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What the agent does beside its loop, again and again: keeps small what would grow for ever, and tries whether the store can be written. */
+final class Chores implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Chores.class);
+    private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
+    private static final Duration LOGS = Duration.ofSeconds(10);
+
+    private final Housekeeping housekeeping;
+    private final LogKeeper logs;
+    private final StateStore store;
+    private final InstantSource clock;
+    private final Lock declaring;
+    private final LoopWatch watch;
+    private final Modules modules;
+    private final Supplier<AgentConfig.Bounds> bounds;
+    private final Agenda agenda = new Agenda("housekeeping");
+
+    /**
+     * Makes what does nothing yet.
+     *
+     * @param declaring held by whoever changes what is declared
+     * @param bounds asked each time, since they can be configured anew
+     */
+    Chores(
+            Layout layout,
+            StateStore store,
+            InstantSource clock,
+            Lock declaring,
+            LoopWatch watch,
+            Modules modules,
+            Supplier<AgentConfig.Bounds> bounds) {
+        this.housekeeping = new Housekeeping(layout, store);
+        this.logs = new LogKeeper(layout);
+        this.store = store;
+        this.clock = clock;
+        this.declaring = declaring;
+        this.watch = watch;
+        this.modules = modules;
+        this.bounds = bounds;
+    }
+
+    void begin() {
+        agenda.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
+        agenda.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
+        agenda.every(
+                () -> LOGS,
+                "looking at the size of logs",
+                () -> logs.keep(bounds.get().logBytesPerWorkload().bytes()));
+    }
+
+    /** Something else to do once, after a while. */
+    void in(Duration delay, String what, Runnable work) {
+        agenda.in(delay, what, work);
+    }
+
+    private void tryStore() {
+        try {
+            store.checkWritable(clock.instant());
+            watch.storeTried(null);
+        } catch (StoreException e) {
+            watch.storeTried(e);
+            throw e;
+        }
+    }
+
+    private void cleanUp() {
+        Instant start = clock.instant();
+        Optional<String> problem = Optional.empty();
+        declaring.lock();
+        try {
+            housekeeping.trimEvents(bounds.get().events(), start);
+            housekeeping.cleanCache();
+        } catch (ActuationFailure | StoreException e) {
+            // Costs room and nothing else; it is tried again in a minute.
+            LOG.warn("{}", e.getMessage());
+            problem = Optional.ofNullable(e.getMessage());
+        } finally {
+            declaring.unlock();
+        }
+        modules.ran(Modules.Part.CLEANING, start, clock.instant(), problem);
+    }
+
+    @Override
+    public void close() {
+        agenda.close();
+    }
+}
