@@ -9,12 +9,17 @@ public interface Channel extends AutoCloseable {
     /**
      * Sends a message until it is acknowledged, over as many connections as that takes.
      *
-     * @return completed with the acknowledgement; the default instance says that all is well. Cancelling it takes back what was not
-     *     sent yet. Completed exceptionally only when the channel is closed.
+     * @return completed with the acknowledgement; the default instance says that all is well. A message of more than 4 MiB is
+     *     answered with INVALID_ARGUMENT and not sent. Cancelling takes back what was not sent yet. Completed exceptionally only when
+     *     the channel is closed. What is done with it, unless asynchronously, keeps the channel from hearing more.
      */
     CompletableFuture<Status> send(MessageBody message);
 
-    /** Sends a message of which no harm is done when it is lost, beside the stream (SendAgentMessage). */
+    /**
+     * Sends a message of which no harm is done when it is lost, beside the stream (SendAgentMessage): once, when there is a connection.
+     *
+     * @return fails with an IOException that says why the message was lost
+     */
     CompletableFuture<Void> post(MessageBody message);
 
     /** How the channel fares, for people. */

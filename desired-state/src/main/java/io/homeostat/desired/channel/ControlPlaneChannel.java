@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 public final class ControlPlaneChannel implements Channel {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlaneChannel.class);
     /** How long closing waits for a message that is just being taken, and then for it to give way. */
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     private final Endpoint endpoint;
     private final Caller caller;
@@ -47,8 +47,16 @@ public final class ControlPlaneChannel implements Channel {
 
     private record Connection(ManagedChannel channel, Stream stream) {}
 
+    /** @param healthy whether it was a stream that lasted */
+    private record Attempt(Ending ending, boolean healthy) {}
+
     private ControlPlaneChannel(
-            ControlPlane config, MetadataClient metadata, Inbox inbox, InstantSource clock, Timing timing) {
+            ControlPlane config,
+            MetadataClient metadata,
+            Inbox inbox,
+            InstantSource clock,
+            Timing timing,
+            RandomGenerator random) {
         this.endpoint = new Endpoint(config.endpoint(), config.tls());
         this.caller = new Caller(
                 config.channel(),
@@ -56,7 +64,7 @@ public final class ControlPlaneChannel implements Channel {
                 Credential.of(config.identity(), metadata, clock));
         this.inbox = inbox;
         this.timing = timing;
-        this.random = RandomGenerator.getDefault();
+        this.random = random;
         this.vitals = new Vitals(clock);
         this.outgoing = new Outgoing(timing, Ticker.systemTicker());
         this.posts = new Posts(caller, threads);
@@ -69,12 +77,17 @@ public final class ControlPlaneChannel implements Channel {
      */
     public static ControlPlaneChannel open(
             ControlPlane config, MetadataClient metadata, Inbox inbox, InstantSource clock) {
-        return open(config, metadata, inbox, clock, Timing.DEFAULT);
+        return open(config, metadata, inbox, clock, Timing.DEFAULT, RandomGenerator.getDefault());
     }
 
     static ControlPlaneChannel open(
-            ControlPlane config, MetadataClient metadata, Inbox inbox, InstantSource clock, Timing timing) {
-        ControlPlaneChannel channel = new ControlPlaneChannel(config, metadata, inbox, clock, timing);
+            ControlPlane config,
+            MetadataClient metadata,
+            Inbox inbox,
+            InstantSource clock,
+            Timing timing,
+            RandomGenerator random) {
+        ControlPlaneChannel channel = new ControlPlaneChannel(config, metadata, inbox, clock, timing, random);
         channel.threads.execute(channel::run);
         return channel;
     }
@@ -102,12 +115,10 @@ public final class ControlPlaneChannel implements Channel {
         try {
             int failures = 0;
             while (closed.getCount() > 0) {
-                long began = System.nanoTime();
-                Ending ending = connect();
-                boolean healthy = System.nanoTime() - began >= timing.healthy().toNanos();
-                failures = healthy ? 0 : failures + 1;
-                Duration pause = pause(ending, failures);
-                learn(ending, pause);
+                Attempt attempt = attempt();
+                failures = attempt.healthy ? 0 : failures + 1;
+                Duration pause = pause(attempt.ending, failures);
+                learn(attempt.ending, pause);
                 boolean _ = closed.await(pause.toMillis(), TimeUnit.MILLISECONDS);
             }
         } catch (InterruptedException e) {
@@ -146,14 +157,24 @@ public final class ControlPlaneChannel implements Channel {
         }
     }
 
-    private Ending connect() throws InterruptedException {
+    private Attempt attempt() throws InterruptedException {
+        try {
+            return connect();
+        } catch (RuntimeException e) {
+            // Whatever it was, without a next attempt there would be no connection until the agent is started again.
+            LOG.error("The connection with {} failed in a way that was not expected", endpoint, e);
+            return new Attempt(new Ending.Broken("unexpected: " + Ending.shown(e.toString(), "")), false);
+        }
+    }
+
+    private Attempt connect() throws InterruptedException {
         ManagedChannel channel;
         Caller.Words words;
         try {
             words = caller.words();
             channel = endpoint.open();
         } catch (IOException e) {
-            return new Ending.Broken(Ending.shown(String.valueOf(e.getMessage()), ""));
+            return new Attempt(new Ending.Broken(Ending.shown(String.valueOf(e.getMessage()), "")), false);
         }
         try {
             CallOptions options = CallOptions.DEFAULT
@@ -166,7 +187,8 @@ public final class ControlPlaneChannel implements Channel {
                     vitals,
                     words);
             current = new Connection(channel, stream);
-            return speak(stream);
+            Ending ending = speak(stream);
+            return new Attempt(ending, stream.lasted(timing.healthy()));
         } finally {
             current = null;
             vitals.disconnected();

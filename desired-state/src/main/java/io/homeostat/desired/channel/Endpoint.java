@@ -20,8 +20,8 @@ final class Endpoint implements AutoCloseable {
     private static final String UNIX = "unix:";
     private static final int KEEPALIVE_SECONDS = 60;
     private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;
-    /** Of one message. Larger ones end the stream; the heap is small, and manifests are. */
-    private static final int MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+    /** Of one message, in either direction: what gRPC servers take when nobody sets it. A larger one ends the stream. */
+    static final int MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
     private final String endpoint;
     private final @Nullable Tls tls;
@@ -41,7 +41,7 @@ final class Endpoint implements AutoCloseable {
     ManagedChannel open() throws IOException {
         try {
             return builder().maxInboundMessageSize(MAX_MESSAGE_BYTES).build();
-        } catch (IllegalArgumentException e) {
+        } catch (IllegalArgumentException | IllegalStateException e) {
             throw new IOException("the endpoint " + endpoint + " is neither unix:/PATH nor HOST:PORT", e);
         }
     }

@@ -8,7 +8,8 @@ import io.homeostat.proto.acs.MessageBody;
 public interface Inbox {
     /**
      * Takes one message. Messages come one at a time, in the order in which they arrived, and the next one is not heard before this
-     * one is acknowledged, so only what has to be durable before that is done here; whatever takes longer is done afterwards.
+     * one is acknowledged, nor are acknowledgements of ours: waiting for one here would be for ever. So only what has to be durable
+     * before the acknowledgement is done here; whatever takes longer is done afterwards.
      *
      * <p>The same message may come again, also after others and through another connection, because its acknowledgement was lost.
      *

@@ -69,6 +69,14 @@ final class Outgoing {
                 .setMessageId(id)
                 .setMessageBody(body)
                 .build();
+        if (request.getSerializedSize() > Endpoint.MAX_MESSAGE_BYTES) {
+            // It would end each stream, and with it keep all others from being sent.
+            return CompletableFuture.completedFuture(Status.newBuilder()
+                    .setCode(Code.INVALID_ARGUMENT_VALUE)
+                    .setMessage("not sent: " + request.getSerializedSize() + " bytes are more than the "
+                            + Endpoint.MAX_MESSAGE_BYTES + " that a message may have")
+                    .build());
+        }
         CompletableFuture<Status> future = new CompletableFuture<>();
         lock.lock();
         try {

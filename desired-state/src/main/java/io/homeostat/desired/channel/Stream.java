@@ -39,6 +39,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
     private final AtomicBoolean starved = new AtomicBoolean();
     private final CompletableFuture<Ending> ending = new CompletableFuture<>();
     private volatile boolean registered;
+    private volatile long registeredAt;
     private volatile @Nullable Ending reason;
 
     Stream(
@@ -100,6 +101,11 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
         return registered;
     }
 
+    /** Whether that much time has passed since the registration was accepted. */
+    boolean lasted(Duration time) {
+        return registered && System.nanoTime() - registeredAt >= time.toNanos();
+    }
+
     @Override
     public boolean over() {
         return ending.isDone() || reason != null;
@@ -150,6 +156,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
             String said = Ending.shown(Code.forNumber(status.getCode()) + ": " + status.getMessage(), words.token());
             end(new Ending.Refused("the control plane refuses the registration: " + said, false));
         } else if (!registered) {
+            registeredAt = System.nanoTime();
             registered = true;
             vitals.connected();
             LOG.info("Connected with the control plane");

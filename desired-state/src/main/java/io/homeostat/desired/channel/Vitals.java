@@ -10,6 +10,7 @@ final class Vitals {
     private @Nullable Instant connectedSince;
     private @Nullable Instant lastMessage;
     private String lastError = "";
+    private boolean told;
 
     Vitals(InstantSource clock) {
         this.clock = clock;
@@ -21,16 +22,18 @@ final class Vitals {
 
     synchronized void connected() {
         connectedSince = clock.instant();
+        told = false;
     }
 
     synchronized void disconnected() {
         connectedSince = null;
     }
 
-    /** Whether this is another error than the last one, and so news. */
+    /** Whether this is news: another error than the last one, or the first one since there was a connection. */
     synchronized boolean failed(String error) {
-        boolean news = !error.equals(lastError);
+        boolean news = !told || !error.equals(lastError);
         lastError = error;
+        told = true;
         return news;
     }
 

@@ -16,6 +16,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** A control plane, a metadata server and a channel between them, with short pauses. */
@@ -34,16 +35,26 @@ final class ChannelBench implements AutoCloseable {
             new Pauses(Duration.ofMillis(20), Duration.ofMillis(100)),
             new Pauses(Duration.ofMillis(20), Duration.ofMillis(100)));
 
-    /** So short that a message is sent again before long; also when it need not be. */
-    static Timing impatient() {
+    /** Sends again before long; also when it need not. */
+    static Timing repeatingAfter(Duration acknowledgement) {
+        return timing(FAST.registration(), acknowledgement, FAST.renewal(), FAST.troubled());
+    }
+
+    static Timing renewingAfter(Duration renewal) {
+        return timing(FAST.registration(), FAST.acknowledgement(), renewal, FAST.troubled());
+    }
+
+    static Timing givingUpRegistrationAfter(Duration registration) {
+        return timing(registration, FAST.acknowledgement(), FAST.renewal(), FAST.troubled());
+    }
+
+    static Timing pausing(Pauses troubled) {
+        return timing(FAST.registration(), FAST.acknowledgement(), FAST.renewal(), troubled);
+    }
+
+    private static Timing timing(Duration registration, Duration acknowledgement, Duration renewal, Pauses troubled) {
         return new Timing(
-                FAST.registration(),
-                Duration.ofMillis(100),
-                FAST.exhausted(),
-                FAST.renewal(),
-                FAST.healthy(),
-                FAST.troubled(),
-                FAST.refused());
+                registration, acknowledgement, FAST.exhausted(), renewal, FAST.healthy(), troubled, FAST.refused());
     }
 
     final FakeControlPlane controlPlane;
@@ -51,6 +62,7 @@ final class ChannelBench implements AutoCloseable {
     final MetadataClient client = new MetadataClient(metadata.host());
     volatile Function<MessageBody, Status> answer = body -> Status.getDefaultInstance();
     Timing timing = FAST;
+    RandomGenerator random = RandomGenerator.getDefault();
 
     @Nullable
     String resource = RESOURCE;
@@ -84,7 +96,8 @@ final class ChannelBench implements AutoCloseable {
                     return answer.apply(body);
                 },
                 InstantSource.system(),
-                timing);
+                timing,
+                random);
     }
 
     Channel channel() {

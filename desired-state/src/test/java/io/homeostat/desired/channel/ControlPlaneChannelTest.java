@@ -14,6 +14,7 @@ import io.homeostat.controlplane.Sent;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -87,7 +88,7 @@ class ControlPlaneChannelTest {
     @Test
     void withoutAnAcknowledgementItIsSentAgainWithTheSameId() throws Exception {
         bench.controlPlane.script().messages(AnswerPolicy.acknowledgeFromDelivery(3));
-        bench.timing = ChannelBench.impatient();
+        bench.timing = ChannelBench.repeatingAfter(Duration.ofMillis(100));
         bench.open();
 
         acknowledgement(bench.channel().send(body("1")));
