@@ -1,6 +1,7 @@
 package io.homeostat.desired.channel;
 
 import com.google.common.base.Ascii;
+import com.google.common.base.CharMatcher;
 import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.homeostat.desired.model.Redaction;
@@ -25,31 +26,31 @@ sealed interface Ending {
      * @param secret must not be shown, though the other side may quote it; may be empty
      */
     static Ending of(Status status, String secret) {
-        String error = "the control plane ended the stream: " + words(status, secret);
+        String words = words(status, secret);
         return switch (status.getCode()) {
             // Our own deadline.
             case DEADLINE_EXCEEDED -> new Renewed();
-            case UNAUTHENTICATED ->
-                new Refused("the control plane does not accept our identity: " + words(status, secret), true);
+            case UNAUTHENTICATED -> new Refused("the control plane does not accept our identity: " + words, true);
             case PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, FAILED_PRECONDITION ->
-                new Refused("the control plane refuses the connection: " + words(status, secret), false);
-            case OK -> new Broken("the control plane ended the stream");
-            default -> new Broken(error);
+                new Refused("the control plane refuses the connection: " + words, false);
+            default -> new Broken((status.getCause() == null ? "the control plane ended the stream: " : "") + words);
         };
     }
 
+    /** A status in words. What comes from the other side is a code and a description, only what happens here has a cause. */
     static String words(Status status, String secret) {
-        String description = status.getDescription() == null ? "" : ": " + status.getDescription();
         Throwable cause = status.getCause();
-        String root = cause == null ? null : Throwables.getRootCause(cause).getMessage();
-        String words =
-                status.getCode() + description + (root == null || description.contains(root) ? "" : " (" + root + ")");
-        return shown(words, secret);
+        if (cause != null) {
+            Throwable root = Throwables.getRootCause(cause);
+            return shown("the connection failed: " + (root.getMessage() == null ? root : root.getMessage()), secret);
+        }
+        String description = status.getDescription();
+        return shown(status.getCode() + (description == null ? "" : ": " + description), secret);
     }
 
-    /** A text of others as it may be shown: bounded, without secrets. */
+    /** A text of others as it may be shown: one line, bounded, without secrets. */
     static String shown(String text, String secret) {
         String masked = secret.isEmpty() ? text : text.replace(secret, "...");
-        return Ascii.truncate(Redaction.text(masked), SHOWN, "...");
+        return Ascii.truncate(CharMatcher.javaIsoControl().replaceFrom(Redaction.text(masked), ' '), SHOWN, "...");
     }
 }

@@ -50,6 +50,11 @@ final class Outgoing {
         boolean open();
     }
 
+    /** @param pause nanoseconds until there may be something, when there is nothing now */
+    record Turn(@Nullable StreamAgentMessagesRequest request, long pause) {
+        static final Turn NOTHING = new Turn(null, Long.MAX_VALUE);
+    }
+
     private static final class Letter {
         final StreamAgentMessagesRequest request;
         final CompletableFuture<Status> future;
@@ -163,20 +168,14 @@ final class Outgoing {
         lock.lockInterruptibly();
         try {
             while (!way.over()) {
-                long now = ticker.read();
-                Letter next = way.open() ? next() : null;
-                long wait = next == null ? Long.MAX_VALUE : Math.max(next.due - now, heldUntil - now);
-                if (next != null && wait <= 0) {
-                    wait = budget.take(next.request.getSerializedSize());
-                    if (wait == 0) {
-                        next.due = now + timing.acknowledgement().toNanos();
-                        return next.request;
-                    }
+                Turn turn = way.open() ? turn() : Turn.NOTHING;
+                if (turn.request != null) {
+                    return turn.request;
                 }
-                if (wait == Long.MAX_VALUE) {
+                if (turn.pause == Long.MAX_VALUE) {
                     changed.await();
                 } else {
-                    long _ = changed.awaitNanos(wait);
+                    long _ = changed.awaitNanos(turn.pause);
                 }
             }
             return null;
@@ -185,10 +184,37 @@ final class Outgoing {
         }
     }
 
-    private @Nullable Letter next() {
+    /** What may be sent now; it counts as sent. */
+    Turn turn() {
+        lock.lock();
+        try {
+            long now = ticker.read();
+            Letter next = next(now);
+            if (next == null) {
+                return Turn.NOTHING;
+            }
+            long wait = Math.max(next.due - now, heldUntil - now);
+            if (wait <= 0) {
+                wait = budget.take(next.request.getSerializedSize());
+            }
+            if (wait > 0) {
+                return new Turn(null, wait);
+            }
+            next.due = now + timing.acknowledgement().toNanos();
+            return new Turn(next.request, 0);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The first in the window that is due, else the one that will be soonest. */
+    private @Nullable Letter next(long now) {
         Letter next = null;
         int seen = 0;
         for (Letter letter : letters.values()) {
+            if (letter.due - now <= 0) {
+                return letter;
+            }
             if (next == null || letter.due - next.due < 0) {
                 next = letter;
             }

@@ -107,7 +107,7 @@ class ReconnectTest {
         bench.open();
 
         await().atMost(ChannelBench.PATIENCE)
-                .until(() -> bench.channel().status().lastError().contains("UNAVAILABLE"));
+                .until(() -> bench.channel().status().lastError().startsWith("the connection failed: "));
         ChannelStatus status = bench.channel().status();
         assertNull(status.connectedSince());
         assertNull(status.lastMessage());

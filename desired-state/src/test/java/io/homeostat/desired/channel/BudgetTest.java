@@ -1,0 +1,85 @@
+package io.homeostat.desired.channel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.base.Ticker;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class BudgetTest {
+    private static final long MINUTE = Duration.ofMinutes(1).toNanos();
+
+    private long nanos;
+    private final Budget budget = new Budget(new Ticker() {
+        @Override
+        public long read() {
+            return nanos;
+        }
+    });
+
+    @Test
+    void withoutLimitsNothingIsHeld() {
+        for (int i = 0; i < 10_000; i++) {
+            assertEquals(0, budget.take(1_000_000));
+        }
+    }
+
+    @Test
+    void noMinuteHoldsMoreThanWasAllowedHoweverItIsCounted() {
+        Random random = new Random(1);
+        for (long limit : new long[] {2, 3, 7, 60, 1_000}) {
+            budget.limit(limit, 0);
+            ArrayDeque<Long> lastMinute = new ArrayDeque<>();
+            for (int i = 0; i < 3_000; i++) {
+                nanos += random.nextInt(4) == 0 ? random.nextLong(MINUTE / 4) : 0;
+                long wait = budget.take(10);
+                if (wait == 0) {
+                    lastMinute.add(nanos);
+                } else {
+                    nanos += wait;
+                }
+                while (!lastMinute.isEmpty() && nanos - lastMinute.getFirst() >= MINUTE) {
+                    lastMinute.removeFirst();
+                }
+                assertTrue(lastMinute.size() <= limit, () -> lastMinute.size() + " of " + limit);
+            }
+        }
+    }
+
+    @Test
+    void theWaitIsLongEnough() {
+        budget.limit(60, 6_000);
+        long wait = budget.take(100);
+        for (int i = 0; i < 1_000; i++) {
+            nanos += wait;
+            wait = budget.take(100);
+            if (wait > 0) {
+                nanos += wait;
+                assertEquals(0, budget.take(100));
+            }
+        }
+    }
+
+    @Test
+    void whatIsLargerThanAShareGoesOutAloneAndIsPaidForAfterwards() {
+        budget.limit(0, 4_000);
+        assertEquals(0, budget.take(3_000));
+        long wait = budget.take(1);
+        assertEquals(40, Duration.ofNanos(wait).toSeconds());
+        nanos += wait;
+        assertEquals(0, budget.take(1));
+    }
+
+    @Test
+    void aNewStreamIsNotANewMinute() {
+        budget.limit(4, 0);
+        assertEquals(0, budget.take(1));
+        budget.limit(4, 0);
+        assertTrue(budget.take(1) > 0);
+        budget.limit(0, 0);
+        assertEquals(0, budget.take(1));
+    }
+}

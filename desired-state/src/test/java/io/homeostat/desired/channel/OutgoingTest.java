@@ -1,0 +1,168 @@
+package io.homeostat.desired.channel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.base.Ticker;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** When which message goes out. Time stands still unless a test moves it. */
+class OutgoingTest {
+    private static final Status OK = Status.getDefaultInstance();
+
+    private long nanos = Long.MAX_VALUE - Duration.ofSeconds(1).toNanos();
+    private final Outgoing outgoing = new Outgoing(Timing.DEFAULT, new Ticker() {
+        @Override
+        public long read() {
+            return nanos;
+        }
+    });
+
+    @Test
+    void whatIsNotAcknowledgedIsDueAgainAfterTwoSeconds() {
+        var _ = outgoing.add(body("1"));
+        StreamAgentMessagesRequest first = taken().getFirst();
+
+        pass(Duration.ofMillis(1_999));
+        assertEquals(List.of(), taken());
+        pass(Duration.ofMillis(1));
+        assertSame(first, taken().getFirst());
+    }
+
+    @Test
+    void eachRefusalForTooMuchAddsAQuarterOfASecondAndHoldsTheOthers() {
+        var _ = outgoing.add(body("1"));
+        String id = taken().getFirst().getMessageId();
+        for (int i = 1; i <= 3; i++) {
+            outgoing.answered(id, status(Code.RESOURCE_EXHAUSTED));
+            var _ = outgoing.add(body("other " + i));
+            pass(Duration.ofMillis(250L * i - 1));
+            assertEquals(List.of(), taken());
+            pass(Duration.ofMillis(1));
+            assertEquals(id, taken().getFirst().getMessageId());
+        }
+    }
+
+    @Test
+    void anErrorIsAnAnswerAndASecondAnswerIsNone() throws Exception {
+        CompletableFuture<Status> future = outgoing.add(body("1"));
+        String id = taken().getFirst().getMessageId();
+        outgoing.answered(id, status(Code.INTERNAL));
+        outgoing.answered(id, OK);
+        outgoing.answered("other", OK);
+
+        assertEquals(Code.INTERNAL_VALUE, future.get().getCode());
+        assertEquals(0, outgoing.size());
+    }
+
+    @Test
+    void noMoreThanTheWindowIsOnItsWay() {
+        for (int i = 0; i < 40; i++) {
+            var _ = outgoing.add(body("" + i));
+        }
+        List<StreamAgentMessagesRequest> sent = taken();
+        assertEquals(32, sent.size());
+        outgoing.answered(sent.get(5).getMessageId(), OK);
+        assertEquals(List.of("32"), names(taken()));
+        assertEquals(39, outgoing.size());
+    }
+
+    @Test
+    void onANewStreamAllGoesOutInItsOrder() {
+        var _ = outgoing.add(body("1"));
+        var _ = taken();
+        pass(Duration.ofMillis(100));
+        var _ = outgoing.add(body("2"));
+        var _ = taken();
+        pass(Duration.ofMillis(100));
+        var _ = outgoing.add(body("3"));
+
+        outgoing.startOver();
+        assertEquals(List.of("1", "2", "3"), names(taken()));
+    }
+
+    @Test
+    void howLongToWaitIsSaid() {
+        assertEquals(Outgoing.Turn.NOTHING, outgoing.turn());
+        var _ = outgoing.add(body("1"));
+        var _ = taken();
+        pass(Duration.ofMillis(500));
+        assertEquals(Duration.ofMillis(1_500).toNanos(), outgoing.turn().pause());
+    }
+
+    @Test
+    void theBudgetHoldsForRepetitionsToo() {
+        outgoing.limit(4, 0);
+        var _ = outgoing.add(body("1"));
+        assertEquals(1, taken().size());
+        pass(Duration.ofSeconds(19));
+        assertEquals(List.of(), taken());
+        pass(Duration.ofSeconds(1));
+        assertEquals(1, taken().size());
+    }
+
+    @Test
+    void whatIsTooLongToBeTakenIsAnsweredAtOnce() throws Exception {
+        Status status =
+                outgoing.add(body("x".repeat(Endpoint.MAX_MESSAGE_BYTES))).get();
+
+        assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
+        assertEquals(0, outgoing.size());
+    }
+
+    @Test
+    void whatIsWaitedForMaySendTheNextMessage() throws Exception {
+        CompletableFuture<Status> second = outgoing.add(body("1")).thenCompose(_ -> outgoing.add(body("2")));
+        outgoing.answered(taken().getFirst().getMessageId(), OK);
+        outgoing.answered(taken().getFirst().getMessageId(), OK);
+
+        assertEquals(OK, second.get());
+    }
+
+    @Test
+    void onceClosedNothingWaits() {
+        CompletableFuture<Status> before = outgoing.add(body("1"));
+        outgoing.close();
+
+        assertTrue(before.isCompletedExceptionally());
+        assertTrue(outgoing.add(body("2")).isCompletedExceptionally());
+        assertEquals(0, outgoing.size());
+        assertEquals(List.of(), taken());
+    }
+
+    /** All that may be sent now. */
+    private List<StreamAgentMessagesRequest> taken() {
+        return Stream.generate(() -> outgoing.turn().request())
+                .takeWhile(Objects::nonNull)
+                .map(Objects::requireNonNull)
+                .toList();
+    }
+
+    private static List<String> names(List<StreamAgentMessagesRequest> sent) {
+        return sent.stream()
+                .map(message -> ChannelBench.name(message.getMessageBody()))
+                .toList();
+    }
+
+    private static MessageBody body(String name) {
+        return ChannelBench.body(name);
+    }
+
+    private static Status status(Code code) {
+        return Status.newBuilder().setCode(code.getNumber()).build();
+    }
+
+    private void pass(Duration time) {
+        nanos += time.toNanos();
+    }
+}

@@ -1,0 +1,198 @@
+package io.homeostat.desired.channel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.base.Ticker;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.grpc.Metadata;
+import io.homeostat.controlplane.Bodies;
+import io.homeostat.proto.acs.MessageResponse;
+import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import io.homeostat.proto.acs.StreamAgentMessagesResponse;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** In which order a stream hears and says things. */
+class StreamTest {
+    private final RecordedCall call = new RecordedCall();
+    private final List<String> received = new ArrayList<>();
+    private final Outgoing outgoing = new Outgoing(Timing.DEFAULT, Ticker.systemTicker());
+    private final Vitals vitals = new Vitals(InstantSource.system());
+    private final Stream stream = new Stream(
+            call,
+            (id, body) -> {
+                received.add(id + " after " + call.sent.size() + " and " + call.requested);
+                return Status.getDefaultInstance();
+            },
+            outgoing,
+            vitals,
+            new Caller.Words("channel", "resource", "s3cr3t"));
+
+    @BeforeEach
+    void register() {
+        stream.register();
+    }
+
+    @Test
+    void theNextMessageIsAskedForOnlyWhenThisOneIsAcknowledged() {
+        accept();
+        stream.onMessage(body("a"));
+
+        assertEquals(List.of("a after 1 and 2"), received);
+        assertEquals("a", call.sent.getLast().getMessageId());
+        assertTrue(call.sent.getLast().hasMessageResponse());
+        assertFalse(call.sent.getLast().getMessageResponse().hasStatus());
+        assertEquals(3, call.requested);
+    }
+
+    @Test
+    void whileOurAcknowledgementsAreNotReadNothingMoreIsHeard() {
+        accept();
+        call.ready = false;
+        stream.onMessage(body("a"));
+        assertEquals(2, call.requested);
+        assertFalse(stream.open());
+
+        call.ready = true;
+        stream.onReady();
+        stream.onReady();
+        assertEquals(3, call.requested);
+        assertTrue(stream.open());
+    }
+
+    @Test
+    void aMessageThatComesBeforeTheRegistrationsAnswerIsTakenAndOursWait() {
+        stream.onMessage(body("early"));
+        assertEquals(1, received.size());
+        assertFalse(stream.open());
+
+        accept();
+        assertTrue(stream.open());
+    }
+
+    @Test
+    void theFirstAnswerIsTheRegistrationsWhateverItsIdAndALaterRefusalStillCounts() {
+        stream.onMessage(response("anything", Code.OK));
+        assertTrue(stream.registered());
+
+        stream.onMessage(response(call.sent.getFirst().getMessageId(), Code.PERMISSION_DENIED));
+        assertTrue(stream.over());
+        assertTrue(call.cancelled);
+    }
+
+    @Test
+    void anEndedStreamSaysNothingMore() {
+        accept();
+        stream.end(new Ending.Broken("first"));
+        stream.end(new Ending.Broken("second"));
+        stream.send(StreamAgentMessagesRequest.getDefaultInstance());
+        stream.onMessage(body("late"));
+        assertEquals(1, call.sent.size());
+
+        stream.onClose(io.grpc.Status.CANCELLED, new Metadata());
+        assertEquals(new Ending.Broken("first"), stream.ending().join());
+    }
+
+    @Test
+    void aStreamThatWasEndedBeforeItBeganDoesNotBegin() {
+        RecordedCall unused = new RecordedCall();
+        Stream ended = new Stream(
+                unused,
+                (id, body) -> Status.getDefaultInstance(),
+                outgoing,
+                vitals,
+                new Caller.Words("channel", "resource", ""));
+        ended.end(new Ending.Renewed());
+        ended.register();
+
+        assertEquals(List.of(), unused.sent);
+        assertEquals(new Ending.Renewed(), ended.ending().join());
+    }
+
+    @Test
+    void limitsThatAreNoNumbersAreNoLimits() {
+        Metadata headers = new Metadata();
+        headers.put(key("agent-communication-message-rate-limit"), "many");
+        headers.put(key("agent-communication-bandwidth-limit"), "-1");
+        stream.onHeaders(headers);
+        for (int i = 0; i < 30; i++) {
+            var _ = outgoing.add(ChannelBench.body("" + i));
+            assertTrue(outgoing.turn().request() != null);
+        }
+    }
+
+    @Test
+    void theLimitsOfTheHeadersAreForMessagesAndBytes() {
+        Metadata headers = new Metadata();
+        headers.put(key("agent-communication-bandwidth-limit"), "400");
+        stream.onHeaders(headers);
+        var _ = outgoing.add(ChannelBench.body("x".repeat(200)));
+        var _ = outgoing.add(ChannelBench.body("1"));
+        assertTrue(outgoing.turn().request() != null);
+        assertTrue(outgoing.turn().pause() > Duration.ofSeconds(10).toNanos());
+    }
+
+    @Test
+    void howAStreamEndedDecidesHowSoonTheNextOneIsTried() {
+        assertInstanceOf(Ending.Renewed.class, Ending.of(io.grpc.Status.DEADLINE_EXCEEDED, ""));
+        for (io.grpc.Status status : List.of(
+                io.grpc.Status.OK,
+                io.grpc.Status.CANCELLED,
+                io.grpc.Status.UNAVAILABLE,
+                io.grpc.Status.RESOURCE_EXHAUSTED,
+                io.grpc.Status.INTERNAL)) {
+            assertInstanceOf(Ending.Broken.class, Ending.of(status, ""), status::toString);
+        }
+        for (io.grpc.Status status : List.of(
+                io.grpc.Status.UNAUTHENTICATED,
+                io.grpc.Status.PERMISSION_DENIED,
+                io.grpc.Status.INVALID_ARGUMENT,
+                io.grpc.Status.UNIMPLEMENTED)) {
+            assertInstanceOf(Ending.Refused.class, Ending.of(status, ""), status::toString);
+        }
+    }
+
+    @Test
+    void aLongComplaintIsCutAndMasked() {
+        Ending.Refused refused = assertInstanceOf(
+                Ending.Refused.class,
+                Ending.of(
+                        io.grpc.Status.PERMISSION_DENIED.withDescription(
+                                "s3cr3t https://bucket/x?sig=1 " + "x".repeat(10_000)),
+                        "s3cr3t"));
+
+        assertTrue(refused.error().length() < 600);
+        assertFalse(refused.error().contains("s3cr3t") || refused.error().contains("sig"), refused.error());
+    }
+
+    private void accept() {
+        stream.onMessage(response(call.sent.getFirst().getMessageId(), Code.OK));
+    }
+
+    private static StreamAgentMessagesResponse body(String id) {
+        return StreamAgentMessagesResponse.newBuilder()
+                .setMessageId(id)
+                .setMessageBody(Bodies.getAgentInfo())
+                .build();
+    }
+
+    private static StreamAgentMessagesResponse response(String id, Code code) {
+        return StreamAgentMessagesResponse.newBuilder()
+                .setMessageId(id)
+                .setMessageResponse(MessageResponse.newBuilder()
+                        .setStatus(Status.newBuilder().setCode(code.getNumber())))
+                .build();
+    }
+
+    private static Metadata.Key<String> key(String name) {
+        return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
+    }
+}
