@@ -187,8 +187,12 @@ public final class ControlPlaneChannel implements Channel {
                     vitals,
                     words);
             current = new Connection(channel, stream);
-            Ending ending = speak(stream);
-            return new Attempt(ending, stream.lasted(timing.healthy()));
+            try {
+                Ending ending = speak(stream);
+                return new Attempt(ending, stream.lasted(timing.healthy()));
+            } finally {
+                stream.abandon();
+            }
         } finally {
             current = null;
             vitals.disconnected();

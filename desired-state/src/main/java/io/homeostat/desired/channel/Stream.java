@@ -79,12 +79,17 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
         }
     }
 
-    /** Ends the stream; the first reason counts. */
+    /** Ends the stream; the first reason counts. What has ended by itself is left alone: its transport may be gone. */
     synchronized void end(Ending why) {
-        if (reason == null) {
+        if (!over()) {
             reason = why;
+            call.cancel("ended by the agent", null);
         }
-        call.cancel("ended by the agent", null);
+    }
+
+    /** Nobody follows it any more, and nothing is to be done with it. */
+    void abandon() {
+        ending.complete(new Ending.Renewed());
     }
 
     void endUnlessRegistered(Duration waited) {

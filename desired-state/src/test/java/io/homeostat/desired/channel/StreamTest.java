@@ -102,6 +102,14 @@ class StreamTest {
     }
 
     @Test
+    void whatHasEndedByItselfIsNotEndedAgain() {
+        stream.onClose(io.grpc.Status.UNAVAILABLE, new Metadata());
+        stream.endUnlessRegistered(Duration.ofSeconds(10));
+
+        assertFalse(call.cancelled);
+    }
+
+    @Test
     void aStreamThatWasEndedBeforeItBeganDoesNotBegin() {
         RecordedCall unused = new RecordedCall();
         Stream ended = new Stream(
