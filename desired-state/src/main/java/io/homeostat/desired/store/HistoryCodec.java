@@ -98,6 +98,9 @@ final class HistoryCodec {
         node.set("limits", attempts(trial.limits()));
         node.set("upkeep", attempts(trial.upkeep()));
         node.put("restartToConfigure", trial.restartToConfigure());
+        node.put("revision", trial.told().revision());
+        ArrayNode told = node.putArray("toldFailures");
+        trial.told().failures().forEach(told::add);
         return node;
     }
 
@@ -109,7 +112,14 @@ final class HistoryCodec {
                 attempts(node.path("configure")),
                 attempts(node.path("limits")),
                 attempts(node.path("upkeep")),
-                node.path("restartToConfigure").asBoolean());
+                node.path("restartToConfigure").asBoolean(),
+                told(node));
+    }
+
+    private static Told told(JsonNode node) {
+        ImmutableList.Builder<String> failures = ImmutableList.builder();
+        node.path("toldFailures").forEach(failure -> failures.add(failure.asText()));
+        return new Told(node.path("revision").asText(), failures.build());
     }
 
     private ObjectNode proven(ProvenRevision proven) {

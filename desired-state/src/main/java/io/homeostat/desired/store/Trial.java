@@ -10,6 +10,7 @@ package io.homeostat.desired.store;
  * @param limits failures to set limits in place
  * @param upkeep failures of what has to succeed on any machine in order: stop, activate, remove
  * @param restartToConfigure the running process refuses Apply: the new configuration needs a restart
+ * @param told what events have told of it
  */
 public record Trial(
         String hash,
@@ -18,34 +19,40 @@ public record Trial(
         Attempts configure,
         Attempts limits,
         Attempts upkeep,
-        boolean restartToConfigure) {
+        boolean restartToConfigure,
+        Told told) {
     public static final Trial NONE = of("");
 
     public static Trial of(String hash) {
-        return new Trial(hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, false);
+        return new Trial(
+                hash, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, Attempts.NONE, false, Told.NOTHING);
     }
 
     public Trial withInstall(Attempts attempts) {
-        return new Trial(hash, attempts, start, configure, limits, upkeep, restartToConfigure);
+        return new Trial(hash, attempts, start, configure, limits, upkeep, restartToConfigure, told);
     }
 
     public Trial withStart(Attempts attempts) {
-        return new Trial(hash, install, attempts, configure, limits, upkeep, restartToConfigure);
+        return new Trial(hash, install, attempts, configure, limits, upkeep, restartToConfigure, told);
     }
 
     public Trial withConfigure(Attempts attempts) {
-        return new Trial(hash, install, start, attempts, limits, upkeep, restartToConfigure);
+        return new Trial(hash, install, start, attempts, limits, upkeep, restartToConfigure, told);
     }
 
     public Trial withLimits(Attempts attempts) {
-        return new Trial(hash, install, start, configure, attempts, upkeep, restartToConfigure);
+        return new Trial(hash, install, start, configure, attempts, upkeep, restartToConfigure, told);
     }
 
     public Trial withUpkeep(Attempts attempts) {
-        return new Trial(hash, install, start, configure, limits, attempts, restartToConfigure);
+        return new Trial(hash, install, start, configure, limits, attempts, restartToConfigure, told);
     }
 
     public Trial withRestartToConfigure(boolean needed) {
-        return new Trial(hash, install, start, configure, limits, upkeep, needed);
+        return new Trial(hash, install, start, configure, limits, upkeep, needed, told);
+    }
+
+    public Trial withTold(Told next) {
+        return new Trial(hash, install, start, configure, limits, upkeep, restartToConfigure, next);
     }
 }

@@ -38,7 +38,9 @@ public record WorkloadHistory(
      * cause. A failed upgrade stays failed; a one-shot whose run failed runs again.
      */
     public WorkloadHistory retriedNow() {
-        return withTrial(Trial.of(trial.hash()).withRestartToConfigure(trial.restartToConfigure()))
+        return withTrial(Trial.of(trial.hash())
+                        .withRestartToConfigure(trial.restartToConfigure())
+                        .withTold(Told.of(trial.told().revision())))
                 .withRun(run.withCrashes(Attempts.NONE)
                         .withRepairs(Attempts.NONE)
                         .withoutFailedRun());

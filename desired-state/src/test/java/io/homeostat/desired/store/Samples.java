@@ -84,7 +84,15 @@ final class Samples {
         Attempts attempts = new Attempts(2, NOON, "it failed", true);
         return new WorkloadHistory(
                 7,
-                new Trial("h1", attempts, attempts.failed(NOON, "again", false), attempts, attempts, attempts, true),
+                new Trial(
+                        "h1",
+                        attempts,
+                        attempts.failed(NOON, "again", false),
+                        attempts,
+                        attempts,
+                        attempts,
+                        true,
+                        new Told("B2", ImmutableList.of("f1"))),
                 new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
                 new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),

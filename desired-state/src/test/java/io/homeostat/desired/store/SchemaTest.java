@@ -52,7 +52,11 @@ final class SchemaTest {
                     ImmutableList.of(
                             new SourceProblem(SourceName.FILES, "/etc/bad.yaml", "/etc/bad.yaml:3:1: unknown key")),
                     store.problems());
-            assertEquals(ImmutableMap.of(AGENT, Samples.eventful()), store.histories());
+            WorkloadHistory now = Samples.eventful();
+            WorkloadHistory asItWasThen = now.withDecision(null)
+                    .withTrial(now.trial().withTold(Told.NOTHING))
+                    .withRun(now.run().withOneShot(null));
+            assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
             assertEquals(
                     new StoredEvent(41, Samples.event(AGENT, "started")),

@@ -20,6 +20,7 @@ import io.homeostat.reconcile.plan.Conditions;
 import io.homeostat.reconcile.plan.Drift;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Prevention;
 import io.homeostat.reconcile.plan.Signatures;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
@@ -112,7 +113,7 @@ public final class WorkloadPass {
     private Planned plan(Situation seen) {
         Bookkeeping.Learned learned = Bookkeeping.observed(seen);
         WorkloadPlan plan = Planner.plan(learned.situation());
-        return new Planned(remember(learned, plan), plan);
+        return new Planned(remember(Prevention.told(learned, plan), plan), plan);
     }
 
     /** Between reading a history and writing the next one nobody else may write one. Never held while anything is waited for. */
@@ -164,7 +165,10 @@ public final class WorkloadPass {
                     gone,
                     change.handles(),
                     change.ended(),
-                    change.events()));
+                    ImmutableList.<Event>builder()
+                            .addAll(change.events())
+                            .addAll(gone ? Bookkeeping.gone(situation) : ImmutableList.of())
+                            .build()));
             return situation;
         }
         if (!conditions.equals(history.conditions())) {

@@ -12,12 +12,14 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Decision;
+import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
@@ -83,11 +85,11 @@ public final class Bookkeeping {
         if (declared == null) {
             if (!history.trial().hash().isEmpty()) {
                 ProvenRevision proven = history.proven();
-                notes.event(
-                        EventType.PLUGIN_CONFIG_REMOVE,
-                        proven == null ? "" : proven.workload().revision(),
-                        "no longer declared");
-                notes.history(history.withTrial(Trial.NONE)
+                String revision = proven == null
+                        ? history.trial().told().revision()
+                        : proven.workload().revision();
+                notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
+                notes.history(history.withTrial(Trial.NONE.withTold(Told.of(revision)))
                         .withFailed(null)
                         .withRun(history.run().withOneShot(null)));
             }
@@ -101,7 +103,10 @@ public final class Bookkeeping {
             return;
         }
         FailedRevision failed = history.failed();
-        notes.history(history.withTrial(declared.generation(), Trial.of(declared.hash()))
+        notes.history(history.withTrial(
+                        declared.generation(),
+                        Trial.of(declared.hash())
+                                .withTold(Told.of(declared.workload().revision())))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
                 .withRun(history.run().withCrashes(Attempts.NONE)));
         boolean wasWithdrawn = history.trial().hash().isEmpty();
@@ -133,6 +138,19 @@ public final class Bookkeeping {
                 || !LaunchInputs.of(proven.workload().program()).equals(LaunchInputs.of(wanted.program()));
     }
 
+    /** Of what was withdrawn nothing is left, and nothing was there that a step could have removed and told so. */
+    public static ImmutableList<Event> gone(Situation situation) {
+        String revision = situation.history().trial().told().revision();
+        return revision.isEmpty()
+                ? ImmutableList.of()
+                : ImmutableList.of(new Event(
+                        situation.now(),
+                        situation.id(),
+                        revision,
+                        EventType.PLUGIN_REMOVED,
+                        "nothing of it was on this machine"));
+    }
+
     /** Writes down that a process is over by itself. */
     static void noteEnd(Situation situation, Notes notes, Handle handle, Exit exit) {
         notes.ended(handle);
@@ -149,7 +167,7 @@ public final class Bookkeeping {
         if (handle.start() == Handle.StartState.SUCCEEDED) {
             notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
         } else {
-            notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
         }
         Failures.ofLaunch(situation, notes, handle.target(), words, false);
     }
@@ -255,7 +273,7 @@ public final class Bookkeeping {
         notes.history(notes.history()
                 .withProven(new ProvenRevision(wanted, declared.hash(), target.directory()))
                 .withFailed(null)
-                .withTrial(Trial.of(declared.hash())));
+                .withTrial(Trial.of(declared.hash()).withTold(Told.of(wanted.revision()))));
     }
 
     static boolean isSame(@Nullable ProvenRevision proven, Declaration declared, Target target) {

@@ -47,7 +47,7 @@ final class Failures {
         if (!exhausted || proven == null) {
             notes.trial(trial -> trial.withStart(starts));
             if (exhausted && (fatal || starts.count() == allowed)) {
-                notes.event(EventType.PLUGIN_INSTALL_FAILED, revision, error);
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, error);
             }
             return;
         }

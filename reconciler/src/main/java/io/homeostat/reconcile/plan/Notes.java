@@ -7,6 +7,7 @@ import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import java.time.Instant;
@@ -62,6 +63,29 @@ final class Notes {
 
     void event(EventType type, String revision, String message) {
         events.add(new Event(now, id, revision, type, message));
+        if (wentWell(type)) {
+            told(Told.of(history.trial().told().revision()));
+        }
+    }
+
+    /** Tells of a failure, unless it has been told since something last went well: it is tried again and again. */
+    void failure(EventType type, String revision, String message) {
+        Told told = history.trial().told();
+        String digest = Sameness.of(type, revision, message);
+        if (!told.failures().contains(digest)) {
+            event(type, revision, message);
+            told(told.and(digest));
+        }
+    }
+
+    private void told(Told next) {
+        trial(trial -> trial.withTold(next));
+    }
+
+    private static boolean wentWell(EventType type) {
+        return type == EventType.PLUGIN_STARTED
+                || type == EventType.PLUGIN_INSTALLED
+                || type == EventType.PLUGIN_CONFIG_APPLIED;
     }
 
     Change change() {

@@ -14,6 +14,7 @@ import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
@@ -52,7 +53,7 @@ final class Runs {
     static void ended(Situation situation, Notes notes, Handle handle, Exit exit) {
         if (!hasRun(handle, exit)) {
             String words = "process " + exit.words();
-            notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
             Failures.ofLaunch(situation, notes, handle.target(), words, false);
             return;
         }
@@ -131,7 +132,8 @@ final class Runs {
         notes.history(notes.history()
                 .withProven(new ProvenRevision(declared.workload(), declared.hash(), target.directory()))
                 .withFailed(null)
-                .withTrial(Trial.of(declared.hash())));
+                .withTrial(Trial.of(declared.hash())
+                        .withTold(Told.of(declared.workload().revision()))));
     }
 
     /** How long a run may take, from its launch. */

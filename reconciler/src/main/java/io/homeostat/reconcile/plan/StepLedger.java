@@ -61,9 +61,7 @@ public final class StepLedger {
         switch (outcome) {
             case Outcome.Failed(String error, boolean fatal) -> {
                 Attempts before = notes.history().trial().install();
-                if (!before.error().equals(error)) {
-                    notes.event(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), error);
-                }
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), error);
                 notes.trial(trial -> trial.withInstall(before.failed(situation.now(), error, fatal)));
             }
             case Outcome.Done done -> {
@@ -88,7 +86,7 @@ public final class StepLedger {
                 }
             }
             case Outcome.Failed(String error, boolean fatal) -> {
-                notes.event(EventType.PLUGIN_START_FAILED, step.declared().revision(), error);
+                notes.failure(EventType.PLUGIN_START_FAILED, step.declared().revision(), error);
                 Failures.ofLaunch(situation, notes, step.hash(), error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
@@ -111,7 +109,7 @@ public final class StepLedger {
             }
             case Outcome.Failed(String error, boolean fatal) -> {
                 notes.put(handle.withStart(Handle.StartState.SENT, ""));
-                notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), error);
+                notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), error);
                 Failures.ofLaunch(situation, notes, handle.target(), error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
@@ -123,18 +121,22 @@ public final class StepLedger {
         Handle handle = onlyHandle(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "");
+                tellOfApply(notes, notes.history().trial().configure(), handle.revision(), "");
                 notes.event(EventType.PLUGIN_CONFIG_APPLIED, handle.revision(), "");
                 notes.put(handle.withStart(Handle.StartState.SUCCEEDED, ConfigHash.of(step.config())));
                 notes.trial(trial -> trial.withConfigure(Attempts.NONE));
             }
             case Outcome.Failed(String error, boolean fatal) -> {
-                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "");
-                notes.event(EventType.PLUGIN_CONFIG_APPLY_FAILED, handle.revision(), error);
+                tellOfApply(notes, notes.history().trial().configure(), handle.revision(), "");
+                notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, handle.revision(), error);
                 notes.trial(trial -> trial.withConfigure(trial.configure().failed(situation.now(), error, fatal)));
             }
             case Outcome.Unsupported unsupported -> {
-                notes.event(EventType.PLUGIN_CONFIG_APPLY, handle.revision(), "the plugin takes it only at Start");
+                tellOfApply(
+                        notes,
+                        notes.history().trial().configure(),
+                        handle.revision(),
+                        "the plugin takes it only at Start");
                 notes.trial(trial -> trial.withRestartToConfigure(true));
             }
             case Outcome.Interrupted interrupted -> {
@@ -143,20 +145,31 @@ public final class StepLedger {
         }
     }
 
+    /** Once for all tries. */
+    private static void tellOfApply(Notes notes, Attempts before, String revision, String message) {
+        if (before.count() == 0) {
+            notes.event(EventType.PLUGIN_CONFIG_APPLY, revision, message);
+        }
+    }
+
     private static void limiting(
             Situation situation, WorkloadPlan plan, Notes notes, Step.SetLimits step, Outcome outcome) {
         switch (outcome) {
             case Outcome.Done done -> {
                 if (plan.reason() == Reason.LIMITS_CHANGED) {
-                    notes.event(
-                            EventType.PLUGIN_CONFIG_APPLIED,
-                            wantedRevision(situation),
-                            "limits are " + Confinement.words(step.limits()));
+                    String limits = "limits are " + Confinement.words(step.limits());
+                    tellOfApply(notes, notes.history().trial().limits(), wantedRevision(situation), limits);
+                    notes.event(EventType.PLUGIN_CONFIG_APPLIED, wantedRevision(situation), limits);
                 }
                 notes.trial(trial -> trial.withLimits(Attempts.NONE));
             }
-            case Outcome.Failed(String error, boolean fatal) ->
+            case Outcome.Failed(String error, boolean fatal) -> {
+                if (plan.reason() == Reason.LIMITS_CHANGED) {
+                    tellOfApply(notes, notes.history().trial().limits(), wantedRevision(situation), "");
+                    notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, wantedRevision(situation), error);
+                }
                 notes.trial(trial -> trial.withLimits(trial.limits().failed(situation.now(), error, fatal)));
+            }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
                 // They are set again.
@@ -197,7 +210,7 @@ public final class StepLedger {
                 }
             }
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
-            case START_FAILED -> notes.event(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            case START_FAILED -> notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
             case RUN_OVER -> {
                 // The end of the run has been told.
             }
@@ -228,15 +241,16 @@ public final class StepLedger {
 
     private static void removing(Situation situation, Notes notes, Outcome outcome) {
         ProvenRevision proven = notes.history().proven();
-        String revision = proven == null ? "" : proven.workload().revision();
+        String revision = proven == null
+                ? notes.history().trial().told().revision()
+                : proven.workload().revision();
         if (outcome instanceof Outcome.Done) {
             notes.event(EventType.PLUGIN_REMOVED, revision, "");
             notes.drop();
             return;
         }
-        if (outcome instanceof Outcome.Failed(String error, boolean fatal)
-                && !notes.history().trial().upkeep().error().equals(error)) {
-            notes.event(EventType.PLUGIN_REMOVE_FAILED, revision, error);
+        if (outcome instanceof Outcome.Failed(String error, boolean fatal)) {
+            notes.failure(EventType.PLUGIN_REMOVE_FAILED, revision, error);
         }
         upkeep(situation, notes, outcome);
     }

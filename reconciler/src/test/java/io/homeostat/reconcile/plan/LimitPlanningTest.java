@@ -191,10 +191,13 @@ class LimitPlanningTest {
     }
 
     @Test
-    void aChangeOfLimitsIsToldWhenItIsDone() {
+    void aChangeOfLimitsIsToldWithItsOutcome() {
         Example change = running(MORE).proven("A").limited(SOME);
-        assertEquals(List.of(EventType.PLUGIN_CONFIG_APPLIED), told(change, Outcome.done()));
-        assertEquals(List.of(), told(change, new Outcome.Failed("busy", false)));
+        assertEquals(
+                List.of(EventType.PLUGIN_CONFIG_APPLY, EventType.PLUGIN_CONFIG_APPLIED), told(change, Outcome.done()));
+        assertEquals(
+                List.of(EventType.PLUGIN_CONFIG_APPLY, EventType.PLUGIN_CONFIG_APPLY_FAILED),
+                told(change, new Outcome.Failed("busy", false)));
         Example drift = running(SOME).provenAsDeclared().limited(MORE);
         assertEquals(List.of(), told(drift, Outcome.done()));
     }

@@ -1,0 +1,50 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+
+/** Tells that a program is not launched at all, as it is told that a launch failed: nothing is tried, so no step's outcome tells it. */
+public final class Prevention {
+    private Prevention() {}
+
+    /** Adds what the plan prevents to what was learned before it. */
+    public static Learned told(Learned learned, WorkloadPlan plan) {
+        Situation situation = learned.situation();
+        Declaration declared = situation.declared();
+        if (declared == null || plan.reason() != Reason.LIMITS_NOT_ENFORCEABLE || runs(situation, declared)) {
+            return learned;
+        }
+        Notes notes = new Notes(situation);
+        String revision = declared.workload().revision();
+        notes.failure(EventType.PLUGIN_START_FAILED, revision, plan.message());
+        ProvenRevision proven = situation.history().proven();
+        if (proven == null || !proven.hash().equals(declared.hash())) {
+            notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, plan.message());
+        }
+        Change before = learned.change();
+        Change more = notes.change();
+        return new Learned(
+                new Change(
+                        before.workload(),
+                        more.history() == null ? before.history() : more.history(),
+                        before.dropHistory(),
+                        before.handles(),
+                        before.ended(),
+                        ImmutableList.<Event>builder()
+                                .addAll(before.events())
+                                .addAll(more.events())
+                                .build()),
+                situation.withHistory(notes.history()));
+    }
+
+    private static boolean runs(Situation situation, Declaration declared) {
+        return Planner.seen(situation.seen().processes()).stream()
+                .anyMatch(process -> LaunchInputs.matches(
+                        process.handle(), declared.workload().program()));
+    }
+}

@@ -1,0 +1,54 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What must not be launched without its limits, where there are none. */
+class PreventionTest {
+    private static final Limits REQUIRED = new Limits(new Size(1 << 20), null, true);
+
+    @Test
+    void itIsToldLikeALaunchThatFailed() {
+        Bookkeeping.Learned learned = told(example().learned());
+
+        assertEquals(List.of(EventType.PLUGIN_START_FAILED, EventType.PLUGIN_INSTALL_FAILED), types(learned));
+        assertEquals(
+                List.of("A", "A"),
+                learned.change().events().stream().map(Event::revision).toList());
+    }
+
+    @Test
+    void itIsToldOnce() {
+        Bookkeeping.Learned first = told(example().learned());
+
+        Bookkeeping.Learned second = told(Bookkeeping.observed(first.situation()));
+
+        assertEquals(List.of(), types(second));
+    }
+
+    @Test
+    void whatRunsOnWithoutThemIsNotToldToHaveFailed() {
+        Bookkeeping.Learned learned = told(example().runs("A").learned());
+
+        assertEquals(List.of(EventType.PLUGIN_INSTALLED), types(learned));
+    }
+
+    private static Example example() {
+        return plugin().wants("A", REQUIRED).installed("A").active("A").unlimitable();
+    }
+
+    private static Bookkeeping.Learned told(Bookkeeping.Learned learned) {
+        return Prevention.told(learned, Planner.plan(learned.situation()));
+    }
+
+    private static List<EventType> types(Bookkeeping.Learned learned) {
+        return learned.change().events().stream().map(Event::type).toList();
+    }
+}

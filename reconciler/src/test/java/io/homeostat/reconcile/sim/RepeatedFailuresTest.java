@@ -1,0 +1,67 @@
+package io.homeostat.reconcile.sim;
+
+import static io.homeostat.reconcile.sim.ToldEvents.ID;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What keeps failing is told once per cause: a control plane of many machines would drown in the rest. */
+class RepeatedFailuresTest {
+    private static final int DAYS_OF_TRIES = 100;
+
+    private final ToldEvents plugin = new ToldEvents();
+
+    @Test
+    void anInstallationThatCanNotBeFetchedForDays() {
+        plugin.declare("UNFETCHABLE-A", "c");
+
+        assertEquals(List.of("CONFIG_INSTALL A", "INSTALL_FAILED A"), plugin.happens(DAYS_OF_TRIES));
+    }
+
+    @Test
+    void aPluginThatDoesNotStartForDays() {
+        plugin.declare("START_ERROR-A", "c");
+
+        assertEquals(List.of("CONFIG_INSTALL A", "START_FAILED A", "INSTALL_FAILED A"), plugin.happens(DAYS_OF_TRIES));
+    }
+
+    @Test
+    void aConfigurationThatIsRefusedForDays() {
+        plugin.declare("APPLY_ERROR-A", "c");
+        plugin.happens();
+        plugin.declare("APPLY_ERROR-A", "d");
+
+        assertEquals(List.of("CONFIG_APPLY A", "CONFIG_APPLY_FAILED A"), plugin.happens(DAYS_OF_TRIES));
+    }
+
+    @Test
+    void anotherDeclarationThatFailsInTheSameWayIsToldAgain() {
+        plugin.declare("START_ERROR-A", "c");
+        plugin.happens();
+        plugin.declare("START_ERROR-A", "d");
+
+        assertEquals(List.of("CONFIG_INSTALL A", "START_FAILED A", "INSTALL_FAILED A"), plugin.happens());
+    }
+
+    @Test
+    void whoeverAsksForAnotherTryHearsOfItsFailure() {
+        plugin.declare("START_ERROR-A", "c");
+        plugin.happens();
+        plugin.pass.amend(() -> plugin.store.retryNow(ImmutableList.of(ID)));
+
+        assertEquals(List.of("START_FAILED A", "INSTALL_FAILED A"), plugin.happens());
+    }
+
+    @Test
+    void eachCrashOfAPluginThatCameUpAgainIsTold() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        plugin.machine.kill(ID, 0);
+        assertEquals(List.of("CRASHED A", "STARTED A"), plugin.happens());
+        plugin.machine.kill(ID, 0);
+
+        assertEquals(List.of("CRASHED A", "STARTED A"), plugin.happens(1));
+    }
+}

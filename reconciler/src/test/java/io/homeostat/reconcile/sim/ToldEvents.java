@@ -1,0 +1,100 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.StoredEvent;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.plan.Step;
+import java.time.Duration;
+import java.util.List;
+
+/** A plugin that the control plane declares, on a fake machine without faults, and what is told of it. */
+final class ToldEvents {
+    static final WorkloadId ID = WorkloadId.plugin("p");
+
+    private final VirtualClock clock = new VirtualClock();
+    final Declarations desired = new Declarations();
+    final FakeMachine machine = new FakeMachine(Dice.kind(List.of(ID)), clock, desired, 1);
+    final FakeStore store = machine.store;
+    final WorkloadPass pass = new WorkloadPass(
+            machine.asked, machine.observer, machine.executor, store, clock, id -> "last words", new Silence());
+    private long told;
+
+    void declare(String revision, String config, String... arguments) {
+        desired.declare(
+                SourceName.CONTROL_PLANE, ID, Declarations.Wish.of(revision, ImmutableList.copyOf(arguments), config));
+    }
+
+    Condition condition(Condition.Type type) {
+        return store.history(ID).conditions().stream()
+                .filter(condition -> condition.type() == type)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** The first event of a type that was ever told. */
+    Event first(EventType type) {
+        return store.events(0, 1000).stream()
+                .map(StoredEvent::event)
+                .filter(event -> event.type() == type)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Runs passes until nothing is to be done, or something has failed for now; what was told meanwhile. */
+    List<String> happens() {
+        return happens(0);
+    }
+
+    /** The same, over so many pauses after failures. */
+    List<String> happens(int pauses) {
+        int left = pauses;
+        boolean goesOn = true;
+        while (goesOn) {
+            Next next = pass.run(ID);
+            goesOn = switch (next) {
+                case Next.Again again -> true;
+                case Next.Settled settled -> false;
+                case Next.Later later -> {
+                    boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;
+                    boolean retry = later.until().kind() == Step.Wait.Kind.RETRY && left-- > 0;
+                    if (progress || retry) {
+                        clock.advance(
+                                Duration.between(clock.instant(), later.until().until()));
+                    }
+                    yield progress || retry;
+                }
+            };
+        }
+        ImmutableList<StoredEvent> fresh = store.events(told, 1000);
+        told += fresh.size();
+        return fresh.stream()
+                .map(StoredEvent::event)
+                .map(event -> event.type().name().replace("PLUGIN_", "") + " "
+                        + event.revision().substring(event.revision().indexOf('-') + 1))
+                .toList();
+    }
+
+    private static final class Silence implements PassListener {
+        @Override
+        public void starting(Step step) {
+            // The store tells.
+        }
+
+        @Override
+        public void finished(WorkloadId id, Next next) {
+            // The store tells.
+        }
+
+        @Override
+        public void broken(WorkloadId id, Throwable problem) {
+            throw new AssertionError(problem);
+        }
+    }
+}
