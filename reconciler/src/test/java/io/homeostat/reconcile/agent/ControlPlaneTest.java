@@ -1,0 +1,218 @@
+package io.homeostat.reconcile.agent;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.protobuf.ByteString;
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.homeostat.controlplane.Bodies;
+import io.homeostat.controlplane.FakeControlPlane;
+import io.homeostat.desired.channel.ControlPlaneChannel;
+import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.proto.acp.AgentInfo;
+import io.homeostat.proto.acp.ConfigurePluginStates.Action;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
+import io.homeostat.proto.acp.OSInfo;
+import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.controlplane.ControlPlane;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.SampledStates;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** An agent and its control plane, over a real stream. The plugins' archives can't be fetched, so that nothing has to run. */
+@Timeout(180)
+class ControlPlaneTest {
+    private static final Duration PATIENCE = AgentBench.PATIENCE;
+
+    private final AgentBench bench = new AgentBench();
+    private FakeControlPlane fake;
+    private Path directory;
+    private ControlPlane controlPlane;
+
+    @BeforeEach
+    void connect() throws Exception {
+        directory = Files.createTempDirectory(Path.of("/tmp"), "hc");
+        fake = FakeControlPlane.onUnixSocket(directory.resolve("s"));
+        Agent agent = bench.start("1h", true);
+        Clock clock = Clock.systemUTC();
+        controlPlane = new ControlPlane(
+                agent,
+                (endpoint, inbox) ->
+                        ControlPlaneChannel.open(endpoint, new MetadataClient("127.0.0.1:1"), inbox, clock),
+                new SampledStates(agent.usage()),
+                bench.store(),
+                agent.modules(),
+                "1.2.3",
+                clock);
+        controlPlane.use(config("[GuestAgentCorePlugin]"));
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        controlPlane.close();
+        bench.close();
+        fake.close();
+        Files.deleteIfExists(directory.resolve("s"));
+        Files.delete(directory);
+    }
+
+    @Test
+    void whatItAsksIsAnswered() throws Exception {
+        AgentInfo agent = Bodies.read(fake.ask(Bodies.getAgentInfo()).awaitReply(PATIENCE), AgentInfo.parser());
+        assertEquals("1.2.3", agent.getVersion());
+        OSInfo os = Bodies.read(fake.ask(Bodies.getOsInfo()).awaitReply(PATIENCE), OSInfo.parser());
+        assertEquals("linux", os.getType());
+        assertEquals(Files.readString(Path.of("/proc/sys/kernel/osrelease")).strip(), os.getKernelRelease());
+        assertEquals(List.of(), states().getDaemonPluginStatesList());
+    }
+
+    @Test
+    void whatItDeclaresIsStoredBeforeItIsAcknowledgedThenEnforcedAndTold() throws Exception {
+        assertEquals(Status.getDefaultInstance(), acknowledgement(Bodies.configure(install("a", "1"))));
+
+        assertEquals(List.of("plugin/a 1"), declared());
+        fake.journal()
+                .awaitThat(
+                        "the failure to install",
+                        PATIENCE,
+                        journal -> journal.story("a").equals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1")));
+        var state = states().getDaemonPluginStates(0);
+        assertEquals("a", state.getName());
+        assertEquals("1", state.getCurrentRevisionId());
+        assertEquals(StatusValue.INSTALL_FAILED, state.getCurrentPluginStatus().getStatus());
+
+        acknowledgement(Bodies.configure(named(Action.REMOVE, "a").build()));
+
+        assertEquals(List.of(), declared());
+        fake.journal()
+                .awaitThat(
+                        "the removal",
+                        PATIENCE,
+                        journal -> journal.story("a").stream().anyMatch(event -> event.startsWith("CONFIG_REMOVE")));
+    }
+
+    @Test
+    void refusedItemsAreToldOneByOneAndTheOthersTakeEffect() throws Exception {
+        acknowledgement(Bodies.configure(
+                install("GuestAgentCorePlugin", "1"),
+                install("a", "1"),
+                named(Action.REMOVE, "nobody").build(),
+                named(Action.APPLY, "nobody").build()));
+
+        assertEquals(List.of("plugin/a 1"), declared());
+        fake.journal()
+                .awaitThat(
+                        "the refusals",
+                        PATIENCE,
+                        journal -> journal.story("GuestAgentCorePlugin")
+                                        .equals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"))
+                                && journal.story("nobody").equals(List.of("REMOVE_FAILED ", "CONFIG_APPLY_FAILED ")));
+    }
+
+    @Test
+    void garbageIsRefusedUnknownTypesAreNotAndTheTypeUrlDoesNotMatter() throws Exception {
+        ByteString garbage = ByteString.copyFrom(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff});
+        String type = Bodies.type(Bodies.configure());
+        assertEquals(
+                Code.INVALID_ARGUMENT_VALUE,
+                acknowledgement(Bodies.garbage(type, garbage)).getCode());
+        assertEquals(
+                Code.OK_VALUE,
+                acknowledgement(Bodies.garbage("agent_controlplane.Unheard", garbage))
+                        .getCode());
+        assertEquals(List.of(), declared());
+
+        acknowledgement(Bodies.withoutSlash(Bodies.configure(install("a", "1"))));
+
+        assertEquals(List.of("plugin/a 1"), declared());
+    }
+
+    @Test
+    void howTheyGetOnIsKnownAndAReloadThatChangesNothingKeepsTheConnection() throws Exception {
+        await().atMost(PATIENCE).until(() -> status().channel().connectedSince() != null);
+        assertEquals("", status().channel().lastError());
+        var since = status().channel().connectedSince();
+
+        controlPlane.use(config("[a]"));
+
+        assertEquals(since, status().channel().connectedSince());
+        acknowledgement(Bodies.configure(install("a", "1"), install("GuestAgentCorePlugin", "1")));
+        assertEquals(List.of("plugin/GuestAgentCorePlugin 1"), declared());
+    }
+
+    @Test
+    void withoutAControlPlaneWhatItDeclaredStaysDeclaredAndEventsAreQueuedNoMore() throws Exception {
+        acknowledgement(Bodies.configure(install("a", "1")));
+        assertTrue(bench.store().eventQueue().open());
+
+        controlPlane.use(bench.config("protectedPlugins: []"));
+
+        assertTrue(controlPlane.status().isEmpty());
+        assertEquals(List.of("plugin/a 1"), declared());
+        assertFalse(bench.store().eventQueue().open());
+        await().atMost(PATIENCE).until(() -> fake.connection().isEmpty());
+    }
+
+    private ControlPlaneStatus status() {
+        return controlPlane.status().orElseThrow();
+    }
+
+    private CurrentPluginStates states() throws InterruptedException {
+        return Bodies.read(fake.ask(Bodies.listPluginStates()).awaitReply(PATIENCE), CurrentPluginStates.parser());
+    }
+
+    private Status acknowledgement(MessageBody body) throws InterruptedException {
+        return fake.send(body).awaitAcknowledgement(PATIENCE);
+    }
+
+    private List<String> declared() {
+        return bench.store().declarations().stream()
+                .filter(one -> one.source() == SourceName.CONTROL_PLANE)
+                .map(StoredDeclaration::workload)
+                .map(one -> one.id() + " " + one.revision())
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private AgentConfig config(String protectedPlugins) {
+        return bench.config("""
+                protectedPlugins: %s
+                sources:
+                  local: {directories: []}
+                  controlPlane: {endpoint: "%s", identity: none, resource: projects/1/zones/z/instances/1}
+                """.formatted(protectedPlugins, fake.endpoint()));
+    }
+
+    private static ConfigurePlugin install(String name, String revision) {
+        ConfigurePlugin.Builder item = named(Action.INSTALL, name);
+        item.getPluginBuilder()
+                .setRevisionId(revision)
+                .setGcsSignedUrl("http://127.0.0.1:1/a.tar.gz?X-Goog-Signature=s3cr3t")
+                .setEntryPoint("bin/a");
+        item.getManifestBuilder().setDownloadAttemptCount(1);
+        return item.build();
+    }
+
+    private static ConfigurePlugin.Builder named(Action action, String name) {
+        ConfigurePlugin.Builder item = ConfigurePlugin.newBuilder().setAction(action);
+        item.getPluginBuilder().setName(name);
+        return item;
+    }
+}
