@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.doctor.ControlPlaneCheck;
 import io.homeostat.reconcile.doctor.Doctor;
 import io.homeostat.reconcile.doctor.Finding;
 import java.nio.file.Files;
@@ -72,6 +73,10 @@ final class DoctorCommand implements Command {
         Stream<Path> installed =
                 config.sources().local().directories().stream().map(Path::of).filter(Files::exists);
         List<Path> all = Stream.concat(sources, installed).toList();
+        AgentConfig.ControlPlane controlPlane = config.sources().controlPlane();
+        if (controlPlane != null) {
+            findings.add(ControlPlaneCheck.look(controlPlane));
+        }
         return findings.addAll(new Doctor(layout, all, environment.clock()).look())
                 .build();
     }

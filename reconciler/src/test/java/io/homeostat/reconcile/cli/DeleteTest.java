@@ -1,14 +1,24 @@
 package io.homeostat.reconcile.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.ManifestReader;
 import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.ControlPlaneChange;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.proto.acp.ConfigurePluginStates.Action;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Deleting what nobody declares. */
+/** Deleting what nobody declares, or somebody else does. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class DeleteTest {
     private static final WorkloadId GHOST = WorkloadId.process("ghost");
@@ -45,6 +55,78 @@ class DeleteTest {
 
         assertEquals(1, deleted.status());
         assertTrue(deleted.err().contains("was not applied, so nothing was deleted"), deleted.err());
+    }
+
+    @Test
+    void whatAControlPlaneDeclaresIsNotDeletedAndTheMessageSaysWhose() {
+        Shell shell = new Shell(directory);
+        declareByControlPlane(shell);
+
+        Shell.Result deleted = shell.run("delete", "plugin/a");
+
+        assertEquals(1, deleted.status());
+        assertTrue(deleted.err().contains("declared by controlPlane (unix:/run/acs.sock)"), deleted.err());
+        assertTrue(deleted.err().contains("have it removed there"), deleted.err());
+        assertTrue(declares(shell));
+    }
+
+    @Test
+    void whatAControlPlaneDeclaredThatIsNotConfiguredAnyMoreIsDeletedByTheAgent() {
+        Shell shell = new Shell(directory);
+        declareByControlPlane(shell);
+
+        try (TestAgent agent = TestAgent.start(shell)) {
+            Shell.Result deleted = shell.run("delete", "plugin/a");
+
+            assertEquals(0, deleted.status(), deleted.err());
+            assertTrue(deleted.err().contains("not configured any more"), deleted.err());
+            assertEquals(1, agent.calls());
+        }
+        assertFalse(declares(shell));
+    }
+
+    @Test
+    void whatAControlPlaneDeclaresIsPlannedAndShownWithoutAnAgentToo() {
+        Shell shell = new Shell(directory);
+        declareByControlPlane(shell);
+        try (StateStore store = open(shell)) {
+            store.apply(ImmutableList.of(new ToApply(plugin(), "/a.yaml")), ImmutableSet.of("/a.yaml"), false);
+        }
+
+        Shell.Result plan = shell.run("plan");
+        Shell.Result status = shell.run("status", "plugin/a");
+        Shell.Result json = shell.run("status", "-o", "json");
+
+        assertTrue(plan.out().contains("+ plugin/a"), plan.out());
+        assertTrue(status.out().contains("controlPlane, overrules applied"), status.out());
+        assertTrue(json.out().contains("\"source\":\"controlPlane\",\"overruled\":[\"applied\"]"), json.out());
+    }
+
+    private static void declareByControlPlane(Shell shell) {
+        try (StateStore store = open(shell)) {
+            store.receive(new ControlPlaneChange(
+                    "m1",
+                    ImmutableList.of(new ToApply(plugin(), "unix:/run/acs.sock")),
+                    ImmutableSet.of(),
+                    ImmutableMap.of(),
+                    ImmutableList.of()));
+        }
+    }
+
+    private static boolean declares(Shell shell) {
+        try (StateStore store = open(shell)) {
+            return !store.declarations().isEmpty();
+        }
+    }
+
+    private static Workload plugin() {
+        ConfigurePlugin.Builder sent = ConfigurePlugin.newBuilder().setAction(Action.INSTALL);
+        sent.getPluginBuilder()
+                .setName("a")
+                .setRevisionId("1")
+                .setGcsSignedUrl("https://bucket.example/a.tar.gz")
+                .setEntryPoint("a");
+        return ManifestReader.sent(sent.build()).workload().orElseThrow();
     }
 
     private static StateStore open(Shell shell) {
