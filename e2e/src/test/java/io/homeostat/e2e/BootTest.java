@@ -3,7 +3,7 @@ package io.homeostat.e2e;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import io.homeostat.controlplane.FakeServiceManager;
+import io.homeostat.controlplane.FakeNotifySocket;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,7 +26,7 @@ final class BootTest {
                 .with("execution.bootCritical", true)
                 .arguments("1000");
         homeostat.declare("critical.yaml", critical);
-        try (FakeServiceManager manager = new FakeServiceManager(socket.toString())) {
+        try (FakeNotifySocket manager = new FakeNotifySocket(socket.toString())) {
             homeostat.environment("NOTIFY_SOCKET", socket.toString());
             Agent agent = homeostat.startAgent(AgentConfig.of(homeostat.desired()));
 

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.controlplane.FakeServiceManager;
+import io.homeostat.controlplane.FakeNotifySocket;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +25,7 @@ class UnixDatagramTest {
     @Test
     void whatIsSentToAPathArrivesWhole() throws IOException {
         String socket = directory.resolve("notify").toString();
-        try (FakeServiceManager receiver = new FakeServiceManager(socket)) {
+        try (FakeNotifySocket receiver = new FakeNotifySocket(socket)) {
             UnixDatagram.send(socket, "READY=1\nSTATUS=grüße");
             UnixDatagram.send(socket, "STOPPING=1");
 
@@ -37,7 +37,7 @@ class UnixDatagramTest {
     @Test
     void anAbstractNameIsNoFile() throws IOException {
         String socket = "@homeostat-test-" + ProcessHandle.current().pid();
-        try (FakeServiceManager receiver = new FakeServiceManager(socket)) {
+        try (FakeNotifySocket receiver = new FakeNotifySocket(socket)) {
             UnixDatagram.send(socket, "READY=1");
 
             assertEquals(Optional.of("READY=1"), receiver.receive(SOON));
@@ -56,7 +56,7 @@ class UnixDatagramTest {
     @Test
     void aReceiverThatTakesNothingMakesNobodyWait() throws IOException {
         String socket = directory.resolve("busy").toString();
-        try (FakeServiceManager _ = new FakeServiceManager(socket)) {
+        try (FakeNotifySocket _ = new FakeNotifySocket(socket)) {
             assertThrows(IOException.class, () -> {
                 for (int number = 0; number < 100_000; number++) {
                     UnixDatagram.send(socket, "READY=1");

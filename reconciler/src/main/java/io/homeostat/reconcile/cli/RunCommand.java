@@ -23,7 +23,7 @@ import io.homeostat.reconcile.controlplane.SampledStates;
 import io.homeostat.reconcile.operate.AgentLog;
 import io.homeostat.reconcile.operate.AgentMetrics;
 import io.homeostat.reconcile.operate.MetricsEndpoint;
-import io.homeostat.reconcile.operate.ServiceManager;
+import io.homeostat.reconcile.operate.ServiceReport;
 import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.time.Clock;
@@ -104,7 +104,7 @@ final class RunCommand implements Command {
                 VersionCommand.version(),
                 environment.clock().instant());
         telemetry.metrics().log(log);
-        ServiceManager manager = new ServiceManager(environment.variable(ServiceManager.VARIABLE));
+        ServiceReport manager = new ServiceReport(environment.variable(ServiceReport.VARIABLE));
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);

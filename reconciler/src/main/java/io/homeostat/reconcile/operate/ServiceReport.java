@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
  * Tells the service manager that started us how far we are, as sd_notify(3) describes. Says nothing when nobody wants to know, and what can't
  * be said keeps nobody from anything but is warned of: whoever waits for it would wait in vain.
  */
-public final class ServiceManager {
-    private static final Logger LOG = LoggerFactory.getLogger(ServiceManager.class);
+public final class ServiceReport {
+    private static final Logger LOG = LoggerFactory.getLogger(ServiceReport.class);
 
     /** Where it listens: a path, or '@' and an abstract name. */
     public static final String VARIABLE = "NOTIFY_SOCKET";
@@ -18,7 +18,7 @@ public final class ServiceManager {
     private final String socket;
 
     /** @param socket the variable's value; empty: nobody listens */
-    public ServiceManager(String socket) {
+    public ServiceReport(String socket) {
         this.socket = socket;
     }
 

@@ -18,7 +18,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** What systemd is to a service of Type=notify: a socket of unix(7) that takes datagrams. Not for several threads at once. */
-public final class FakeServiceManager implements AutoCloseable {
+public final class FakeNotifySocket implements AutoCloseable {
     private static final int AF_UNIX = 1;
     private static final int SOCK_DGRAM_CLOEXEC = 2 | 02000000;
     private static final short POLLIN = 1;
@@ -38,7 +38,7 @@ public final class FakeServiceManager implements AutoCloseable {
      *
      * @param socket an absolute path, or '@' and a name in the abstract namespace
      */
-    public FakeServiceManager(String socket) throws IOException {
+    public FakeNotifySocket(String socket) throws IOException {
         this.socket = socket;
         byte[] name = socket.getBytes(StandardCharsets.UTF_8);
         if (socket.startsWith("@")) {
