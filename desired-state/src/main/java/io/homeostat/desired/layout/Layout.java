@@ -36,6 +36,16 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return stateDir.resolve("lock");
     }
 
+    /** Whose state this is: one line of JSON. */
+    public Path instanceFile() {
+        return stateDir.resolve("instance");
+    }
+
+    /** The same directories for another instance. */
+    public Layout of(String otherInstance) {
+        return new Layout(stateDir, runDir, otherInstance);
+    }
+
     /** While an agent runs on this state directory: who it is and where it listens. */
     public Path agentFile() {
         return stateDir.resolve("agent");

@@ -49,15 +49,15 @@ final class DirectEnforcer implements Enforcer {
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException {
-        Layout layout = workspace.layout();
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(timeout);
-        return alone(workspace, verb, timeout, store -> {
+        return alone(workspace, verb, timeout, (here, store) -> {
             declare.accept(store);
-            new Directories(workspace.environment()).createRunDirectory(layout.runDir());
-            int status = converge(workspace, verb, timeout, store, Duration.between(clock.instant(), end));
-            cleanUp(store, workspace);
-            new LogKeeper(layout).keep(config.limits().logBytesPerWorkload().bytes());
+            new Directories(here.environment()).createRunDirectory(here.layout().runDir());
+            int status = converge(here, verb, timeout, store, Duration.between(clock.instant(), end));
+            cleanUp(store, here);
+            new LogKeeper(here.layout())
+                    .keep(config.limits().logBytesPerWorkload().bytes());
             return status;
         });
     }
@@ -65,22 +65,25 @@ final class DirectEnforcer implements Enforcer {
     @Override
     public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException {
-        alone(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT, store -> {
+        alone(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT, (here, store) -> {
             change.accept(store);
             return ExitStatus.OK;
         });
     }
 
-    private static int alone(Workspace workspace, Verb verb, Duration patience, Work work) throws InterruptedException {
+    private int alone(Workspace workspace, Verb verb, Duration patience, Work work) throws InterruptedException {
         Console console = workspace.console();
         Clock clock = workspace.environment().clock();
-        Layout layout = workspace.layout();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
-                StateLock _ = StateLock.acquire(layout.lock(), verb.word(), patience, clock, console::say)) {
-            StateStores.Opened opened = StateStores.openForWriting(layout, clock);
+                StateLock _ =
+                        StateLock.acquire(workspace.layout().lock(), verb.word(), patience, clock, console::say)) {
+            InstanceClaim.Claimed claimed =
+                    new InstanceClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
+            StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);
-                return work.on(store);
+                claimed.tell(store, console::say, clock);
+                return work.on(workspace.with(claimed.layout()), store);
             }
         }
     }
@@ -88,7 +91,7 @@ final class DirectEnforcer implements Enforcer {
     /** What nobody else may do meanwhile. */
     @FunctionalInterface
     private interface Work {
-        int on(StateStore store) throws InterruptedException;
+        int on(Workspace here, StateStore store) throws InterruptedException;
     }
 
     private void cleanUp(StateStore store, Workspace workspace) {

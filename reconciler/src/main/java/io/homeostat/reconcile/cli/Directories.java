@@ -1,8 +1,11 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.instance.Instance;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.store.InstanceState;
+import io.homeostat.desired.store.StoreException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -16,11 +19,11 @@ import java.util.regex.Pattern;
 
 /** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
 final class Directories {
-    private static final Path MACHINE_ID = Path.of("/etc/machine-id");
+    static final Path MACHINE_ID = Path.of("/etc/machine-id");
     private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
 
     /** In agent.yaml: find out. */
-    private static final String AUTO = "auto";
+    static final String AUTO = "auto";
 
     /** For a machine that has no id: state that is kept on it is its own all the same. */
     private static final String NO_ID = "local";
@@ -41,8 +44,18 @@ final class Directories {
                 .map(path -> absolute("--run-dir", path))
                 .or(() -> Optional.ofNullable(config.runDir()).map(Path::of))
                 .orElseGet(this::defaultRun);
-        String instance = config.instanceId().equals(AUTO) ? instanceId(MACHINE_ID) : config.instanceId();
-        return new Layout(state, run, instance);
+        Layout layout = new Layout(state, run, instanceId(MACHINE_ID));
+        return layout.of(config.instanceId().equals(AUTO) ? lastKnown(layout) : config.instanceId());
+    }
+
+    /** Who only looks goes by what was known last; whoever changes something claims the directory, see {@link InstanceClaim}. */
+    private static String lastKnown(Layout layout) {
+        try {
+            return new InstanceState(layout).owner().map(Instance::id).orElse(layout.instanceId());
+        } catch (StoreException e) {
+            // The database can't be read either, then, and whoever needs it says why.
+            return layout.instanceId();
+        }
     }
 
     /** What configures the agent of this user, unless {@code run} is told otherwise. */
@@ -153,11 +166,16 @@ final class Directories {
     }
 
     static String instanceId(Path machineId) {
+        return machineId(machineId).orElse(NO_ID);
+    }
+
+    /** The machine's id, machine-id(5); empty when it has none, or not yet. */
+    static Optional<String> machineId(Path file) {
         try {
-            String id = Files.readString(machineId, StandardCharsets.US_ASCII).strip();
-            return HEX_ID.matcher(id).matches() ? id : NO_ID;
+            String id = Files.readString(file, StandardCharsets.US_ASCII).strip();
+            return HEX_ID.matcher(id).matches() ? Optional.of(id) : Optional.empty();
         } catch (IOException e) {
-            return NO_ID;
+            return Optional.empty();
         }
     }
 }

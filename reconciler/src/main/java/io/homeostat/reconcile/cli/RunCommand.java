@@ -61,19 +61,24 @@ final class RunCommand implements Command {
     @Override
     public int run() {
         AgentConfig config = file.read();
-        Layout layout = new Directories(environment).layout(options, config);
-        refuseBesideAnother(layout);
+        Layout unclaimed = new Directories(environment).layout(options, config);
+        refuseBesideAnother(unclaimed);
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
-                StateLock _ = StateLock.acquire(layout.lock(), Verb.RUN.word(), PATIENCE, clock, console::say)) {
+                StateLock _ = StateLock.acquire(unclaimed.lock(), Verb.RUN.word(), PATIENCE, clock, console::say)) {
+            InstanceClaim.Claimed claimed = new InstanceClaim(environment).claim(unclaimed, config.instanceId());
+            Layout layout = claimed.layout();
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);
+                claimed.tell(store, console::say, clock);
                 new Directories(environment).createRunDirectory(layout.runDir());
                 enforce(config, layout, store, hangUps, log);
             }
+        } catch (InterruptedException e) {
+            console.say("told to end; nothing was enforced yet");
         } catch (CommandFailure | StoreException e) {
             if (!Thread.interrupted()) {
                 throw e;
@@ -198,7 +203,8 @@ final class RunCommand implements Command {
             AgentConfig config = file.read();
             Layout wanted = new Directories(environment).layout(options, config);
             if (!wanted.equals(layout)) {
-                LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
+                LOG.warn(
+                        "stateDir and runDir take effect when the agent is started the next time, instanceId after the next boot");
             }
             agent.reload(config);
             log.change(config.log().format(), level(config));

@@ -45,6 +45,10 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
     private record Recollection(
             DesiredState desired, Memory memory, boolean everDeclared, ImmutableList<SourceProblem> problems) {}
 
+    Workspace with(Layout other) {
+        return new Workspace(environment, console, other, enforcer);
+    }
+
     /** Looks at what is remembered here; empty when there is nothing yet. */
     <T> Optional<T> remembered(Function<StateReader, T> look) {
         return enforcer.remembered(layout, look);

@@ -1,0 +1,102 @@
+package io.homeostat.desired.instance;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which instance this is, by what is known of the last one and by what can be known now. An instance is another one only
+ * after another boot: within one boot the processes that run are those of whoever was here before.
+ */
+public final class Identification {
+    /** For a machine that has no id at all: state that is kept on it is its own all the same. */
+    private static final String NO_ID = "local";
+
+    /** How long a clone may take to learn from a slow network that it is one. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private static final Pattern POSSIBLE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,127}");
+
+    /** Asks for the id that the metadata server gives this instance. */
+    @FunctionalInterface
+    public interface Question {
+        /**
+         * Asks until it is answered or the time is over; at least once.
+         *
+         * @return empty when nobody could say
+         */
+        Optional<String> ask(Duration patience) throws InterruptedException;
+    }
+
+    private Identification() {}
+
+    /**
+     * Which instance this is.
+     *
+     * @param last the one that the state directory belonged to; null when it is new
+     * @param configured an id that somebody has chosen; null when it is to be found out
+     * @param machineId empty when there is none
+     * @param olderState whether there is state under the machine's id that no instance has claimed: a version without claims has
+     *     left it
+     */
+    public static Instance of(
+            @Nullable Instance last,
+            @Nullable String configured,
+            String machineId,
+            String bootId,
+            boolean olderState,
+            Question metadata)
+            throws InterruptedException {
+        if (last == null) {
+            return first(configured, machineId, bootId, olderState, metadata);
+        }
+        boolean sameBoot = last.bootId().equals(bootId);
+        if (sameBoot && (configured != null || !last.metadataId().isEmpty())) {
+            return last;
+        }
+        if (configured != null) {
+            return configured.equals(last.id())
+                    ? last.seenIn(bootId, machineId, "")
+                    : new Instance(configured, machineId, "", bootId);
+        }
+        // Only who knows a former id can be told by another one that this is a clone.
+        Duration patience = last.metadataId().isEmpty() ? Duration.ZERO : PATIENCE;
+        String answer = asked(metadata, patience);
+        return sameBoot || !isAnother(last, machineId, answer)
+                ? last.seenIn(bootId, machineId, answer)
+                : new Instance(chosen(answer, machineId), machineId, answer, bootId);
+    }
+
+    private static Instance first(
+            @Nullable String configured, String machineId, String bootId, boolean olderState, Question metadata)
+            throws InterruptedException {
+        if (configured != null) {
+            return new Instance(configured, machineId, "", bootId);
+        }
+        String answer = asked(metadata, Duration.ZERO);
+        return new Instance(olderState ? machineId : chosen(answer, machineId), machineId, answer, bootId);
+    }
+
+    /** The metadata server's word counts, when it said something now and before; else the machine's id. */
+    private static boolean isAnother(Instance last, String machineId, String answer) {
+        if (!answer.isEmpty() && !last.metadataId().isEmpty()) {
+            return !answer.equals(last.metadataId());
+        }
+        return !machineId.isEmpty() && !last.machineId().isEmpty() && !machineId.equals(last.machineId());
+    }
+
+    private static String chosen(String answer, String machineId) {
+        if (!answer.isEmpty()) {
+            return answer;
+        }
+        return machineId.isEmpty() ? NO_ID : machineId;
+    }
+
+    /** What can't be the name of a directory is no answer. */
+    private static String asked(Question metadata, Duration patience) throws InterruptedException {
+        return metadata.ask(patience)
+                .filter(id -> POSSIBLE.matcher(id).matches())
+                .orElse("");
+    }
+}

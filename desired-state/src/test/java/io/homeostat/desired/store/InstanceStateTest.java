@@ -1,0 +1,128 @@
+package io.homeostat.desired.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.instance.Instance;
+import io.homeostat.desired.layout.Layout;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** On real databases. */
+class InstanceStateTest {
+    private static final Instance A = new Instance("a", "m", "1", "boot1");
+    private static final Instance B = new Instance("b", "m", "2", "boot2");
+
+    private final Layout layout;
+    private final InstanceState state;
+
+    InstanceStateTest(@TempDir Path directory) {
+        layout = new Layout(directory.resolve("s"), directory.resolve("r"), "a");
+        state = new InstanceState(layout);
+    }
+
+    @BeforeEach
+    void create() throws IOException {
+        Files.createDirectory(layout.stateDir());
+    }
+
+    @Test
+    void nobodyOwnsANewDirectory() {
+        assertEquals(Optional.empty(), state.owner());
+    }
+
+    @Test
+    void whoClaimedItIsKnownToNobodyElse() throws IOException {
+        assertFalse(state.claim("a", A));
+
+        assertEquals(Optional.of(A), new InstanceState(layout).owner());
+        assertEquals(
+                PosixFilePermissions.fromString("rw-------"), Files.getPosixFilePermissions(layout.instanceFile()));
+    }
+
+    @Test
+    void garbageInItsPlaceIsNobody() throws IOException {
+        Files.writeString(layout.instanceFile(), "{\"id\": ");
+        assertEquals(Optional.empty(), state.owner());
+
+        state.claim("a", A);
+        assertEquals(Optional.of(A), state.owner());
+    }
+
+    @Test
+    void whatCanNotBeReadIsAnError() throws IOException {
+        Files.createDirectory(layout.instanceFile());
+
+        StoreException failure = assertThrows(StoreException.class, state::owner);
+        assertTrue(String.valueOf(failure.getMessage())
+                .contains(layout.instanceFile().toString()));
+    }
+
+    @Test
+    void anotherInstanceBeginsAnewAndTheFormerOnesStateIsKept() {
+        state.claim("a", A);
+        remember("process/of-a");
+
+        assertTrue(state.claim("a", B));
+
+        assertEquals(Optional.of(B), state.owner());
+        assertFalse(Files.exists(layout.database()));
+        assertEquals(0, remembered());
+        assertTrue(Files.exists(layout.instance().resolve("homeostat.db")));
+    }
+
+    @Test
+    void theFormerInstanceFindsItsStateAgain() {
+        state.claim("a", A);
+        remember("process/of-a");
+        state.claim("a", B);
+        remember("process/of-b");
+        remember("process/of-b-too");
+
+        assertTrue(state.claim("b", A));
+        assertEquals(1, remembered());
+
+        assertTrue(state.claim("a", B));
+        assertEquals(2, remembered());
+    }
+
+    @Test
+    void aClaimThatWasBrokenOffBetweenItsStepsIsCompleted() throws IOException {
+        state.claim("a", A);
+        remember("process/of-a");
+        // Moved, and killed before the note was written.
+        Files.createDirectories(layout.instance());
+        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+
+        state.claim("a", A);
+        assertEquals(1, remembered());
+
+        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+        state.claim("a", B);
+        assertEquals(Optional.of(B), state.owner());
+        assertEquals(0, remembered());
+    }
+
+    private void remember(String message) {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
+            store.record(new Event(Clock.systemUTC().instant(), null, "", EventType.AGENT_STARTED, message));
+        }
+    }
+
+    private int remembered() {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
+            return store.events(0, 100).size();
+        }
+    }
+}

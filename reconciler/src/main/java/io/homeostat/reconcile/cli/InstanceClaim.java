@@ -1,0 +1,132 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.instance.Identification;
+import io.homeostat.desired.instance.Instance;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.metadata.MetadataServer;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.InstanceState;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.observe.ProcFs;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Makes a state directory that of the instance we are on, under its lock and before its database is opened. A metadata server is asked
+ * where there is one: on Google's machines, and where somebody says where it is.
+ */
+final class InstanceClaim {
+    private static final Path PRODUCT = Path.of("/sys/class/dmi/id/product_name");
+    private static final Duration BETWEEN_QUESTIONS = Duration.ofMillis(500);
+
+    private final Environment environment;
+    private final ProcFs procFs;
+    private final Path machineId;
+
+    InstanceClaim(Environment environment) {
+        this(environment, new ProcFs(), Directories.MACHINE_ID);
+    }
+
+    InstanceClaim(Environment environment, ProcFs procFs, Path machineId) {
+        this.environment = environment;
+        this.procFs = procFs;
+        this.machineId = machineId;
+    }
+
+    /**
+     * What came of it.
+     *
+     * @param layout with the id of the instance
+     * @param news for people: that this is another instance than before; empty when it is not
+     */
+    record Claimed(Layout layout, Optional<String> news) {
+        /** Says the news, in the database of the new instance, too. */
+        void tell(StateStore store, Consumer<String> say, InstantSource clock) {
+            news.ifPresent(words -> {
+                say.accept(words);
+                store.record(new Event(clock.instant(), null, "", EventType.AGENT_STATE_SET_ASIDE, words));
+            });
+        }
+    }
+
+    /**
+     * Claims.
+     *
+     * @param configured the id in agent.yaml, or that it is to be found out
+     */
+    Claimed claim(Layout layout, String configured) throws InterruptedException {
+        InstanceState state = new InstanceState(layout);
+        Instance last = state.owner().orElse(null);
+        String machine = Directories.machineId(machineId).orElse("");
+        Instance now = Identification.of(
+                last,
+                configured.equals(Directories.AUTO) ? null : configured,
+                machine,
+                bootId(),
+                !machine.isEmpty() && Files.isDirectory(layout.of(machine).instance()),
+                this::ask);
+        String former = last == null ? now.id() : last.id();
+        boolean setAside = state.claim(former, now);
+        return new Claimed(
+                layout.of(now.id()),
+                setAside
+                        ? Optional.of("this is instance " + now.id() + " and not " + former
+                                + " any more; the state of the former one is set aside in "
+                                + layout.of(former).instance())
+                        : Optional.empty());
+    }
+
+    private String bootId() {
+        try {
+            return procFs.bootId();
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "the boot id can't be read, and without it nobody can tell whose state this is: " + e.getMessage());
+        }
+    }
+
+    private Optional<String> ask(Duration patience) throws InterruptedException {
+        if (!hasMetadataServer()) {
+            return Optional.empty();
+        }
+        long end = System.nanoTime() + patience.toNanos();
+        try (MetadataClient metadata = environment.metadata()) {
+            while (true) {
+                switch (metadata.get(MetadataServer.INSTANCE_ID)) {
+                    case MetadataServer.Answer.Present(String id) -> {
+                        return Optional.of(id.strip());
+                    }
+                    case MetadataServer.Answer.Absent() -> {
+                        return Optional.empty();
+                    }
+                    case MetadataServer.Answer.Unreachable(String why) -> {
+                        if (System.nanoTime() - end >= 0) {
+                            return Optional.empty();
+                        }
+                        Thread.sleep(BETWEEN_QUESTIONS);
+                    }
+                }
+            }
+        }
+    }
+
+    /** Elsewhere the first command would wait for a connection that nobody takes. */
+    private boolean hasMetadataServer() {
+        if (!environment.variable("GCE_METADATA_HOST").isEmpty()) {
+            return true;
+        }
+        try {
+            return Files.readString(PRODUCT, StandardCharsets.ISO_8859_1).startsWith("Google");
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}

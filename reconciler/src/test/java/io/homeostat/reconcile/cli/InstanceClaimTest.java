@@ -1,0 +1,174 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.controlplane.FakeMetadataServer;
+import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.ProcFs;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a real store and a metadata server; the machine's id and its boots are the test's. */
+class InstanceClaimTest {
+    private static final String MACHINE = "0123456789abcdef0123456789abcdef";
+
+    private final Path directory;
+    private final Layout layout;
+    private final FakeMetadataServer metadata = new FakeMetadataServer();
+
+    InstanceClaimTest(@TempDir Path directory) throws IOException {
+        this.directory = directory;
+        this.layout = new Layout(directory.resolve("s"), directory.resolve("r"), "unclaimed");
+    }
+
+    @BeforeEach
+    void machine() throws IOException {
+        Files.createDirectories(directory.resolve("proc/sys/kernel/random"));
+        Files.createDirectory(layout.stateDir());
+        Files.writeString(directory.resolve("machine-id"), MACHINE);
+        boot("boot1");
+    }
+
+    @AfterEach
+    void close() {
+        metadata.close();
+    }
+
+    @Test
+    void aCloneSetsTheStateOfItsSourceAsideAndBeginsWithNone() throws Exception {
+        metadata.set("instance/id", "101");
+        assertEquals("101", claim("auto").layout().instanceId());
+        Handle handle = launched();
+
+        boot("boot2");
+        metadata.set("instance/id", "202");
+        InstanceClaim.Claimed clone = claim("auto");
+
+        assertEquals("202", clone.layout().instanceId());
+        try (StateStore store =
+                StateStores.openForWriting(clone.layout(), Clock.systemUTC()).store()) {
+            clone.tell(store, words -> {}, Clock.systemUTC());
+            assertEquals(List.of(), store.handles());
+            assertEquals(
+                    EventType.AGENT_STATE_SET_ASIDE,
+                    store.events(0, 10).getLast().event().type());
+        }
+
+        boot("boot3");
+        metadata.set("instance/id", "101");
+        try (StateStore store = StateStores.openForWriting(claim("auto").layout(), Clock.systemUTC())
+                .store()) {
+            assertEquals(List.of(handle), store.handles());
+        }
+    }
+
+    @Test
+    void aRebootIsNoNews() throws Exception {
+        Layout first = claim("auto").layout();
+        boot("boot2");
+
+        assertEquals(new InstanceClaim.Claimed(first, Optional.empty()), claim("auto"));
+    }
+
+    @Test
+    void whereNobodySaysThereIsAMetadataServerNoneIsAsked() throws Exception {
+        InstanceClaim.Claimed claimed = new InstanceClaim(
+                        environment(Map.of()), new ProcFs(directory.resolve("proc")), directory.resolve("machine-id"))
+                .claim(layout, "auto");
+
+        assertEquals(List.of(), metadata.asked());
+        // Unless this test itself runs on one of Google's machines.
+        assertFalse(claimed.layout().instanceId().isEmpty());
+    }
+
+    @Test
+    void aChosenIdIsAskedOfNobody() throws Exception {
+        assertEquals("web-1", claim("web-1").layout().instanceId());
+        assertEquals(List.of(), metadata.asked());
+    }
+
+    @Test
+    void stateOfAVersionThatClaimedNothingStaysWhereItIs() throws Exception {
+        Files.createDirectory(layout.stateDir().resolve(MACHINE));
+        metadata.set("instance/id", "101");
+
+        assertEquals(MACHINE, claim("auto").layout().instanceId());
+
+        boot("boot2");
+        assertEquals(MACHINE, claim("auto").layout().instanceId());
+        metadata.set("instance/id", "202");
+        boot("boot3");
+        assertTrue(claim("auto").news().isEmpty(), "nothing was there to be set aside");
+        assertEquals("202", claim("auto").layout().instanceId());
+    }
+
+    private InstanceClaim.Claimed claim(String configured) throws InterruptedException {
+        return new InstanceClaim(
+                        environment(Map.of("GCE_METADATA_HOST", metadata.host())),
+                        new ProcFs(directory.resolve("proc")),
+                        directory.resolve("machine-id"))
+                .claim(layout, configured);
+    }
+
+    private Handle launched() {
+        try (StateStore store =
+                StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
+            Handle handle = new Handle(
+                    "launch",
+                    WorkloadId.process("a"),
+                    "hash",
+                    "1",
+                    null,
+                    ImmutableSortedMap.of(),
+                    Instant.EPOCH,
+                    null,
+                    Handle.StartState.NOT_SENT,
+                    "");
+            store.commit(Change.ofHandle(handle));
+            return handle;
+        }
+    }
+
+    private void boot(String id) throws IOException {
+        Files.writeString(directory.resolve("proc/sys/kernel/random/boot_id"), id + "\n");
+    }
+
+    private Environment environment(Map<String, String> variables) {
+        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+        return new Environment(
+                ImmutableMap.copyOf(variables),
+                directory,
+                0,
+                InputStream.nullInputStream(),
+                nowhere,
+                nowhere,
+                false,
+                false,
+                Clock.systemUTC(),
+                Interrupts.none());
+    }
+}
