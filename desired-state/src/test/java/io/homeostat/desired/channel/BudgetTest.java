@@ -79,6 +79,8 @@ class BudgetTest {
         assertEquals(0, budget.take(1));
         budget.limit(4, 0);
         assertTrue(budget.take(1) > 0);
+        budget.limit(8, 0);
+        assertTrue(budget.take(1) > 0);
         budget.limit(0, 0);
         assertEquals(0, budget.take(1));
     }

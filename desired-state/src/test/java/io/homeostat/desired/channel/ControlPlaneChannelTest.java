@@ -174,6 +174,30 @@ class ControlPlaneChannelTest {
     }
 
     @Test
+    void whatIsDoneIsWhatTheProtocolSays() throws Exception {
+        bench.timing = Timing.DEFAULT;
+        AnswerPolicy slower = AnswerPolicy.refuse(Code.RESOURCE_EXHAUSTED, "slower");
+        bench.controlPlane.script().messages(slower.times(2, AnswerPolicy.acknowledge()));
+        bench.open();
+        acknowledgement(bench.channel().send(body("1")));
+        bench.controlPlane.script().messages(AnswerPolicy.ignore());
+        CompletableFuture<Status> ours = bench.channel().send(body("2"));
+        bench.controlPlane
+                .journal()
+                .awaitThat(
+                        "the second",
+                        ChannelBench.PATIENCE,
+                        journal -> journal.bodies().size() == 2);
+        bench.controlPlane.script().messages(AnswerPolicy.acknowledge());
+        bench.controlPlane.awaitConnection(ChannelBench.PATIENCE).end(io.grpc.Status.UNAVAILABLE);
+        Sent theirs = bench.controlPlane.send(Bodies.getAgentInfo());
+        acknowledgement(ours);
+        theirs.awaitAcknowledgement(ChannelBench.PATIENCE);
+
+        assertEquals(List.of(), bench.controlPlane.journal().violations());
+    }
+
+    @Test
     void aPostSaysWhoItIsToo() throws Exception {
         bench.open();
         bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
