@@ -81,6 +81,17 @@ final class Processes {
                 : Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[1]);
     }
 
+    /** The memory of a process that is in RAM (proc_pid_status(5), VmRSS). */
+    static long residentBytes(long pid) {
+        return text(PROC.resolve(Long.toString(pid)).resolve("status"))
+                .lines()
+                .filter(line -> line.startsWith("VmRSS:"))
+                .map(line -> line.replaceAll("[^0-9]", ""))
+                .mapToLong(kibibytes -> Long.parseLong(kibibytes) * 1024)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("process " + pid + " is gone"));
+    }
+
     /** Any signal, by its name without SIG. */
     static void signal(String name, long pid) {
         try {

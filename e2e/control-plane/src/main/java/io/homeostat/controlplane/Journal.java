@@ -61,9 +61,12 @@ public final class Journal {
         return bodies().stream().filter(body -> Bodies.type(body).equals(type)).toList();
     }
 
-    /** The events of all plugins. */
+    /**
+     * The events of all plugins. One that was told again under another id, as an agent does that was killed before it could note that it
+     * was heard, is the same to its timestamp, and is there once.
+     */
     public List<PluginEventMessage> events() {
-        return bodies(Bodies.EVENT).stream().map(Bodies::event).toList();
+        return bodies(Bodies.EVENT).stream().map(Bodies::event).distinct().toList();
     }
 
     /** The events of one plugin. */

@@ -1,0 +1,207 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.controlplane.Bodies;
+import io.homeostat.controlplane.Sent;
+import io.homeostat.e2e.BrokenServer.End;
+import io.homeostat.e2e.Bucket.Stored;
+import io.homeostat.proto.acp.AgentInfo;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
+import io.homeostat.proto.acp.OSInfo;
+import io.homeostat.proto.acs.MessageBody;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/**
+ * What the reference agent gets wrong with messages of a control plane, by the numbers of e2e/README.md: one agent for all tests, which
+ * some of them kill.
+ */
+final class ControlPlaneTest {
+    @RegisterExtension
+    static final Commanded COMMANDED = new Commanded();
+
+    private Stored archive;
+
+    @BeforeEach
+    void stock() {
+        archive = COMMANDED.bucket().put("greeter.tar.gz", Bucket.greeter());
+    }
+
+    @AfterEach
+    void theProtocolWasKept() {
+        assertEquals(List.of(), COMMANDED.plane().journal().violations());
+    }
+
+    @Test
+    void theAgentSaysWhoItIsAndWhereWithAllLabelsOfTheRequest() throws Exception {
+        MessageBody agent = COMMANDED
+                .plane()
+                .ask(Bodies.withoutSlash(Bodies.labelled(Bodies.getAgentInfo(), "trace", "7")))
+                .awaitReply(Patience.LONGEST);
+        MessageBody os = COMMANDED.plane().ask(Bodies.getOsInfo()).awaitReply(Patience.LONGEST);
+
+        assertEquals("AgentInfo", Bodies.type(agent));
+        assertEquals("7", agent.getLabelsOrThrow("trace"));
+        assertFalse(Bodies.read(agent, AgentInfo.parser()).getVersion().isEmpty());
+        assertEquals("OSInfo", Bodies.type(os));
+        assertEquals("linux", Bodies.read(os, OSInfo.parser()).getType());
+    }
+
+    @Test
+    void row2AFailedUpgradeLeavesTheOldRevisionRunningAndBothAreReported() throws Exception {
+        installed("row2");
+        COMMANDED.configure(Items.once(greeter("row2", "2", "--fault=start-error")));
+
+        COMMANDED.awaitEvents(
+                "row2",
+                "CONFIG_INSTALL 2",
+                "CONFIG_REMOVE 1",
+                "STOPPED 1",
+                "REMOVED 1",
+                "START_FAILED 2",
+                "INSTALL_FAILED 2",
+                "STARTED 1");
+        COMMANDED.awaitRunning("row2", "1");
+        DaemonPluginState state = COMMANDED.awaitState(
+                "row2", seen -> !seen.getPendingRevisionId().isEmpty());
+        assertEquals("2", state.getPendingRevisionId());
+        assertEquals(StatusValue.INSTALL_FAILED, state.getPendingPluginStatus().getStatus());
+        assertTrue(
+                state.getPendingPluginStatus().getResultsList().toString().contains("told to refuse Start"),
+                state::toString);
+    }
+
+    @Test
+    void row3ARequestThatArrivesWhileAnotherIsInProgressIsNotLost() throws Exception {
+        try (BrokenServer one = stuck(3);
+                BrokenServer other = stuck(4)) {
+            COMMANDED.configure(greeterFrom(one, "row3-removed", 3), greeterFrom(other, "row3-replaced", 4));
+            eventually().until(() -> !one.served().isEmpty() && !other.served().isEmpty());
+
+            COMMANDED.configure(Items.remove("row3-removed", "1"), greeter("row3-replaced", "2"));
+
+            COMMANDED.awaitEvents("row3-removed", "CONFIG_INSTALL 1", "CONFIG_REMOVE 1", "REMOVED 1");
+            COMMANDED.awaitRunning("row3-replaced", "2");
+            assertTrue(COMMANDED.state("row3-removed").isEmpty());
+        }
+    }
+
+    @Test
+    void row3And7WhatArrivesBeforeStartUpIsOverIsDoneAndAnsweredInFull() throws Exception {
+        installed("row7");
+        COMMANDED.agent().kill();
+        Sent removal = COMMANDED.plane().send(Bodies.configure(Items.remove("row3-early", "1")));
+        Sent request = COMMANDED.plane().ask(Bodies.listPluginStates());
+
+        COMMANDED.startAgent();
+
+        CurrentPluginStates states = Bodies.read(request.awaitReply(Patience.LONGEST), CurrentPluginStates.parser());
+        assertTrue(
+                states.getDaemonPluginStatesList().stream()
+                        .anyMatch(state -> state.getName().equals("row7")
+                                && state.getCurrentPluginStatus().getStatus() == StatusValue.RUNNING),
+                states::toString);
+        assertEquals(0, removal.awaitAcknowledgement(Patience.LONGEST).getCode());
+        COMMANDED.awaitEvents("row3-early", "REMOVE_FAILED 1");
+    }
+
+    @Test
+    void row4AnUnsetAttemptCountEndsInAFailureAfterWhichOtherRequestsAreServed() throws Exception {
+        COMMANDED.configure(greeter("row4", "1", "--fault=exit-at-once"));
+
+        COMMANDED.awaitEvents("row4", "CONFIG_INSTALL 1", "START_FAILED 1", "INSTALL_FAILED 1");
+        COMMANDED.configure(greeter("row4", "2"));
+        COMMANDED.awaitEvents("row4", "CONFIG_INSTALL 2", "STARTED 2", "INSTALLED 2");
+    }
+
+    @Test
+    void row6TheConfigHashIsThatOfTheConfigurationThatThePluginHas() throws Exception {
+        COMMANDED.configure(
+                Items.with(greeter("row6", "1", "--fault=apply-error"), manifest -> manifest.setStringConfig("first")));
+        COMMANDED.awaitEvents("row6", "CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1");
+        String first = Hashes.sha256("first".getBytes(StandardCharsets.UTF_8));
+        COMMANDED.awaitState("row6", state -> state.getConfigHash().equals(first));
+
+        COMMANDED.configure(Items.apply("row6", "1", "second"));
+
+        COMMANDED.awaitEvents("row6", "CONFIG_APPLY 1", "CONFIG_APPLY_FAILED 1");
+        assertEquals(first, COMMANDED.state("row6").orElseThrow().getConfigHash());
+    }
+
+    @Test
+    void row9And15OtherArgumentsOfTheSameRevisionTakeEffectAndAnUnsetStopTimeoutDeliversStop() throws Exception {
+        installed("row9");
+
+        COMMANDED.configure(greeter("row9", "1", "--verbose"));
+
+        COMMANDED.awaitEvents("row9", "CONFIG_INSTALL 1", "STOPPED 1", "STARTED 1", "INSTALLED 1");
+        List<Processes.Seen> alive = COMMANDED.homeostat().processes("plugin/row9");
+        assertTrue(alive.getFirst().command().contains("--verbose"), alive::toString);
+        COMMANDED.homeostat().run("logs", "plugin/row9").says("Stop cleanup=false");
+    }
+
+    @Test
+    void row14NoEventAndNoFileHasTheSignatureOfAnAddress() throws Exception {
+        Stored expired = COMMANDED.bucket().put("expired.tar.gz", uncached(14));
+        COMMANDED.bucket().expire(expired);
+        COMMANDED.homeostat().keepsSecret(expired.signature());
+
+        COMMANDED.configure(Items.once(Items.greeter("row14", "1", COMMANDED.bucket(), expired)));
+
+        COMMANDED.awaitEvents("row14", "CONFIG_INSTALL 1", "INSTALL_FAILED 1");
+        String details = COMMANDED
+                .plane()
+                .journal()
+                .events("row14")
+                .getLast()
+                .getEventDetails()
+                .toStringUtf8();
+        assertTrue(details.contains("403"), details);
+        assertFalse(details.contains(expired.signature()), details);
+        assertFalse(COMMANDED.states().toString().contains(expired.signature()));
+    }
+
+    @Test
+    void row16APluginThatNeverListensDelaysNoOther() throws Exception {
+        COMMANDED.configure(greeter("row16-slow", "1", "--fault=never-listen"), greeter("row16-quick", "1"));
+
+        COMMANDED.awaitRunning("row16-quick", "1");
+        assertEquals(List.of("CONFIG_INSTALL 1"), COMMANDED.plane().journal().story("row16-slow"));
+        COMMANDED.configure(Items.remove("row16-slow", "1"));
+        eventually().until(() -> COMMANDED.state("row16-slow").isEmpty());
+    }
+
+    private void installed(String name) throws InterruptedException {
+        COMMANDED.configure(greeter(name, "1"));
+        COMMANDED.awaitEvents(name, "CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1");
+        COMMANDED.awaitRunning(name, "1");
+    }
+
+    private ConfigurePlugin greeter(String name, String revision, String... arguments) {
+        return Items.greeter(name, revision, COMMANDED.bucket(), archive, arguments);
+    }
+
+    private static ConfigurePlugin greeterFrom(BrokenServer server, String name, int number) {
+        return Items.greeter(name, "1", server.url(name + ".tar.gz"), Hashes.sha256(uncached(number)));
+    }
+
+    private static BrokenServer stuck(int number) {
+        return new BrokenServer(uncached(number), End.NEVER, End.NEVER, End.NEVER);
+    }
+
+    /** The archive with other bytes: one that is known by its hash is not fetched again. */
+    private static byte[] uncached(int number) {
+        return TarGz.repacked(Bucket.greeter(), number);
+    }
+}
