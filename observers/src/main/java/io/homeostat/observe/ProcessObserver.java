@@ -60,7 +60,7 @@ public final class ProcessObserver {
             String bootId = procFs.bootId();
             List<ObservedProcess> seen = new ArrayList<>();
             for (Handle handle : handles) {
-                seen.add(new ObservedProcess(handle, true, liveness(handle, bootId)));
+                seen.add(remembered(handle, liveness(handle, bootId)));
             }
             for (Handle handle : forgotten(id, handles)) {
                 seen.add(new ObservedProcess(handle, false, liveness(handle, bootId)));
@@ -70,6 +70,17 @@ public final class ProcessObserver {
         } catch (IOException e) {
             return Observation.unseen("could not look at the processes of " + id + ": " + e);
         }
+    }
+
+    /** Of one that is over it is said who it was: that it was somebody tells a run from a launch of which nothing came. */
+    private ObservedProcess remembered(Handle handle, Liveness liveness) throws IOException {
+        boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
+        if (handle.identity() != null || !over) {
+            return new ObservedProcess(handle, true, liveness);
+        }
+        Optional<Born> born = new LaunchDirectory(layout.launch(handle.workload(), handle.launchId())).born();
+        return new ObservedProcess(
+                born.map(Born::identity).map(handle::withIdentity).orElse(handle), true, liveness);
     }
 
     private List<Handle> forgotten(WorkloadId id, ImmutableList<Handle> handles) throws IOException {

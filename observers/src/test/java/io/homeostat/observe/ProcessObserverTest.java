@@ -2,6 +2,7 @@ package io.homeostat.observe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -105,6 +106,28 @@ class ProcessObserverTest {
         Exit exit = assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit();
         assertEquals(3, exit.code());
         assertEquals(Exit.Reason.EXITED, exit.reason());
+    }
+
+    @Test
+    void ofWhatHasEndedItIsSaidWhoItWasAlsoWhenNobodyHasRememberedThat() throws Exception {
+        Handle handle = born();
+        launches.exited(handle, 3, "60.00");
+
+        ObservedProcess process = Iterables.getOnlyElement(seen(handle));
+
+        assertNull(handle.identity());
+        assertEquals(
+                new ProcessIdentity(100, 5000, FakeProc.BOOT), process.handle().identity());
+    }
+
+    @Test
+    void ofALaunchThatNothingCameOfThereIsNobodyToName() throws Exception {
+        Handle handle = launches.noted(Launches.handle("l1"), "another boot");
+
+        ObservedProcess process = Iterables.getOnlyElement(seen(handle));
+
+        assertInstanceOf(Liveness.Ended.class, process.liveness());
+        assertNull(process.handle().identity());
     }
 
     @Test
