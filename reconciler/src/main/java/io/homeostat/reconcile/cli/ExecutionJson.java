@@ -6,6 +6,7 @@ import io.homeostat.reconcile.status.LastRun;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /** How a one-shot fares, for programs; a part of {@link StatusJson}. */
@@ -42,6 +43,7 @@ final class ExecutionJson {
     }
 
     private static void time(String field, @Nullable Instant time, JsonGenerator json) throws IOException {
-        StatusJson.text(field, time == null ? null : time.toString(), json);
+        StatusJson.text(
+                field, time == null ? null : time.truncatedTo(ChronoUnit.MILLIS).toString(), json);
     }
 }

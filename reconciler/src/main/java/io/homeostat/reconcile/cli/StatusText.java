@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.base.Joiner;
 import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
@@ -16,6 +17,7 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -173,8 +175,8 @@ final class StatusText {
             return NONE;
         }
         Duration took = run.duration();
-        String result =
-                run.result().name().toLowerCase(Locale.ROOT) + (took == null ? "" : " after " + Spans.words(took));
+        String result = run.result().name().toLowerCase(Locale.ROOT)
+                + (took == null ? "" : " after " + Notation.text(took.truncatedTo(ChronoUnit.MILLIS)));
         return result + ", begun at " + run.startedAt() + (run.error().isEmpty() ? "" : ": " + OneLine.of(run.error()));
     }
 

@@ -108,7 +108,7 @@ public final class Bookkeeping {
                         Trial.of(declared.hash())
                                 .withTold(Told.of(declared.workload().revision())))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
-                .withRun(history.run().withCrashes(Attempts.NONE)));
+                .withRun(Runs.keptBy(declared, history.run().withCrashes(Attempts.NONE))));
         boolean wasWithdrawn = history.trial().hash().isEmpty();
         if (wasWithdrawn || isNewProgram(history.proven(), declared.workload())) {
             notes.event(

@@ -44,7 +44,7 @@ final class Failures {
         boolean exhausted = fatal || starts.count() >= allowed;
         ProvenRevision proven = history.proven();
         String revision = declared.workload().revision();
-        if (!exhausted || proven == null) {
+        if (!exhausted || proven == null || Work.isOneShot(proven.workload())) {
             notes.trial(trial -> trial.withStart(starts));
             if (exhausted && (fatal || starts.count() == allowed)) {
                 notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, error);

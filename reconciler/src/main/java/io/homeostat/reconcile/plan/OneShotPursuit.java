@@ -61,12 +61,19 @@ final class OneShotPursuit {
         if (current != null && Planner.waitIfPending(draft, situation, current)) {
             return draft.build();
         }
+        boolean beside = current != null && !Work.isOneShot(current.handle());
+        // A daemon runs on until what takes its place is there.
+        if (beside && !target.installed() && !course(draft).fetch(current)) {
+            return draft.build();
+        }
         if (current != null
                 && current.liveness() instanceof Running running
                 && !stopWhatIsOver(draft, current.handle(), running)) {
             return attend(current, running);
         }
-        runWhenDue(draft);
+        if (beside || target.installed() || course(draft).fetch(null)) {
+            runWhenDue(draft);
+        }
         return draft.build();
     }
 
@@ -195,9 +202,6 @@ final class OneShotPursuit {
     /** Nothing of it runs, once the steps so far are done. */
     private void runWhenDue(Draft draft) {
         Course course = course(draft);
-        if (!target.installed() && !course.fetch(null)) {
-            return;
-        }
         Optional<String> due = schedule.due();
         if (due.isPresent()) {
             if (course.mustNotLaunch() || pauseBetweenStarts(draft)) {

@@ -101,7 +101,10 @@ final class Pursuit {
 
     private @Nullable Target lastGood() {
         ProvenRevision proven = situation.history().proven();
-        return proven == null || proven.hash().equals(declared.hash()) ? null : Target.of(proven, installations);
+        // To go back to a one-shot would mean to run it again.
+        return proven == null || proven.hash().equals(declared.hash()) || Work.isOneShot(proven.workload())
+                ? null
+                : Target.of(proven, installations);
     }
 
     private boolean isProven(Target target) {

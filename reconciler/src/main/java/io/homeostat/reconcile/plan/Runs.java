@@ -14,6 +14,7 @@ import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
@@ -21,6 +22,8 @@ import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -136,6 +139,11 @@ final class Runs {
                         .withTold(Told.of(declared.workload().revision()))));
     }
 
+    /** What ran to its end before it was declared to run for ever is not what may be declared to run to its end after that. */
+    static RunRecord keptBy(Declaration declared, RunRecord run) {
+        return Work.isOneShot(declared.workload()) ? run : run.withOneShot(null);
+    }
+
     /** How long a run may take, from its launch. */
     static Duration timeout(Declaration declared) {
         Duration timeout = declared.workload().program().execution().timeout();
@@ -190,10 +198,12 @@ final class Runs {
 
     private static void conclude(Notes notes, Handle handle, OneShotRun over) {
         notes.run(books -> books.withOneShot(over));
+        Duration took = Objects.requireNonNull(over.duration()).truncatedTo(ChronoUnit.MILLIS);
+        String after = "after " + Notation.text(took);
         if (over.result() == Result.COMPLETED) {
-            notes.event(EventType.PLUGIN_EXECUTION_COMPLETED, handle.revision(), "");
+            notes.event(EventType.PLUGIN_EXECUTION_COMPLETED, handle.revision(), after);
         } else {
-            notes.event(EventType.PLUGIN_EXECUTION_FAILED, handle.revision(), over.error());
+            notes.event(EventType.PLUGIN_EXECUTION_FAILED, handle.revision(), over.error() + ", " + after);
         }
     }
 

@@ -1,58 +1,29 @@
 package io.homeostat.reconcile.plan;
 
+import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Policy;
-import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
-import io.homeostat.desired.store.OneShotRun;
-import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Trial;
-import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.Health;
-import io.homeostat.observe.HostFacts;
-import io.homeostat.observe.Installation;
-import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
-import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.reconcile.sim.Declarations;
-import io.homeostat.reconcile.sim.Declarations.Wish;
 import java.time.Duration;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /** What is planned for a one-shot, as a table. Its timeout is a minute. */
 class OneShotPlanningTest {
-    private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
     private static final Triggers STARTUP = new Triggers(true, false, null);
     private static final Triggers FIRST_BOOT = new Triggers(false, true, null);
     private static final Triggers HOURLY = new Triggers(false, false, Duration.ofHours(1));
     private static final Duration YOUNG = Duration.ofSeconds(5);
 
-    private record Row(String situation, String planned, Scene scene) {}
+    private record Row(String situation, String planned, OneShotExample scene) {}
 
-    private static Row row(String situation, String planned, Scene scene) {
+    private static Row row(String situation, String planned, OneShotExample scene) {
         return new Row(situation, planned, scene);
     }
 
@@ -195,126 +166,11 @@ class OneShotPlanningTest {
                         process("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)));
     }
 
-    private static Scene process(String revision, Triggers triggers) {
-        return new Scene(WorkloadId.process("p")).wants(revision, triggers);
+    private static OneShotExample process(String revision, Triggers triggers) {
+        return new OneShotExample(WorkloadId.process("p")).wants(revision, triggers);
     }
 
-    private static Scene plugin(String revision, Triggers triggers) {
-        return new Scene(WorkloadId.plugin("p")).wants(revision, triggers);
-    }
-
-    private static final class Scene {
-        private final WorkloadId id;
-        private final Declarations declarations = new Declarations();
-        private final List<ObservedProcess> processes = new ArrayList<>();
-        private final List<Installation> installations = new ArrayList<>();
-        private @Nullable Declaration declared;
-        private WorkloadHistory history = WorkloadHistory.NONE;
-        private Observation<String> boot = Observation.seen("boot");
-        private String instance = "instance";
-
-        Scene(WorkloadId id) {
-            this.id = id;
-        }
-
-        private Declaration declared() {
-            return Objects.requireNonNull(declared);
-        }
-
-        Scene wants(String revision, Triggers triggers, String... arguments) {
-            declared = declarations.declare(
-                    SourceName.APPLIED,
-                    id,
-                    Wish.of(revision, ImmutableList.copyOf(arguments), "c").when(triggers));
-            history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
-            installations.add(new Installation("p_" + revision, revision, revision.toLowerCase(Locale.ROOT), revision));
-            return this;
-        }
-
-        /** What is declared so far began then, and was completed. */
-        Scene ran(Instant at) {
-            return after(at, run -> run.completed(at, null));
-        }
-
-        Scene failed(Instant at) {
-            return after(at, run -> run.failed(at, null, "process exited with status 3"));
-        }
-
-        private Scene after(Instant at, UnaryOperator<OneShotRun> end) {
-            OneShotRun run = OneShotRun.begun(Work.of(declared().workload()), "launch-then", "boot", "instance", at);
-            history = history.withRun(history.run().withOneShot(end.apply(run)))
-                    .withProven(new ProvenRevision(
-                            declared().workload(),
-                            declared().hash(),
-                            "p_" + declared().workload().revision()));
-            return this;
-        }
-
-        Scene boot(@Nullable String bootId) {
-            boot = bootId == null ? Observation.unseen("no /proc") : Observation.seen(bootId);
-            return this;
-        }
-
-        Scene instance(String instanceId) {
-            instance = instanceId;
-            return this;
-        }
-
-        Scene runs(String revision, Duration age) {
-            return process(revision, StartState.NOT_SENT, true, new Liveness.Running(identity(), age, true, null));
-        }
-
-        Scene launched(String revision, StartState start, boolean listens, @Nullable Integer code) {
-            Health health = code == null ? null : new Health(Health.Verdict.HEALTHY, code, ImmutableList.of(), "", NOW);
-            return process(revision, start, true, new Liveness.Running(identity(), YOUNG, listens, health));
-        }
-
-        Scene daemon(String revision) {
-            return process(revision, StartState.SUCCEEDED, false, new Liveness.Running(identity(), YOUNG, true, null));
-        }
-
-        Scene is(String revision, Liveness liveness) {
-            return process(revision, StartState.SUCCEEDED, true, liveness);
-        }
-
-        private static ProcessIdentity identity() {
-            return new ProcessIdentity(1, 1, "boot");
-        }
-
-        private Scene process(String revision, StartState start, boolean oneShot, Liveness liveness) {
-            Handle handle = new Handle(
-                    "launch-" + processes.size(),
-                    id,
-                    declared().hash(),
-                    revision,
-                    "p_" + revision,
-                    oneShot
-                            ? Work.inputs(declared().workload())
-                            : LaunchInputs.of(declared().workload().program()),
-                    NOW.minus(YOUNG),
-                    identity(),
-                    start,
-                    "");
-            processes.add(new ObservedProcess(handle, true, liveness));
-            return this;
-        }
-
-        String planned() {
-            ObservedWorkload seen = new ObservedWorkload(
-                    id,
-                    Observation.seen(ImmutableList.copyOf(installations)),
-                    Observation.seen(Optional.of("p_" + declared().workload().revision())),
-                    Observation.seen(ImmutableList.copyOf(processes)),
-                    Observation.seen(ObservedLimits.NONE),
-                    Observation.seen(true));
-            HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
-            Situation situation =
-                    new Situation(declared(), Policy.NONE, seen, host, ImmutableSet.of(), history, null, 7, NOW);
-            WorkloadPlan plan = Planner.plan(Bookkeeping.observed(situation).situation());
-            String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
-            return plan.action().word() + " " + plan.reason()
-                    + (steps.isEmpty() ? "" : ": " + steps)
-                    + (plan.due() == null ? "" : " until " + plan.due());
-        }
+    private static OneShotExample plugin(String revision, Triggers triggers) {
+        return new OneShotExample(WorkloadId.plugin("p")).wants(revision, triggers);
     }
 }

@@ -99,6 +99,17 @@ final class FakeDisk {
         return directory.equals(lastGood.get(id));
     }
 
+    /** Whether it is damaged, and the same is there whole and to stay. */
+    boolean isReplaced(WorkloadId id, String directory) {
+        Installation damaged = installs(id).get(directory);
+        return damaged != null
+                && !damaged.isWhole()
+                && installs(id).values().stream()
+                        .anyMatch(other -> other.isWhole()
+                                && other.key().equals(damaged.key())
+                                && unsynced.isDurable(place(id), other.directory()));
+    }
+
     boolean hasTraceOf(WorkloadId id) {
         return residue.contains(id) || links.containsKey(id) || !installs(id).isEmpty();
     }

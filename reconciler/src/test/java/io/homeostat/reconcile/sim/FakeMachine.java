@@ -8,6 +8,7 @@ import java.util.List;
 /** A machine behind the interfaces of the real one: its files, its processes, and those who look at it and act on it. */
 final class FakeMachine {
     final FakeDisk disk = new FakeDisk();
+    final TrueRuns runs = new TrueRuns();
     final FakeProcesses processes;
     final Asked asked;
     final FakeStore store;
@@ -19,9 +20,9 @@ final class FakeMachine {
     FakeMachine(Dice dice, VirtualClock clock, Declarations desired, long seed) {
         asked = new Asked(desired);
         processes = new FakeProcesses(clock);
-        store = new FakeStore(dice, disk, processes, seed);
-        observer = new FakeObserver(dice, clock, disk, processes);
-        rules = new StepRules(disk, processes, asked, store);
+        store = new FakeStore(dice, disk, processes, runs, seed);
+        observer = new FakeObserver(dice, clock, disk, processes, runs);
+        rules = new StepRules(disk, processes, asked, store, runs, clock);
         executor = new FakeExecutor(dice, clock, disk, processes, rules, store);
     }
 

@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -46,12 +47,14 @@ final class FakeObserver implements Observer {
     private final VirtualClock clock;
     private final FakeDisk disk;
     private final FakeProcesses processes;
+    private final TrueRuns runs;
 
-    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes) {
+    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, TrueRuns runs) {
         this.dice = dice;
         this.clock = clock;
         this.disk = disk;
         this.processes = processes;
+        this.runs = runs;
     }
 
     @Override
@@ -83,7 +86,7 @@ final class FakeObserver implements Observer {
     private ImmutableList<ObservedProcess> launches(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
         List<ObservedProcess> seen = new ArrayList<>();
         for (Handle handle : handles) {
-            seen.add(new ObservedProcess(handle, true, liveness(handle, checks.of(handle))));
+            seen.add(observed(handle, true, liveness(handle, checks.of(handle))));
         }
         for (FakeProcess process : processes.launches(id)) {
             Handle note = process.note;
@@ -95,14 +98,27 @@ final class FakeObserver implements Observer {
         return ImmutableList.copyOf(seen);
     }
 
+    /** Of what is over, it is said who it was. */
+    private ObservedProcess observed(Handle handle, boolean remembered, Liveness liveness) {
+        FakeProcess process = processes.of(handle.launchId());
+        ProcessIdentity born = process != null && process.identityOnDisk ? process.identity : null;
+        boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
+        boolean tellsWho = handle.identity() == null && born != null && over;
+        return new ObservedProcess(
+                tellsWho ? handle.withIdentity(Objects.requireNonNull(born)) : handle, remembered, liveness);
+    }
+
     private Liveness liveness(Handle handle, @Nullable WorkloadSpec spec) {
         FakeProcess process = processes.of(handle.launchId());
-        if (process != null && process.runsNow()) {
-            disk.worked(process);
-        }
         ProcessIdentity identity = handle.identity();
         if (identity == null && process != null && process.identityOnDisk) {
             identity = process.identity;
+        }
+        if (process != null && process.runsNow()) {
+            disk.worked(process);
+            if (identity != null) {
+                runs.begun(handle, process.bootId);
+            }
         }
         if (identity == null || process == null) {
             return unborn(handle, process);

@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.reconcile.plan.Work;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -17,22 +20,25 @@ final class FakeStore extends MemoryStore {
     private final Dice dice;
     private final FakeDisk disk;
     private final FakeProcesses processes;
+    private final TrueRuns runs;
     private long seed;
     private int commits;
     private boolean lost;
     /** Whose history was changed from outside since the agent last read it. */
     private final Set<WorkloadId> amended = new HashSet<>();
 
-    FakeStore(Dice dice, FakeDisk disk, FakeProcesses processes, long seed) {
+    FakeStore(Dice dice, FakeDisk disk, FakeProcesses processes, TrueRuns runs, long seed) {
         this.dice = dice;
         this.disk = disk;
         this.processes = processes;
+        this.runs = runs;
         this.seed = seed;
     }
 
     /** The database is set aside; an empty one takes its place. */
     void lose() {
         clear();
+        runs.forget();
         amended.clear();
         seed++;
         lost = true;
@@ -78,6 +84,12 @@ final class FakeStore extends MemoryStore {
         compareWithTheMachine(change);
         commits++;
         super.commit(change);
+        change.handles().stream()
+                .filter(handle -> handle.workload().kind() == Kind.PLUGIN
+                        && handle.start() == Handle.StartState.SUCCEEDED
+                        && Work.isOneShot(handle))
+                .forEach(handle -> runs.begun(handle, processes.bootId()));
+        runs.written(change);
         dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_COMMIT, change.workload(), "after a commit");
     }
 

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess;
@@ -32,6 +33,23 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
     private static final Behaviour[] OF_DAEMONS = Stream.of(Behaviour.values())
             .filter(behaviour -> !behaviour.runsToItsEnd())
             .toArray(Behaviour[]::new);
+
+    private static final Behaviour[] OF_ONE_SHOTS = {
+        Behaviour.FAILS,
+        Behaviour.ENDLESS,
+        Behaviour.EXITS_AT_ONCE,
+        Behaviour.UNFETCHABLE,
+        Behaviour.UNLAUNCHABLE,
+        Behaviour.NEVER_LISTENS,
+        Behaviour.START_ERROR
+    };
+
+    private static final Triggers[] TRIGGERS = {
+        new Triggers(true, false, null),
+        new Triggers(false, true, null),
+        new Triggers(false, false, Duration.ofMinutes(20)),
+        new Triggers(true, true, Duration.ofHours(1))
+    };
 
     static Fate of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
@@ -149,6 +167,22 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
     }
 
     private static Declarations.Wish wish(SplittableRandom random, WorkloadId id) {
+        return random.nextInt(100) < 75 ? daemon(random, id) : oneShot(random, id);
+    }
+
+    private static Declarations.Wish oneShot(SplittableRandom random, WorkloadId id) {
+        Behaviour behaviour = random.nextInt(100) < 60 ? Behaviour.FINISHES : any(OF_ONE_SHOTS, random);
+        if (id.kind() == Kind.PROCESS && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
+            behaviour = Behaviour.ENDLESS;
+        }
+        ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
+        return Declarations.Wish.of(
+                        behaviour + "-" + random.nextInt(REVISIONS), arguments, "config" + random.nextInt(2))
+                .limited(limits(random))
+                .when(any(TRIGGERS, random));
+    }
+
+    private static Declarations.Wish daemon(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
         if (id.kind() == Kind.PROCESS) {
             behaviour = withoutProtocol(behaviour);

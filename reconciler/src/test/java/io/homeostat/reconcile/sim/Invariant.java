@@ -34,6 +34,11 @@ enum Invariant {
     CONVERGES("ARCHITECTURE.md, the planner: it converges when faults stop"),
     CONVERGED_IS_SAID("SPEC.md 2: the condition Converged says whether it has"),
     PLAN_OF_CONVERGED_IS_EMPTY("ARCHITECTURE.md, the planner: the plan of a converged machine is empty"),
+    A_TRIGGER_RUNS_ONCE("issue 5: a one-shot runs once for a boot, an instance, an interval"),
+    A_DUE_RUN_IS_NOT_LOST("SPEC.md 3.1: what is due is done, whatever came in between"),
+    A_RUN_IS_TOLD_ONCE("issue 5: EXECUTION_COMPLETED or EXECUTION_FAILED, once a run"),
+    RUNS_COME_TO_THEIR_END(
+            "reconciler/README.md, one-shots: a run under way is stopped only when it is not wanted or takes too long"),
     DRY_RUN_TOUCHES_NOTHING("SPEC.md 3.3: a dry run changes nothing: no file, no process, no event"),
     DRY_RUN_FORETELLS("SPEC.md 3.3: a dry run is the same computation as the real run");
 

@@ -83,7 +83,9 @@ final class Reckoning {
                 () -> id + ": " + machine.store.history(id).observedGeneration() + " is said to be in force instead of "
                         + declared);
         Invariant.NEVER_TWO.require(machine.processes.present(id).size() <= 1, () -> "more than one: " + living);
-        if (is(Condition.Type.GIVEN_UP, id)) {
+        if (OneShotReckoning.isOneShot(declared)) {
+            new OneShotReckoning(clock, machine).requireRan(id, declared);
+        } else if (is(Condition.Type.GIVEN_UP, id)) {
             requireToldToGiveUp(id, declared);
         } else if (machine.works(declared.workload())) {
             requireRuns(id, declared, living);

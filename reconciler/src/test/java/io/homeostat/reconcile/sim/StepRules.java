@@ -23,22 +23,32 @@ import org.jspecify.annotations.Nullable;
 
 /** What must hold before each step is done; knows the truth about the machine, not only what was seen of it. */
 final class StepRules {
+    /** The declared timeout of runs, less the seconds that a clock in between may take. */
+    private static final long A_LONG_RUN_MILLIS = 60_000;
+
     private final FakeDisk disk;
     private final FakeProcesses processes;
     private final Asked asked;
     private final FakeStore store;
+    private final TrueRuns runs;
+    private final VirtualClock clock;
     /** Of the pass that is under way. */
     private @Nullable WorkloadId paused;
 
-    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, FakeStore store) {
+    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, FakeStore store, TrueRuns runs, VirtualClock clock) {
         this.disk = disk;
         this.processes = processes;
         this.asked = asked;
         this.store = store;
+        this.runs = runs;
+        this.clock = clock;
     }
 
     /** A pass has looked and is about to plan: what is paused only later may still get the step that was decided on. */
     void looked(WorkloadId id) {
+        if (asked.answer(id).filter(OneShotReckoning::isOneShot).isEmpty()) {
+            runs.excuse(id);
+        }
         paused = store.pause(id).isPresent() ? id : null;
     }
 
@@ -56,6 +66,7 @@ final class StepRules {
             ofWhatIsLaunched(launch, seen);
         }
         if (step instanceof Step.Stop stop) {
+            runsToItsEnd(stop);
             ofWhatIsStopped(stop, seen);
         }
     }
@@ -102,6 +113,22 @@ final class StepRules {
         }
     }
 
+    private void runsToItsEnd(Step.Stop step) {
+        FakeProcess process = processes.of(step.handle().launchId());
+        switch (step.cause()) {
+            case REMOVED, DISABLED, REPLACED -> runs.excuse(step.workload());
+            case RUN_OVER -> {
+                long age = process == null ? 0 : clock.steadyMillis() - process.bornAt;
+                Invariant.RUNS_COME_TO_THEIR_END.require(
+                        process == null || !process.alive() || age >= A_LONG_RUN_MILLIS || process.code(age) == 0,
+                        () -> step + " although it runs since " + age + " ms: " + process);
+            }
+            default -> {
+                // Not about a run.
+            }
+        }
+    }
+
     /** Whether the agent could know that this process is well and just what is declared. */
     private boolean isAsWanted(Handle handle, WorkloadSpec spec) {
         FakeProcess process = processes.of(handle.launchId());
@@ -141,6 +168,7 @@ final class StepRules {
     void beforeLaunch(Step.Launch step) {
         WorkloadId id = step.workload();
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
+        runs.beforeLaunch(step, processes.bootId(), clock.instant());
         ProvenRevision proven = store.remembered(id).proven();
         Declaration declared = asked.answer(id).orElse(null);
         boolean wanted = declared != null
@@ -194,7 +222,8 @@ final class StepRules {
 
     void beforeCollect(Step.CollectGarbage step, String directory) {
         Invariant.LAST_GOOD_KEPT.require(
-                !disk.isLastGood(step.workload(), directory), () -> directory + " is collected: " + step);
+                !disk.isLastGood(step.workload(), directory) || disk.isReplaced(step.workload(), directory),
+                () -> directory + " is collected: " + step);
         Invariant.LAST_GOOD_KEPT.require(
                 !isProven(step.workload(), directory), () -> directory + " is what is proven: " + step);
         Invariant.DURABLE_BEFORE_RELIED_ON.require(

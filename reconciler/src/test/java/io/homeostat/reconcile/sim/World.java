@@ -73,6 +73,7 @@ final class World implements StepExecutor, Observer {
         dice.stopFaults();
         for (WorkloadId id : Fate.IDS) {
             machine.store.resume(id, clock.instant());
+            machine.runs.excuse(id);
             machine.living(id).stream()
                     .filter(process -> process.feels == Health.Verdict.UNKNOWN)
                     .forEach(process -> process.feels = Health.Verdict.HEALTHY);
@@ -141,10 +142,14 @@ final class World implements StepExecutor, Observer {
             }
             case Happening.Pause pause ->
                 amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
-            case Happening.Resume resume ->
+            case Happening.Resume resume -> {
+                machine.runs.excuse(resume.id());
                 amend(resume.id(), () -> machine.store.resume(resume.id(), clock.instant()));
-            case Happening.RetryNow retry ->
+            }
+            case Happening.RetryNow retry -> {
+                machine.runs.excuse(retry.id());
                 amend(retry.id(), () -> machine.store.retryNow(ImmutableList.of(retry.id())));
+            }
             case Happening.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case Happening.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case Happening.Spoil spoil -> {

@@ -1,0 +1,163 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.observe.Installation;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedLimits;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Declarations.Wish;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** A situation of a one-shot in few words, and what is planned from it. */
+public final class OneShotExample {
+    public static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+
+    private final WorkloadId id;
+    private final Declarations declarations = new Declarations();
+    private final List<ObservedProcess> processes = new ArrayList<>();
+    private final List<Installation> installations = new ArrayList<>();
+    private @Nullable Declaration declared;
+    private WorkloadHistory history = WorkloadHistory.NONE;
+    private Observation<String> boot = Observation.seen("boot");
+    private String instance = "instance";
+
+    public OneShotExample(WorkloadId id) {
+        this.id = id;
+    }
+
+    private Declaration declared() {
+        return Objects.requireNonNull(declared);
+    }
+
+    public OneShotExample wants(String revision, Triggers triggers, String... arguments) {
+        declared = declarations.declare(
+                SourceName.APPLIED,
+                id,
+                Wish.of(revision, ImmutableList.copyOf(arguments), "c").when(triggers));
+        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        installations.add(new Installation("p_" + revision, revision, revision.toLowerCase(Locale.ROOT), revision));
+        return this;
+    }
+
+    /** What is declared so far began then, and was completed. */
+    public OneShotExample ran(Instant at) {
+        return after(at, run -> run.completed(at, null));
+    }
+
+    public OneShotExample failed(Instant at) {
+        return after(
+                at, run -> run.failed(at, new Exit(3, null, Exit.Reason.EXITED, at), "process exited with status 3"));
+    }
+
+    private OneShotExample after(Instant at, UnaryOperator<OneShotRun> end) {
+        OneShotRun run = OneShotRun.begun(Work.of(declared().workload()), "launch-then", "boot", "instance", at);
+        history = history.withRun(history.run().withOneShot(end.apply(run)))
+                .withProven(new ProvenRevision(
+                        declared().workload(),
+                        declared().hash(),
+                        "p_" + declared().workload().revision()));
+        return this;
+    }
+
+    OneShotExample boot(@Nullable String bootId) {
+        boot = bootId == null ? Observation.unseen("no /proc") : Observation.seen(bootId);
+        return this;
+    }
+
+    OneShotExample instance(String instanceId) {
+        instance = instanceId;
+        return this;
+    }
+
+    OneShotExample runs(String revision, Duration age) {
+        return process(revision, StartState.NOT_SENT, true, new Liveness.Running(identity(), age, true, null));
+    }
+
+    OneShotExample launched(String revision, StartState start, boolean listens, @Nullable Integer code) {
+        Health health = code == null ? null : new Health(Health.Verdict.HEALTHY, code, ImmutableList.of(), "", NOW);
+        return process(revision, start, true, new Liveness.Running(identity(), Duration.ofSeconds(5), listens, health));
+    }
+
+    OneShotExample daemon(String revision) {
+        return process(
+                revision,
+                StartState.SUCCEEDED,
+                false,
+                new Liveness.Running(identity(), Duration.ofSeconds(5), true, null));
+    }
+
+    OneShotExample is(String revision, Liveness liveness) {
+        return process(revision, StartState.SUCCEEDED, true, liveness);
+    }
+
+    private static ProcessIdentity identity() {
+        return new ProcessIdentity(1, 1, "boot");
+    }
+
+    private OneShotExample process(String revision, StartState start, boolean oneShot, Liveness liveness) {
+        Handle handle = new Handle(
+                "launch-" + processes.size(),
+                id,
+                declared().hash(),
+                revision,
+                "p_" + revision,
+                oneShot
+                        ? Work.inputs(declared().workload())
+                        : LaunchInputs.of(declared().workload().program()),
+                NOW.minusSeconds(5),
+                identity(),
+                start,
+                "");
+        processes.add(new ObservedProcess(handle, true, liveness));
+        return this;
+    }
+
+    public Situation situation() {
+        ObservedWorkload seen = new ObservedWorkload(
+                id,
+                Observation.seen(ImmutableList.copyOf(installations)),
+                Observation.seen(Optional.of("p_" + declared().workload().revision())),
+                Observation.seen(ImmutableList.copyOf(processes)),
+                Observation.seen(ObservedLimits.NONE),
+                Observation.seen(true));
+        HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
+        return new Situation(declared(), Policy.NONE, seen, host, ImmutableSet.of(), history, null, 7, NOW);
+    }
+
+    String planned() {
+        WorkloadPlan plan = Planner.plan(Bookkeeping.observed(situation()).situation());
+        String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
+        return plan.action().word() + " " + plan.reason()
+                + (steps.isEmpty() ? "" : ": " + steps)
+                + (plan.due() == null ? "" : " until " + plan.due());
+    }
+}

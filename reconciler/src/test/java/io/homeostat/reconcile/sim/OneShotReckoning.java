@@ -1,0 +1,77 @@
+package io.homeostat.reconcile.sim;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.reconcile.plan.Work;
+import java.time.Duration;
+import java.util.Objects;
+
+/** What must be true of a one-shot on a machine on which nothing goes wrong any more. */
+final class OneShotReckoning {
+    /** What nobody tells the agent of it finds at its next resync. */
+    private static final Duration LATE = Duration.ofMinutes(16);
+
+    private final VirtualClock clock;
+    private final FakeMachine machine;
+
+    OneShotReckoning(VirtualClock clock, FakeMachine machine) {
+        this.clock = clock;
+        this.machine = machine;
+    }
+
+    static boolean isOneShot(Declaration declared) {
+        return declared.workload().program().execution().triggers() != null;
+    }
+
+    void requireRan(WorkloadId id, Declaration declared) {
+        Behaviour behaviour = machine.behaviour(declared.workload());
+        if (behaviour == Behaviour.UNFETCHABLE) {
+            return;
+        }
+        Invariant.CONVERGES.require(
+                machine.processes.present(id).isEmpty()
+                        && machine.store.handles(id).isEmpty(),
+                () -> id + " has run to its end, and there is " + machine.processes.present(id));
+        WorkloadHistory history = machine.store.history(id);
+        OneShotRun run = history.run().oneShot();
+        Invariant.A_DUE_RUN_IS_NOT_LOST.require(
+                run != null
+                        && run.work().equals(Work.inputs(declared.workload()).get("work")),
+                () -> id + " has never run: " + run);
+        requireRecent(Objects.requireNonNull(run), triggers(declared));
+        boolean completed = run.result() == OneShotRun.Result.COMPLETED;
+        Invariant.CONVERGES.require(
+                run.result() != OneShotRun.Result.RUNNING
+                        && (!completed || behaviour == Behaviour.FINISHES || wasFine(declared)),
+                () -> id + " is " + behaviour + " and ended so: " + run);
+        for (Condition.Type type : new Condition.Type[] {Condition.Type.CONVERGED, Condition.Type.HEALTHY}) {
+            boolean said = history.conditions().stream()
+                    .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
+            Invariant.CONVERGED_IS_SAID.require(said == completed, () -> id + ": " + history.conditions());
+        }
+    }
+
+    /** It may have been done before something that it needs was spoilt. */
+    private static boolean wasFine(Declaration declared) {
+        return Behaviour.of(declared.workload().revision()) == Behaviour.FINISHES;
+    }
+
+    private static Triggers triggers(Declaration declared) {
+        return Objects.requireNonNull(declared.workload().program().execution().triggers());
+    }
+
+    private void requireRecent(OneShotRun run, Triggers triggers) {
+        Invariant.A_DUE_RUN_IS_NOT_LOST.require(
+                !triggers.startup() || run.bootId().equals(machine.processes.bootId()),
+                () -> "none in " + machine.processes.bootId() + " but " + run);
+        Duration every = triggers.every();
+        Duration ago = Duration.between(run.startedAt(), clock.instant());
+        Invariant.A_DUE_RUN_IS_NOT_LOST.require(
+                every == null || (!ago.isNegative() && ago.compareTo(every.plus(LATE)) < 0),
+                () -> "none since " + ago + " but " + run);
+    }
+}

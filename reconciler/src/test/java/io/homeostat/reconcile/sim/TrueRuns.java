@@ -1,0 +1,82 @@
+package io.homeostat.reconcile.sim;
+
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Work;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Which one-shots have really run, and so what may make them run again; and whose end has been told. */
+final class TrueRuns {
+    private final Map<WorkloadId, Run> last = new HashMap<>();
+    private final Set<String> told = new HashSet<>();
+
+    private record Run(String launchId, String work, String bootId, Instant at) {}
+
+    /** A program has begun, and the agent can know. */
+    void begun(Handle handle, String bootId) {
+        String work = Objects.requireNonNull(handle.inputs().get("work"));
+        last.put(handle.workload(), new Run(handle.launchId(), work, bootId, handle.launchedAt()));
+    }
+
+    /** It is not wanted any more, or somebody asks for it by hand: it may run again. */
+    void excuse(WorkloadId id) {
+        last.remove(id);
+    }
+
+    /** The database is lost, and with it what has run. */
+    void forget() {
+        last.clear();
+        told.clear();
+    }
+
+    void beforeLaunch(Step.Launch step, String bootId, Instant now) {
+        Triggers triggers = step.declared().program().execution().triggers();
+        Run run = last.get(step.workload());
+        if (triggers == null || run == null) {
+            return;
+        }
+        if (!run.work.equals(Work.inputs(step.declared()).get("work"))) {
+            // Whatever comes of it, this is the last run then.
+            excuse(step.workload());
+            return;
+        }
+        Duration every = triggers.every();
+        boolean due = (triggers.startup() && !run.bootId.equals(bootId))
+                || (every != null && (run.at.isAfter(now) || !now.isBefore(run.at.plus(every))));
+        Invariant.A_TRIGGER_RUNS_ONCE.require(due, () -> step + " again after " + run);
+    }
+
+    /** How a run ended is written down together with the event of it. */
+    void written(Change change) {
+        WorkloadHistory history = change.history();
+        OneShotRun run = history == null ? null : history.run().oneShot();
+        boolean tells = change.events().stream()
+                .anyMatch(event -> event.type() == EventType.PLUGIN_EXECUTION_COMPLETED
+                        || event.type() == EventType.PLUGIN_EXECUTION_FAILED);
+        if (run != null && run.hasStarted() && run.result() != OneShotRun.Result.RUNNING) {
+            boolean isNew = told.add(run.launchId());
+            Invariant.A_RUN_IS_TOLD_ONCE.require(
+                    isNew == tells, () -> (tells ? "told again: " : "not told: ") + run + " in " + change.events());
+        } else {
+            Invariant.A_RUN_IS_TOLD_ONCE.require(
+                    !tells || isFailedStart(run), () -> "the end of no run: " + change.events());
+        }
+    }
+
+    private static boolean isFailedStart(@Nullable OneShotRun run) {
+        return run != null && !run.hasStarted();
+    }
+}
