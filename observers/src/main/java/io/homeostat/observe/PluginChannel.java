@@ -72,8 +72,21 @@ public final class PluginChannel implements AutoCloseable {
 
     /** Asks for the plugin's health. An answer with a code other than 0 is health too: the code is the plugin's own affair. */
     public Health status(Path socket, Duration timeout) {
+        return status(socket, GetStatusRequest.getDefaultInstance(), timeout);
+    }
+
+    /**
+     * Asks a plugin how something fares that it was told to do.
+     *
+     * @param request what, in the plugin's own words
+     */
+    public Health status(Path socket, String request, Duration timeout) {
+        return status(socket, GetStatusRequest.newBuilder().setData(request).build(), timeout);
+    }
+
+    private Health status(Path socket, GetStatusRequest request, Duration timeout) {
         try {
-            Status status = call(socket, timeout, plugin -> plugin.getStatus(GetStatusRequest.getDefaultInstance()));
+            Status status = call(socket, timeout, plugin -> plugin.getStatus(request));
             return new Health(
                     Verdict.HEALTHY,
                     status.getCode(),

@@ -71,6 +71,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.agent..")
                 .layer("api")
                 .definedBy("..reconcile.api..")
+                .layer("adhoc")
+                .definedBy("..reconcile.adhoc..")
                 .layer("doctor")
                 .definedBy("..reconcile.doctor..")
                 .layer("diagnostics")
@@ -85,6 +87,8 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("api")
                 .mayOnlyBeAccessedByLayers("cli", "doctor")
+                .whereLayer("adhoc")
+                .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("doctor")
                 .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("diagnostics")
@@ -92,7 +96,7 @@ class ArchitectureTest {
                 .whereLayer("operate")
                 .mayOnlyBeAccessedByLayers("agent", "cli")
                 .whereLayer("loop")
-                .mayOnlyBeAccessedByLayers("operate", "agent", "cli")
+                .mayOnlyBeAccessedByLayers("operate", "agent", "adhoc", "cli")
                 .check(ALL);
     }
 

@@ -30,6 +30,8 @@ import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
+import io.homeostat.reconcile.loop.TurnTaking;
+import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.operate.Telemetry;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -65,6 +67,7 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final PluginChannel plugins;
     private final MachineObserver observer;
     private final MachineSteps steps;
+    private final Turns turns = new Turns();
     private final WorkloadPass pass;
     private final Reconciler reconciler;
     private final Sources machineSources;
@@ -127,7 +130,8 @@ public final class Agent implements Enforcement, AutoCloseable {
         telemetry.metrics().usage(usage::latest);
         this.broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(layout, procFs, store, plugins, clock, () -> this.archives, broadcast::download);
-        this.pass = new WorkloadPass(declared, observer, steps, store, clock, new LogFiles(layout), broadcast);
+        this.pass = new WorkloadPass(
+                declared, observer, new TurnTaking(steps, turns), store, clock, new LogFiles(layout), broadcast);
         this.reconciler = new Reconciler(
                 pass,
                 broadcast,
@@ -188,6 +192,11 @@ public final class Agent implements Enforcement, AutoCloseable {
     /** How its parts fare, for whoever may know; others note theirs here, too. */
     public Modules modules() {
         return modules;
+    }
+
+    /** Whoever speaks with a plugin takes one of these, as the steps of passes do. */
+    public Turns turns() {
+        return turns;
     }
 
     /** What holds now. */

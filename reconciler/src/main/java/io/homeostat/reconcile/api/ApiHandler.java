@@ -9,6 +9,8 @@ import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.VmEventRequest;
+import io.homeostat.proto.agent.WatchRequest;
 
 /**
  * Answers calls. Each comes on a thread of its own, which is interrupted when the caller goes away or the server closes. What a
@@ -30,6 +32,10 @@ public interface ApiHandler {
     int events(EventsRequest request, ApiOutput output) throws InterruptedException;
 
     int logs(LogsRequest request, ApiOutput output) throws InterruptedException;
+
+    int vmEvent(VmEventRequest request, ApiOutput output) throws InterruptedException;
+
+    int watch(WatchRequest request, ApiOutput output) throws InterruptedException;
 
     int inspect(InspectRequest request, ApiOutput output) throws InterruptedException;
 }

@@ -14,6 +14,8 @@ import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.VmEventRequest;
+import io.homeostat.proto.agent.WatchRequest;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -81,6 +83,16 @@ final class ApiService extends AgentImplBase implements AutoCloseable {
     @Override
     public void logs(LogsRequest request, StreamObserver<Output> stream) {
         answer(stream, output -> handler.logs(request, output));
+    }
+
+    @Override
+    public void vmEvent(VmEventRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.vmEvent(request, output));
+    }
+
+    @Override
+    public void watch(WatchRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.watch(request, output));
     }
 
     @Override

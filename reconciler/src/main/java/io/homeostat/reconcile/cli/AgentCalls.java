@@ -111,6 +111,7 @@ final class AgentCalls {
                                 .setFollow(follow)
                                 .build(),
                         reader);
+            case Operation operation -> OperationCalls.call(client, operation, presentation, reader);
             case Request.Inspect() ->
                 client.call(
                         AgentGrpc.getInspectMethod(),
@@ -172,7 +173,8 @@ final class AgentCalls {
         return words.stream().map(AgentCalls::workload).collect(ImmutableList.toImmutableList());
     }
 
-    private static WorkloadId workload(String word) {
+    /** @throws UsageException when it names none */
+    static WorkloadId workload(String word) {
         return WorkloadId.parse(word)
                 .orElseThrow(() -> new UsageException(
                         "'" + OneLine.of(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
@@ -238,7 +240,7 @@ final class AgentCalls {
         throw new UsageException("origins: '" + OneLine.of(origin) + "' is neither an absolute path nor -");
     }
 
-    private static com.google.protobuf.Duration proto(Duration duration) {
+    static com.google.protobuf.Duration proto(Duration duration) {
         Duration bounded = duration.compareTo(LONGEST) > 0 ? LONGEST : duration;
         return com.google.protobuf.Duration.newBuilder()
                 .setSeconds(bounded.getSeconds())
@@ -246,7 +248,7 @@ final class AgentCalls {
                 .build();
     }
 
-    private static Duration timeout(boolean given, com.google.protobuf.Duration timeout) {
+    static Duration timeout(boolean given, com.google.protobuf.Duration timeout) {
         if (!given) {
             return ApplyCommand.DEFAULT_TIMEOUT;
         }

@@ -10,6 +10,7 @@ import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Following;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -52,6 +53,16 @@ final class AgentEnforcer implements Enforcer {
     @Override
     public Optional<Usage> usage(WorkloadId id) {
         return agent.usage().latest(id);
+    }
+
+    @Override
+    public int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException {
+        return work.in(agent.turns());
+    }
+
+    @Override
+    public Turns turns() {
+        return agent.turns();
     }
 
     @Override

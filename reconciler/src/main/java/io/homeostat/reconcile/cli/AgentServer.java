@@ -13,6 +13,8 @@ import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.Presentation;
 import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.VmEventRequest;
+import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.api.AgentFile;
 import io.homeostat.reconcile.api.ApiException;
 import io.homeostat.reconcile.api.ApiHandler;
@@ -125,6 +127,16 @@ final class AgentServer implements ApiHandler, AutoCloseable {
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
         return run(Verb.LOGS, request.getPresentation(), () -> AgentCalls.request(request), output);
+    }
+
+    @Override
+    public int vmEvent(VmEventRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.VM_EVENT, request.getPresentation(), () -> OperationCalls.request(request), output);
+    }
+
+    @Override
+    public int watch(WatchRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.WATCH, request.getPresentation(), () -> OperationCalls.request(request), output);
     }
 
     @Override

@@ -63,6 +63,24 @@ record Arguments(ParseResult whole, ParseResult command) {
         return reason.orElse("");
     }
 
+    /** @throws UsageException when it is not exactly one of the form KIND/NAME */
+    WorkloadId workload() {
+        ImmutableList<WorkloadId> ids = workloads();
+        if (ids.size() != 1) {
+            throw new UsageException("one workload is wanted, not " + ids.size());
+        }
+        return ids.getFirst();
+    }
+
+    /** What a plugin is to be asked for; empty when it is not said. */
+    Optional<String> request() {
+        return option(command, Syntax.REQUEST);
+    }
+
+    int code() {
+        return this.<Integer>option(command, Syntax.CODE).orElse(0);
+    }
+
     Optional<String> word() {
         return command.hasMatchedPositional(0) ? Optional.of(command.matchedPositionalValue(0, "")) : Optional.empty();
     }

@@ -24,6 +24,7 @@ import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
+import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.operate.LogKeeper;
 import java.time.Clock;
@@ -71,12 +72,28 @@ final class DirectEnforcer implements Enforcer {
         });
     }
 
-    private int alone(Workspace workspace, Verb verb, Duration patience, Work work) throws InterruptedException {
+    @Override
+    public int undisturbed(Workspace workspace, Verb verb, Enforcer.Work work) throws InterruptedException {
+        try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
+                StateLock _ = lock(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT)) {
+            return work.in(new Turns());
+        }
+    }
+
+    private static StateLock lock(Workspace workspace, Verb verb, Duration patience) throws InterruptedException {
+        return StateLock.acquire(
+                workspace.layout().lock(),
+                verb.word(),
+                patience,
+                workspace.environment().clock(),
+                workspace.console()::say);
+    }
+
+    private int alone(Workspace workspace, Verb verb, Duration patience, Change work) throws InterruptedException {
         Console console = workspace.console();
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
-                StateLock _ =
-                        StateLock.acquire(workspace.layout().lock(), verb.word(), patience, clock, console::say)) {
+                StateLock _ = lock(workspace, verb, patience)) {
             InstanceClaim.Claimed claimed =
                     new InstanceClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
             StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
@@ -90,7 +107,7 @@ final class DirectEnforcer implements Enforcer {
 
     /** What nobody else may do meanwhile. */
     @FunctionalInterface
-    private interface Work {
+    private interface Change {
         int on(Workspace here, StateStore store) throws InterruptedException;
     }
 

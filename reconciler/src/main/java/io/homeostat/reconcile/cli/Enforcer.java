@@ -9,6 +9,7 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -34,6 +35,25 @@ interface Enforcer {
      */
     void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException;
+
+    /**
+     * Does something with what runs while nobody else changes it, but in the turns that the work is given.
+     *
+     * @param workspace says on its console for whom it has to wait
+     * @return the exit status
+     */
+    int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException;
+
+    /** What is done with what runs. */
+    @FunctionalInterface
+    interface Work {
+        int in(Turns turns) throws InterruptedException;
+    }
+
+    /** Of whatever changes what runs from within this process. */
+    default Turns turns() {
+        return new Turns();
+    }
 
     /**
      * Looks at what is remembered, as it is now; empty when there is nothing yet. Inside an agent the database must not be opened a

@@ -5,7 +5,17 @@ import io.homeostat.desired.model.WorkloadId;
 import java.time.Duration;
 
 /** What was asked for that concerns a state directory: done on the directory itself, or by the agent that runs on it. */
-sealed interface Request {
+sealed interface Request
+        permits Operation,
+                Request.Status,
+                Request.Plan,
+                Request.Apply,
+                Request.Delete,
+                Request.Pause,
+                Request.Resume,
+                Request.Events,
+                Request.Logs,
+                Request.Inspect {
     Verb verb();
 
     /** What does it in this process. Not a switch over the kinds: looking up patterns costs a tenth of a start. */

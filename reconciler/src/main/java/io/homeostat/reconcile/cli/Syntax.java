@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.reconcile.adhoc.VmEvent;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,6 +19,8 @@ final class Syntax {
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
     static final String FOLLOW = "--follow";
     static final String WATCH = "--watch";
+    static final String REQUEST = "--request";
+    static final String CODE = "--code";
     static final String OUTPUT = "-o";
     static final String CONFIG = "--config";
     static final String STATE_DIR = "--state-dir";
@@ -81,6 +84,16 @@ final class Syntax {
                         .addOption(
                                 follow(
                                         "Go on with what is written from now on, across rotation and restarts, until interrupted."));
+            case VM_EVENT -> spec.addPositional(word("EVENT", "1", "One of " + VmEvent.words() + "."));
+            case WATCH ->
+                spec.addPositional(workloads("1"))
+                        .addOption(text(REQUEST, "TEXT", "What to ask the plugin for; its health when left out."))
+                        .addOption(OptionSpec.builder(CODE)
+                                .type(Integer.class)
+                                .paramLabel("NUMBER")
+                                .description("The code to wait for; 0 when left out.")
+                                .build())
+                        .addOption(timeout());
             case EXPLAIN ->
                 spec.addPositional(word("PATH", "0..1", "Such as Plugin.spec.limits; the kinds when left out."));
             case COMPLETION -> spec.addPositional(word("SHELL", "0..1", "bash, which is also the default."));
@@ -169,6 +182,14 @@ final class Syntax {
                 .required(required)
                 .paramLabel("TEXT")
                 .description("Why, for whoever looks at status or events.")
+                .build();
+    }
+
+    private static OptionSpec text(String name, String label, String description) {
+        return OptionSpec.builder(name)
+                .type(String.class)
+                .paramLabel(label)
+                .description(description)
                 .build();
     }
 

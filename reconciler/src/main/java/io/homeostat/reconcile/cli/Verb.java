@@ -25,6 +25,14 @@ enum Verb {
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
     EVENTS("Show what happened, newest last."),
     LOGS("Show a workload's own output."),
+    VM_EVENT(
+            "Tell every plugin that runs of something that happens to the machine.",
+            "Each has 5 s to take it; what is declared stays as it is.",
+            "Exit status: 0 all that run have taken it, 1 not."),
+    WATCH(
+            "Ask a plugin for its status until it answers with the code that is waited for.",
+            "One that does not run is waited for.",
+            "Exit status: 0 it did, 1 not in time."),
     DOCTOR(
             "Say what this host can and can't do, and what to do about it; touch nothing.",
             "Exit status: 0 nothing that is needed is missing, 1 something is."),

@@ -7,6 +7,7 @@ import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StoredDeclaration;
@@ -52,6 +53,11 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
     /** Looks at what is remembered here; empty when there is nothing yet. */
     <T> Optional<T> remembered(Function<StateReader, T> look) {
         return enforcer.remembered(layout, look);
+    }
+
+    /** What is remembered of a workload's launches, now. */
+    ImmutableList<Handle> handles(WorkloadId id) {
+        return remembered(reader -> reader.handles(id)).orElse(ImmutableList.of());
     }
 
     /**

@@ -9,6 +9,8 @@ import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.ResumeRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.VmEventRequest;
+import io.homeostat.proto.agent.WatchRequest;
 import java.io.IOException;
 
 /** Answers every call in the same way. */
@@ -54,6 +56,16 @@ record Answers(Answer answer) implements ApiHandler {
 
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int vmEvent(VmEventRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int watch(WatchRequest request, ApiOutput output) throws InterruptedException {
         return give(output);
     }
 

@@ -82,6 +82,11 @@ final class TestAgent implements AutoCloseable {
         }
 
         @Override
+        public int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException {
+            return direct.undisturbed(workspace, verb, work);
+        }
+
+        @Override
         public <T> Optional<T> remembered(Layout layout, Function<StateReader, T> look) {
             return direct.remembered(layout, look);
         }

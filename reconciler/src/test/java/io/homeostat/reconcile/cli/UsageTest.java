@@ -48,6 +48,8 @@ class UsageTest {
             "status",
             "events",
             "logs",
+            "vm-event",
+            "watch",
             "doctor",
             "diagnostics",
             "explain",
@@ -86,6 +88,11 @@ class UsageTest {
         assertUsage("resume", "resume");
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
+        assertUsage("vm-event", "vm-event");
+        assertUsage("vm-event", "vm-event", "reboot");
+        assertUsage("watch", "watch", "process/a");
+        assertUsage("watch", "watch", "plugin/a", "--code", "many");
+        assertUsage("watch", "watch", "plugin/a", "plugin/b");
         assertUsage("diagnostics", "diagnostics");
         assertUsage("diagnostics", "diagnostics", "");
         assertUsage("diagnostics", "diagnostics", "a.tar.gz", "b.tar.gz");

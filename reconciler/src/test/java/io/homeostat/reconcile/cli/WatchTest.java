@@ -1,0 +1,140 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.homeostat.proto.plugin.GetStatusRequest;
+import io.homeostat.proto.plugin.Status;
+import io.homeostat.reconcile.cli.Shell.Result;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Waiting for a plugin's answer. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class WatchTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @TempDir
+    Path directory;
+
+    private Shell shell;
+    private FakePlugin plugin;
+
+    @BeforeEach
+    void declareOne() throws IOException {
+        shell = new Shell(directory);
+        plugin = new FakePlugin(shell, "a");
+        shell.write("a.yaml", plugin.document());
+    }
+
+    @AfterEach
+    void leaveNothingBehind() throws Exception {
+        try (FakePlugin _ = plugin) {
+            shell.close();
+        }
+    }
+
+    @Test
+    void itAsksUntilTheAnswerIsTheOneThatIsWaitedFor() {
+        apply();
+        AtomicInteger answers = new AtomicInteger();
+        plugin.status = request -> request.getData().equals("task 4")
+                ? answer(answers.incrementAndGet() < 3 ? 1 : 7, "done")
+                : answer(0, "");
+
+        Result watched = watch("--request", "task 4", "--code", "7", "--timeout", "1m");
+
+        assertEquals(0, watched.status(), watched.err());
+        assertEquals("plugin/a answered 7: done\n", watched.out());
+        assertEquals(3, answers.get());
+    }
+
+    @Test
+    void withoutARequestItAsksForTheHealthAndWaitsForZero() {
+        apply();
+        int before = plugin.asked.size();
+
+        assertEquals(0, watch().status());
+
+        GetStatusRequest asked = plugin.asked.get(before);
+        assertFalse(asked.hasData());
+    }
+
+    @Test
+    void afterTheTimeoutItSaysTheLastAnswer() throws IOException {
+        apply();
+        plugin.status = request -> answer(3, "still\nat it");
+
+        Result watched = watch("--request", "r", "--code", "0", "--timeout", "100ms", "-o", "json");
+
+        assertEquals(1, watched.status());
+        assertTrue(
+                watched.err().contains("plugin/a did not answer 0 within 100ms; it answered 3: still at it"),
+                watched.err());
+        JsonNode answer = JSON.readTree(watched.out());
+        assertFalse(answer.get("matched").asBoolean());
+        assertEquals(3, answer.get("code").asInt());
+        assertEquals("still\nat it", answer.at("/results/0").asText());
+    }
+
+    @Test
+    void aPluginThatComesUpInTimeIsNoError() {
+        CompletableFuture<Result> watching = CompletableFuture.supplyAsync(() -> watch("--timeout", "1m"));
+
+        apply();
+
+        assertEquals(0, watching.join().status(), watching.join().err());
+    }
+
+    @Test
+    void oneThatNeverDoesIsOneAndThatItWasNotRunningIsSaid() {
+        Result watched = watch("--timeout", "100ms");
+
+        assertEquals(1, watched.status());
+        assertTrue(watched.err().contains("plugin/a did not answer 0 within 100ms; it is not running"), watched.err());
+        assertEquals(List.of(), plugin.asked);
+    }
+
+    @Test
+    void anAgentAsksForWhoeverWatches() throws IOException {
+        apply();
+        plugin.status = request -> answer(request.getData().equals("r") ? 5 : 0, "");
+        try (TestAgent agent = TestAgent.start(shell)) {
+            Result watched = watch("--request", "r", "--code", "5", "-o", "json");
+
+            assertEquals(0, watched.status(), watched.err());
+            assertEquals(1, agent.calls());
+            assertTrue(JSON.readTree(watched.out()).get("matched").asBoolean(), watched.out());
+        }
+    }
+
+    private void apply() {
+        Result applied = shell.run("apply", "-f", directory + "/a.yaml");
+        assertEquals(0, applied.status(), applied.out());
+    }
+
+    private Result watch(String... options) {
+        String[] words = new String[options.length + 2];
+        words[0] = "watch";
+        words[1] = "plugin/a";
+        System.arraycopy(options, 0, words, 2, options.length);
+        return shell.run(words);
+    }
+
+    private static Status answer(int code, String result) {
+        Status.Builder status = Status.newBuilder().setCode(code);
+        return result.isEmpty() ? status.build() : status.addResults(result).build();
+    }
+}
