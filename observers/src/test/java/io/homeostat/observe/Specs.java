@@ -40,7 +40,10 @@ final class Specs {
                     Execution.Match.ALL,
                     ImmutableList.of(),
                     null,
-                    null));
+                    null),
+            ImmutableList.of(),
+            null,
+            null);
 
     private Specs() {}
 

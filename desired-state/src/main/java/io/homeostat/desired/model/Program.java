@@ -51,7 +51,19 @@ public record Program(
         @Doc("How CPU and memory of the process tree are sampled.")
         Metrics metrics,
 
-        @Doc("When and how the program runs.") Execution execution) {
+        @Doc("When and how the program runs.") Execution execution,
+
+        @Doc("Workloads that have to run well before this one is started, and are stopped after it.")
+        @Matches(value = "(plugin|process)/[A-Za-z0-9][A-Za-z0-9._-]{0,62}", words = "plugin/NAME or process/NAME")
+        ImmutableList<String> dependsOn,
+
+        @Doc(
+                "How many workloads with the same value of a label may be down because of changes; any number when left out.")
+        @Nullable
+        MaxDisruption maxDisruption,
+
+        @Doc("When upgrades and other changes of what runs may be made; at any time when left out.") @Nullable
+        MaintenanceWindow maintenanceWindow) {
 
     /** How the files of a program come to this machine. */
     public enum Install {

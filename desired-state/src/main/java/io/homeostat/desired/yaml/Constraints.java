@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.Program;
@@ -14,7 +15,9 @@ import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.yaml.FieldType.Word;
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.ZoneId;
 
 /** The rules that take more than one field, by the record whose fields they are. */
 final class Constraints {
@@ -44,6 +47,7 @@ final class Constraints {
                     .put(Config.class, new ExactlyOne(ImmutableList.of("string", "struct")))
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
                     .put(Source.class, new Verifiable())
+                    .put(MaintenanceWindow.class, new KnownTimeZone())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .build();
@@ -187,6 +191,25 @@ final class Constraints {
         public void check(Bound record) {
             if (record.value("url") instanceof String url && url.startsWith("http") && !record.has("sha256")) {
                 record.warningAtValue("url", "no sha256 beside it, so what is fetched will not be verified");
+            }
+        }
+    }
+
+    /** Which time zones there are is known to the machine, and not to a schema. */
+    private static final class KnownTimeZone implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("timezone") instanceof String zone && !isKnown(zone)) {
+                record.errorAtValue(
+                        "timezone", "'" + Binder.shown(zone) + "' is no time zone; write one such as Europe/Berlin");
+            }
+        }
+
+        private static boolean isKnown(String zone) {
+            try {
+                return ZoneId.of(zone).getRules() != null;
+            } catch (DateTimeException e) {
+                return false;
             }
         }
     }

@@ -2,13 +2,14 @@ package io.homeostat.desired.yaml;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,7 +23,7 @@ public final class DocumentReader {
     private final List<ReadWorkload> workloads = new ArrayList<>();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
-    private final Map<WorkloadId, String> places = new HashMap<>();
+    private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
     private final DocumentFiles files = new DocumentFiles(errors::add);
 
     private DocumentReader() {}
@@ -36,6 +37,7 @@ public final class DocumentReader {
     public static ReadResult readAll(List<? extends Input> inputs) {
         DocumentReader reader = new DocumentReader();
         inputs.forEach(reader::input);
+        reader.order();
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
                 ImmutableList.sortedCopyOf(reader.errors),
@@ -63,6 +65,15 @@ public final class DocumentReader {
                 valid ? read : ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
                 ImmutableList.sortedCopyOf(report.warnings()));
+    }
+
+    private void order() {
+        Ordering ordering = new Ordering(
+                Maps.transformValues(
+                        Maps.uniqueIndex(workloads, read -> read.workload().id()), ReadWorkload::workload),
+                places);
+        errors.addAll(ordering.errors());
+        warnings.addAll(ordering.warnings());
     }
 
     private void input(Input input) {
@@ -113,14 +124,14 @@ public final class DocumentReader {
     private void document(Node root, Report report, String input, @Nullable Path base) {
         Documents.read(root, report, base).ifPresent(named -> {
             Node name = named.name();
-            String place = report.file() + ":" + name.line() + ":" + name.column();
-            String first = places.putIfAbsent(named.workload().id(), place);
+            Problem place = new Problem(report.file(), name.line(), name.column(), "");
+            Problem first = places.putIfAbsent(named.workload().id(), place);
             if (first == null) {
                 workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
             } else {
                 report.error(
                         name,
-                        "metadata.name: " + named.workload().id() + " is declared twice, first at " + first
+                        "metadata.name: " + named.workload().id() + " is declared twice, first at " + first.place()
                                 + "; remove or rename one");
             }
         });

@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
@@ -59,7 +60,16 @@ final class Documents {
             return Optional.empty();
         }
         Workload workload = new Workload(new WorkloadId(kind, metadata.name()), metadata.labels(), spec);
-        return Optional.of(new Named(workload, nameIn(entries.get("metadata"), mapping)));
+        Node name = nameIn(entries.get("metadata"), mapping);
+        MaxDisruption disruption = workload.program().maxDisruption();
+        if (disruption != null && !workload.labels().containsKey(disruption.label())) {
+            report.error(
+                    name,
+                    "spec.maxDisruption.label: the workload has no label '" + Binder.shown(disruption.label())
+                            + "'; add it to metadata.labels, or name one that it has");
+            return Optional.empty();
+        }
+        return Optional.of(new Named(workload, name));
     }
 
     private static <T> @Nullable T record(Class<T> type, @Nullable Entry entry, Binder binder) {

@@ -20,9 +20,14 @@ public record Problem(String file, int line, int column, String message) impleme
         return ORDER.compare(this, other);
     }
 
+    /** {@code file:line:column}. */
+    String place() {
+        return line == 0 ? file : file + ":" + line + ":" + column;
+    }
+
     /** {@code file:line:column: message}. */
     @Override
     public String toString() {
-        return line == 0 ? file + ": " + message : file + ":" + line + ":" + column + ": " + message;
+        return place() + ": " + message;
     }
 }

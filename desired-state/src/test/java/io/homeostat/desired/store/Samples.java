@@ -61,7 +61,10 @@ final class Samples {
                         Execution.Match.ALL,
                         ImmutableList.of(),
                         null,
-                        null));
+                        null),
+                ImmutableList.of(),
+                null,
+                null);
         return new Workload(
                 WorkloadId.plugin(name),
                 ImmutableSortedMap.of("team", "sre"),

@@ -29,7 +29,7 @@ class DocumentCodecTest {
                 "stop":{"timeout":"30s"},"health":{"interval":"10s","timeout":"2s","failureThreshold":3},\
                 "restart":{"initialDelay":"0s","maxDelay":"5m","resetAfter":"10m","giveUpAfter":0},\
                 "metrics":{"interval":"10s","maxDatapoints":60},"execution":{"type":"daemon","bootCritical":false,\
-                "default":"enabled","onMatch":"enabled","match":"all","rules":[]}}}""", DocumentCodec.toJson(one(SMALLEST)));
+                "default":"enabled","onMatch":"enabled","match":"all","rules":[]},"dependsOn":[]}}""", DocumentCodec.toJson(one(SMALLEST)));
     }
 
     @Test

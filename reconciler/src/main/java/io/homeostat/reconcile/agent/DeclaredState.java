@@ -2,30 +2,18 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Sets;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.util.Objects;
-import java.util.Optional;
 
 /** What is declared now: a copy of what is stored, so that no pass has to read a thousand documents to find its own. */
 final class DeclaredState implements DesiredSource {
     private volatile DesiredState now = DesiredState.EMPTY;
 
-    DesiredState now() {
+    @Override
+    public DesiredState now() {
         return now;
-    }
-
-    @Override
-    public Optional<Declaration> declaration(WorkloadId id) {
-        return now.get(id);
-    }
-
-    @Override
-    public Policy policy() {
-        return now.policy();
     }
 
     /**

@@ -147,6 +147,7 @@ public final class Reconciler implements AutoCloseable {
             listener.begun(passId);
             Next next = pass.run(id);
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
+            pass.concernedBy(id).forEach(other -> queue.add(other, Trigger.NEIGHBOUR));
         } catch (RuntimeException | Error e) {
             // Errors, too: a workload that nobody looks at again would be lost without a word.
             say(e);

@@ -12,6 +12,8 @@ public enum Trigger {
     FILES,
     /** A health check said something new. */
     HEALTH,
+    /** Another workload, on which it depends or with which it is counted, fares otherwise than before. */
+    NEIGHBOUR,
     /** Somebody asked for it: a command, a control plane. */
     REQUEST,
     /** The step before it was done: look again. */

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Condition;
@@ -12,6 +13,7 @@ import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -26,6 +28,8 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.StepLedger;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,6 +46,8 @@ import org.jspecify.annotations.Nullable;
  * crash, in another.
  */
 public final class WorkloadPass {
+    private static final Duration LOOK_AGAIN_FOR_A_PLACE = Duration.ofSeconds(1);
+
     private final DesiredSource desired;
     private final Observer observer;
     private final StepExecutor executor;
@@ -49,6 +55,7 @@ public final class WorkloadPass {
     private final InstantSource clock;
     private final LogTails logs;
     private final PassListener listener;
+    private final Neighbours neighbours;
     /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
@@ -69,6 +76,7 @@ public final class WorkloadPass {
         this.clock = clock;
         this.logs = logs;
         this.listener = listener;
+        this.neighbours = new Neighbours(desired, store);
     }
 
     public Next run(WorkloadId id) {
@@ -135,11 +143,13 @@ public final class WorkloadPass {
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
+        HostFacts host = observer.host(HostFact.askedBy(declared));
         return new Situation(
                 declared,
-                desired.policy(),
+                desired.now().policy(),
                 seen,
-                observer.host(HostFact.askedBy(declared)),
+                host,
+                neighbours.of(id, host),
                 archives,
                 history,
                 pause(id),
@@ -188,6 +198,12 @@ public final class WorkloadPass {
         if (step instanceof Step.Wait wait) {
             return new Next.Later(plan, wait);
         }
+        if (!mayDisturb(step, situation)) {
+            // Somebody else has just taken the last place; who it is the next look says.
+            Instant soon = situation.now().plus(LOOK_AGAIN_FOR_A_PLACE);
+            return new Next.Later(
+                    plan, new Step.Wait(situation.id(), soon, Step.Wait.Kind.PROGRESS, "others are being changed"));
+        }
         listener.starting(step);
         Outcome outcome = execute(step, situation);
         return holding(notes.readLock(), () -> {
@@ -196,6 +212,7 @@ public final class WorkloadPass {
                     situation.policy(),
                     situation.seen(),
                     situation.host(),
+                    situation.company(),
                     situation.archives(),
                     store.history(situation.id()),
                     situation.pause(),
@@ -204,6 +221,22 @@ public final class WorkloadPass {
             commit(StepLedger.stepped(after, plan, step, outcome));
             return new Next.Again(plan, step, outcome);
         });
+    }
+
+    /** Stopping what is to be replaced takes one of the places that its {@code maxDisruption} leaves, where it has one. */
+    private boolean mayDisturb(Step step, Situation situation) {
+        Declaration declared = situation.declared();
+        MaxDisruption disruption =
+                declared == null ? null : declared.workload().program().maxDisruption();
+        boolean replaces = step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED;
+        return disruption == null
+                || !replaces
+                || neighbours.takePlace(situation.id(), situation.host(), disruption.count());
+    }
+
+    /** Whom it may concern what the last pass over a workload has brought about or found out. */
+    ImmutableSet<WorkloadId> concernedBy(WorkloadId id) {
+        return neighbours.concernedBy(id);
     }
 
     private Outcome execute(Step step, Situation situation) {

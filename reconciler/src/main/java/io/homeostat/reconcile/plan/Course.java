@@ -26,8 +26,11 @@ final class Course {
     private final Draft draft;
     private final Causes causes;
     private final Target target;
+    private final Gates gates;
     /** Where the symlink points to, once the steps so far are done. */
     private @Nullable String link;
+    /** Whether the steps so far wait for what it depends on. */
+    private boolean othersHaveCome;
 
     Course(Situation situation, Declaration declared, Draft draft, Target target, Optional<String> active) {
         this.situation = situation;
@@ -35,6 +38,7 @@ final class Course {
         this.draft = draft;
         this.causes = new Causes(situation.history().proven(), target, draft);
         this.target = target;
+        this.gates = new Gates(situation, declared, draft);
         this.link = active.orElse(null);
     }
 
@@ -52,7 +56,7 @@ final class Course {
             return;
         }
         if (current == null) {
-            if (mustNotLaunch() || pauseBeforeLaunch()) {
+            if (mustNotLaunch() || mustNotChange() || pauseBeforeLaunch() || gates.isBlocked()) {
                 return;
             }
             relaunch();
@@ -71,6 +75,34 @@ final class Course {
         obstacle.ifPresent(
                 why -> draft.waitFor(Reason.LIMITS_NOT_ENFORCEABLE, why, Instant.MAX, Wait.Kind.DECLARATION));
         return obstacle.isPresent();
+    }
+
+    /** Outside its maintenance window what is down is brought back as it was, and not as it is to become. */
+    boolean mustNotChange() {
+        return !isUndoing() && target.hash().equals(declared.hash()) && gates.awaitWindow();
+    }
+
+    /** What runs well is not replaced before its time, and not by what could not be started then. */
+    private boolean mustNotDisturb(ObservedProcess current) {
+        return !isUndoing()
+                && !current.handle().target().equals(declared.hash())
+                && current.handle().start() == Handle.StartState.SUCCEEDED
+                && isWellEnough()
+                && (gates.awaitWindow() || gates.isBlocked() || gates.awaitOthers());
+    }
+
+    /** Whether what runs may not be given limits or a configuration now. */
+    boolean mustNotChange(Handle handle) {
+        return !handle.target().equals(declared.hash()) && mustNotChange();
+    }
+
+    /** Whether it may not be restarted now to take its configuration. */
+    boolean mustNotRestart() {
+        return gates.isBlocked() || gates.awaitOthers();
+    }
+
+    boolean isBlocked() {
+        return gates.isBlocked();
     }
 
     private Optional<Reason> needsAnotherTrial(Handle handle) {
@@ -231,7 +263,7 @@ final class Course {
     }
 
     private void replace(ObservedProcess current, Reason difference) {
-        if (mustNotLaunch()) {
+        if (mustNotLaunch() || mustNotDisturb(current)) {
             return;
         }
         if (isUndoing()) {
@@ -242,6 +274,7 @@ final class Course {
                 causes.nameDamage();
             }
             causes.nameChange(difference);
+            letOthersComeFirst();
             draft.stop(current.handle(), Cause.REPLACED);
         }
         launch();
@@ -269,11 +302,23 @@ final class Course {
         if (mustNotLaunch()) {
             return;
         }
+        if (cause == Cause.REPLACED || cause == Cause.DRIFTED) {
+            letOthersComeFirst();
+        }
         draft.stop(handle, cause);
         launch();
     }
 
+    /** Before what runs is stopped, so that it is not down while it waits. */
+    private void letOthersComeFirst() {
+        if (!othersHaveCome) {
+            othersHaveCome = true;
+            gates.letOthersComeFirst();
+        }
+    }
+
     void launch() {
+        letOthersComeFirst();
         activate();
         draft.add(new Step.Launch(target.workload(), target.hash(), target.directory()));
         start();

@@ -43,6 +43,11 @@ final class Draft {
         }
     }
 
+    /** Adds to the words of the cause what comes before it is dealt with. */
+    void also(String words) {
+        message = message.isEmpty() ? words : message + "; " + words;
+    }
+
     /** Why nothing is to be done, if that is so and not just because all is as declared. */
     void atRestBecause(Reason why, String words) {
         reasonAtRest = why;

@@ -204,7 +204,7 @@ final class OneShotPursuit {
         Course course = course(draft);
         Optional<String> due = schedule.due();
         if (due.isPresent()) {
-            if (course.mustNotLaunch() || pauseBetweenStarts(draft)) {
+            if (course.mustNotLaunch() || pauseBetweenStarts(draft) || course.isBlocked()) {
                 return;
             }
             nameRun(draft, due.get());

@@ -1,16 +1,19 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -33,6 +36,8 @@ public final class Planner {
     public static Plan plan(DesiredState desired, ActualState actual, History history, Instant now) {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(actual.workloads().keySet());
+        Neighbourhood neighbourhood = new Neighbourhood(
+                desired, () -> Maps.toMap(actual.workloads().keySet(), id -> remembered(id, actual, history)));
         ImmutableList.Builder<WorkloadPlan> plans = ImmutableList.builder();
         for (WorkloadId id : ids) {
             Declaration declared = desired.declarations().get(id);
@@ -41,6 +46,7 @@ public final class Planner {
                     desired.policy(),
                     actual.get(id),
                     actual.host(),
+                    neighbourhood.of(id, actual.host(), other -> remembered(other, actual, history), other -> false),
                     actual.archives(),
                     history.get(id),
                     history.pauses().get(id),
@@ -112,6 +118,9 @@ public final class Planner {
             return draft.build();
         }
         draft.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
+        if (!processes.isEmpty()) {
+            Gates.awaitDependants(situation, draft);
+        }
         for (ObservedProcess process : processes) {
             if (!waitIfPending(draft, situation, process)) {
                 draft.stop(process.handle(), Step.Stop.Cause.REMOVED);
@@ -182,5 +191,13 @@ public final class Planner {
             case Observation.Seen<T>(T value) -> value;
             case Observation.Unseen<T>(String why) -> throw new IllegalStateException("planned although blind: " + why);
         };
+    }
+
+    private static Neighbour remembered(WorkloadId id, ActualState actual, History history) {
+        ImmutableList<Handle> handles =
+                actual.get(id).processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
+                        ? processes.stream().map(ObservedProcess::handle).collect(ImmutableList.toImmutableList())
+                        : ImmutableList.of();
+        return new Neighbour(history.get(id), handles, history.pauses().containsKey(id));
     }
 }

@@ -53,6 +53,7 @@ final class Pursuit {
         }
         boolean lastGoodIsQuicker = lastGood != null
                 && (mustNotLaunch(wanted)
+                        || mustNotChange()
                         || (!wanted.installed()
                                 && (lastGood.installed()
                                         || situation.history().trial().install().count() > 0)));
@@ -61,6 +62,16 @@ final class Pursuit {
 
     private boolean mustNotLaunch(Target target) {
         return new Confinement(situation, target.program().limits()).obstacle().isPresent();
+    }
+
+    /** Outside its maintenance window the last good revision stays, unless the change has begun already. */
+    private boolean mustNotChange() {
+        boolean begun =
+                processes.stream().anyMatch(process -> process.handle().target().equals(declared.hash()));
+        return !begun
+                && new Gates(situation, declared, new Draft(situation))
+                        .windowOpens()
+                        .isPresent();
     }
 
     private WorkloadPlan pursue(Target target) {

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param declared null when nobody wants it
  * @param policy what holds for every workload
  * @param host the machine as a whole, with the answers to what the declaration's rules ask
+ * @param company how those fare that matter to it
  * @param archives keys of the complete archives in the cache
  * @param pause somebody's wish that it be left alone; null when there is none
  * @param seed from which the jitter of pauses grows
@@ -26,6 +27,7 @@ public record Situation(
         Policy policy,
         ObservedWorkload seen,
         HostFacts host,
+        Company company,
         ImmutableSet<String> archives,
         WorkloadHistory history,
         @Nullable Pause pause,
@@ -36,14 +38,18 @@ public record Situation(
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, policy, seen, host, archives, next, pause, seed, now);
+        return new Situation(declared, policy, seen, host, company, archives, next, pause, seed, now);
     }
 
     public Situation withPause(@Nullable Pause next) {
-        return new Situation(declared, policy, seen, host, archives, history, next, seed, now);
+        return new Situation(declared, policy, seen, host, company, archives, history, next, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, policy, next, host, archives, history, pause, seed, now);
+        return new Situation(declared, policy, next, host, company, archives, history, pause, seed, now);
+    }
+
+    public Situation withCompany(Company next) {
+        return new Situation(declared, policy, seen, host, next, archives, history, pause, seed, now);
     }
 }

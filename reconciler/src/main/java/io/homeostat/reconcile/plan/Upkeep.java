@@ -51,7 +51,7 @@ final class Upkeep {
                 if (makeGood(handle, running, Loss.SOCKET) || recover(handle, running)) {
                     return;
                 }
-                if (!makeGood(handle, running, Loss.LOG)) {
+                if (!makeGood(handle, running, Loss.LOG) && !course.mustNotChange(handle)) {
                     confine();
                     configure(handle);
                     awaitConfinement();
@@ -199,6 +199,9 @@ final class Upkeep {
             return;
         }
         Trial trial = situation.history().trial();
+        if (trial.restartToConfigure() && course.mustNotRestart()) {
+            return;
+        }
         if (trial.restartToConfigure()) {
             draft.because(
                     Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");

@@ -15,9 +15,12 @@ import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.HostFact;
+import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Bookkeeping;
+import io.homeostat.reconcile.plan.Neighbourhood;
+import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -136,19 +139,23 @@ public final class Survey {
             case Observation.Unseen<ImmutableSet<String>>(String why) -> blind.add(why);
         }
         ids.removeIf(asked.negate());
-        return new Findings(look(ids, desired, depth, archives), blind.build());
+        Neighbourhood neighbourhood =
+                new Neighbourhood(desired, () -> Maps.toMap(memory.handles().keySet(), this::neighbour));
+        return new Findings(look(ids, neighbourhood, depth, archives), blind.build());
     }
 
     private ImmutableList<Finding> look(
-            Collection<WorkloadId> ids, DesiredState desired, Depth depth, ImmutableSet<String> archives)
+            Collection<WorkloadId> ids, Neighbourhood neighbourhood, Depth depth, ImmutableSet<String> archives)
             throws InterruptedException {
         if (depth == Depth.PRESENCE) {
             // A few reads of small files each: threads would cost more than they bring.
-            return ids.stream().map(id -> look(id, desired, depth, archives)).collect(ImmutableList.toImmutableList());
+            return ids.stream()
+                    .map(id -> look(id, neighbourhood, depth, archives))
+                    .collect(ImmutableList.toImmutableList());
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look(id, desired, depth, archives)))
+                    .map(id -> threads.submit(() -> look(id, neighbourhood, depth, archives)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
             for (Future<Finding> look : looks) {
@@ -160,15 +167,18 @@ public final class Survey {
         }
     }
 
-    private Finding look(WorkloadId id, DesiredState desired, Depth depth, ImmutableSet<String> archives) {
+    private Finding look(WorkloadId id, Neighbourhood neighbourhood, Depth depth, ImmutableSet<String> archives) {
+        DesiredState desired = neighbourhood.desired();
         Declaration declared = desired.declarations().get(id);
+        HostFacts host = observer.host(HostFact.askedBy(declared));
         WorkloadHistory remembered = memory.history(id);
         Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered);
         Situation before = new Situation(
                 declared,
                 desired.policy(),
                 observer.look(id, memory.handles().get(id), checks),
-                observer.host(HostFact.askedBy(declared)),
+                host,
+                neighbourhood.of(id, host, this::neighbour, other -> false),
                 archives,
                 remembered,
                 memory.pauses().get(id),
@@ -176,5 +186,10 @@ public final class Survey {
                 clock.instant());
         Situation learned = Bookkeeping.observed(before).situation();
         return new Finding(remembered, learned, Planner.plan(learned));
+    }
+
+    private Neighbour neighbour(WorkloadId id) {
+        return new Neighbour(
+                memory.history(id), memory.handles().get(id), memory.pauses().containsKey(id));
     }
 }

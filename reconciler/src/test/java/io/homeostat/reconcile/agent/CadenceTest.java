@@ -3,7 +3,9 @@ package io.homeostat.reconcile.agent;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.Written;
@@ -24,7 +26,12 @@ class CadenceTest {
 
     private Optional<Declaration> declared = Optional.empty();
     private double chance;
-    private final Cadence cadence = new Cadence(id -> declared, () -> NOW, () -> RESYNC, () -> chance);
+    private final Cadence cadence = new Cadence(
+            () -> new DesiredState(
+                    declared.map(one -> ImmutableSortedMap.of(ID, one)).orElse(ImmutableSortedMap.of())),
+            () -> NOW,
+            () -> RESYNC,
+            () -> chance);
 
     @Test
     void whatNobodyDeclaresAndNothingIsLeftOfIsNotLookedAtAgain() {

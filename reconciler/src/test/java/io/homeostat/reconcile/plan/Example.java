@@ -60,6 +60,7 @@ public final class Example {
     private boolean residue;
     private @Nullable Pause pause;
     private Policy policy = Policy.NONE;
+    private Company company = Company.NONE;
     private WorkloadHistory history = WorkloadHistory.NONE;
     private HostFacts host = HostFacts.of("boot", "instance");
 
@@ -119,6 +120,11 @@ public final class Example {
 
     public Example limited(Observation<ObservedLimits> seen) {
         limits = seen;
+        return this;
+    }
+
+    public Example among(Company next) {
+        company = next;
         return this;
     }
 
@@ -285,7 +291,7 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, policy, seen, host, archives.build(), history, pause, 7, NOW);
+        return new Situation(declared, policy, seen, host, company, archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

@@ -42,6 +42,7 @@ class GenerationTest {
                 before.policy(),
                 before.seen(),
                 before.host(),
+                before.company(),
                 before.archives(),
                 before.history(),
                 before.pause(),

@@ -142,6 +142,7 @@ class JudgementTest {
                         Policy.NONE,
                         seen,
                         HostFacts.of("boot", "instance"),
+                        Company.NONE,
                         ImmutableSet.of(),
                         history,
                         null,

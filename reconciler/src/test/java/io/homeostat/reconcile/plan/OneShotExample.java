@@ -150,7 +150,8 @@ public final class OneShotExample {
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
         HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
-        return new Situation(declared(), Policy.NONE, seen, host, ImmutableSet.of(), history, null, 7, NOW);
+        return new Situation(
+                declared(), Policy.NONE, seen, host, Company.NONE, ImmutableSet.of(), history, null, 7, NOW);
     }
 
     String planned() {

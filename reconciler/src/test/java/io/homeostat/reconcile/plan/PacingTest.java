@@ -100,6 +100,7 @@ class PacingTest {
                 Policy.NONE,
                 seen,
                 HostFacts.of("boot", "instance"),
+                Company.NONE,
                 ImmutableSet.of(),
                 history,
                 null,

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.util.HashMap;
@@ -17,6 +18,11 @@ final class Asked implements DesiredSource {
 
     Asked(DesiredSource desired) {
         this.desired = desired;
+    }
+
+    @Override
+    public DesiredState now() {
+        return desired.now();
     }
 
     @Override

@@ -211,11 +211,6 @@ public final class Declarations implements DesiredSource {
                 .collect(ImmutableList.toImmutableList()));
     }
 
-    @Override
-    public Optional<Declaration> declaration(WorkloadId id) {
-        return merged.get(id);
-    }
-
     /** The declaration that should win, found in another way than the agent does. */
     Optional<Declaration> strongest(WorkloadId id) {
         for (SourceName source :
@@ -228,7 +223,8 @@ public final class Declarations implements DesiredSource {
         return Optional.empty();
     }
 
-    public DesiredState state() {
+    @Override
+    public DesiredState now() {
         return merged;
     }
 
@@ -253,7 +249,10 @@ public final class Declarations implements DesiredSource {
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
                 new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), wish.giveUpAfter()),
                 new Metrics(Duration.ofSeconds(10), 60),
-                wish.execution());
+                wish.execution(),
+                ImmutableList.of(),
+                null,
+                null);
         WorkloadSpec spec = id.kind() == Kind.PLUGIN
                 ? new PluginSpec(program, wish.config() == null ? null : new Config(wish.config(), null))
                 : new ProcessSpec(program, probe(wish));

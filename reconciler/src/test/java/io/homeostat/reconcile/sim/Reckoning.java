@@ -22,6 +22,7 @@ import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Bookkeeping;
+import io.homeostat.reconcile.plan.Company;
 import io.homeostat.reconcile.plan.History;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Plan;
@@ -277,9 +278,10 @@ final class Reckoning {
         ImmutableSet<String> archives = ImmutableSet.copyOf(machine.disk.archives);
         Situation situation = new Situation(
                 declared,
-                desired.policy(),
+                desired.now().policy(),
                 seen,
                 machine.observer.host(ImmutableSet.of()),
+                Company.NONE,
                 archives,
                 machine.store.history(id),
                 machine.store.pause(id).orElse(null),

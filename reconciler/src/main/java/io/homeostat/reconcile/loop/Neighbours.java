@@ -1,0 +1,118 @@
+package io.homeostat.reconcile.loop;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.reconcile.plan.Company;
+import io.homeostat.reconcile.plan.Neighbourhood;
+import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** How workloads stand to each other, for all passes: who is concerned by whom, and who is being changed now. */
+final class Neighbours {
+    private final DesiredSource desired;
+    private final StateReader store;
+    private final Map<WorkloadId, Standing> standings = new ConcurrentHashMap<>();
+    /** Those that were stopped to be changed, until they are well again. Guarded by itself. */
+    private final Set<WorkloadId> disrupted = new HashSet<>();
+
+    /** By the newest look at the machine; null before the first one. */
+    private volatile @Nullable HostFacts lastSeen;
+
+    private volatile Neighbourhood neighbourhood = new Neighbourhood(DesiredState.EMPTY, ImmutableMap::of);
+
+    /** All that others may care about. */
+    private record Standing(boolean well, boolean alive, boolean wanted) {}
+
+    Neighbours(DesiredSource desired, StateReader store) {
+        this.desired = desired;
+        this.store = store;
+    }
+
+    private Neighbourhood neighbourhood() {
+        DesiredState now = desired.now();
+        Neighbourhood known = neighbourhood;
+        if (!known.isOf(now)) {
+            known = new Neighbourhood(now, this::alive);
+            neighbourhood = known;
+        }
+        return known;
+    }
+
+    /** How those fare that matter to a workload. */
+    Company of(WorkloadId id, HostFacts host) {
+        lastSeen = host;
+        Set<WorkloadId> changing;
+        synchronized (disrupted) {
+            changing = ImmutableSet.copyOf(disrupted);
+        }
+        return neighbourhood().of(id, host, this::look, changing::contains);
+    }
+
+    /**
+     * Takes a place among those that may be down for a change. Of several that ask at once the last places go to one after the other.
+     *
+     * @return false when there is none; it is kept until the workload is well again
+     */
+    boolean takePlace(WorkloadId id, HostFacts host, int places) {
+        synchronized (disrupted) {
+            if (neighbourhood()
+                            .of(id, host, this::look, disrupted::contains)
+                            .down()
+                            .size()
+                    >= places) {
+                return false;
+            }
+            disrupted.add(id);
+            return true;
+        }
+    }
+
+    /**
+     * To be called when a pass is over.
+     *
+     * @return whom it may concern what has become of the workload since the pass before
+     */
+    ImmutableSet<WorkloadId> concernedBy(WorkloadId id) {
+        HostFacts host = lastSeen;
+        if (host == null) {
+            return ImmutableSet.of();
+        }
+        Neighbourhood now = neighbourhood();
+        Neighbour neighbour = look(id);
+        Standing standing = new Standing(
+                now.isWell(id, host, neighbour),
+                !neighbour.handles().isEmpty(),
+                desired.now().get(id).isPresent());
+        if (standing.well() || !standing.wanted()) {
+            synchronized (disrupted) {
+                disrupted.remove(id);
+            }
+        }
+        Standing before = standing.wanted() || standing.alive() ? standings.put(id, standing) : standings.remove(id);
+        if (standing.equals(before)) {
+            return ImmutableSet.of();
+        }
+        return standing.wanted() ? now.concernedBy(id) : Neighbourhood.formerly(neighbour);
+    }
+
+    private Neighbour look(WorkloadId id) {
+        return new Neighbour(
+                store.history(id), store.handles(id), store.pause(id).isPresent());
+    }
+
+    private ImmutableMap<WorkloadId, Neighbour> alive() {
+        return store.handles().stream()
+                .map(Handle::workload)
+                .distinct()
+                .collect(ImmutableMap.toImmutableMap(id -> id, this::look));
+    }
+}

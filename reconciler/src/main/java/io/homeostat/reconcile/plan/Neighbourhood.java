@@ -1,0 +1,243 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.base.Suppliers;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSetMultimap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.MaxDisruption;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.observe.Observation;
+import io.homeostat.reconcile.plan.Company.Need;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Who has to do with whom, as long as the same is wanted; how they fare is asked anew for each decision. Pure. */
+public final class Neighbourhood {
+    private final DesiredState desired;
+    private final ImmutableSetMultimap<WorkloadId, WorkloadId> dependants;
+    private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
+    private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
+
+    /** What is remembered of a workload. */
+    public record Neighbour(WorkloadHistory history, ImmutableList<Handle> handles, boolean paused) {}
+
+    /** @param alive all that have a process, or may have; asked once, when the first one that nobody wants is to be stopped */
+    public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Neighbour>> alive) {
+        this.desired = desired;
+        this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
+        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
+        ImmutableSet.Builder<String> counted = ImmutableSet.builder();
+        desired.declarations().forEach((id, declaration) -> {
+            Dependencies.of(declaration.workload()).forEach(needed -> reverse.put(needed, id));
+            MaxDisruption disruption = declaration.workload().program().maxDisruption();
+            if (disruption != null) {
+                counted.add(disruption.label());
+            }
+        });
+        this.dependants = reverse.build();
+        ImmutableSet<String> labels = counted.build();
+        ImmutableSetMultimap.Builder<Map.Entry<String, String>, WorkloadId> members = ImmutableSetMultimap.builder();
+        desired.declarations()
+                .forEach((id, declaration) -> declaration.workload().labels().entrySet().stream()
+                        .filter(label -> labels.contains(label.getKey()))
+                        .forEach(label -> members.put(Map.entry(label.getKey(), label.getValue()), id)));
+        this.groups = members.build();
+    }
+
+    /** Whether this is about just that desired state: comparing all of it would cost more than it saves. */
+    @SuppressWarnings("ReferenceEquality")
+    public boolean isOf(DesiredState other) {
+        return desired == other;
+    }
+
+    /** What is wanted. */
+    public DesiredState desired() {
+        return desired;
+    }
+
+    /**
+     * How those fare that matter to a workload.
+     *
+     * @param look what is remembered of one
+     * @param changing those that were stopped for a change and are not well again
+     */
+    public Company of(
+            WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look, Predicate<WorkloadId> changing) {
+        Declaration declared = desired.declarations().get(id);
+        if (declared == null) {
+            return new Company(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
+        }
+        ImmutableSet<WorkloadId> needed = Dependencies.of(declared.workload());
+        ImmutableList<Need> needs = needed.stream()
+                .map(other -> new Need(other, state(other, host, look)))
+                .collect(ImmutableList.toImmutableList());
+        return new Company(
+                needs,
+                needed.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, this::dependencies),
+                ImmutableList.of(),
+                down(id, declared, host, look, changing));
+    }
+
+    private ImmutableSet<WorkloadId> dependencies(WorkloadId id) {
+        return desired.get(id)
+                .map(declaration -> Dependencies.of(declaration.workload()))
+                .orElse(ImmutableSet.of());
+    }
+
+    /** Those for which it may make a difference how a workload fares. */
+    public ImmutableSet<WorkloadId> concernedBy(WorkloadId id) {
+        ImmutableSet.Builder<WorkloadId> concerned = ImmutableSet.builder();
+        concerned.addAll(dependants.get(id));
+        desired.get(id)
+                .ifPresent(declaration -> declaration
+                        .workload()
+                        .labels()
+                        .forEach((label, value) -> groups.get(Map.entry(label, value)).stream()
+                                .filter(other -> isCountedBy(other, label))
+                                .forEach(concerned::add)));
+        return concerned.build();
+    }
+
+    private boolean isCountedBy(WorkloadId id, String label) {
+        return desired.get(id)
+                .map(declaration -> declaration.workload().program().maxDisruption())
+                .filter(disruption -> disruption.label().equals(label))
+                .isPresent();
+    }
+
+    /** Whether a workload runs as well as its own process, since this boot, could be seen to. */
+    public boolean isWell(WorkloadId id, HostFacts host, Neighbour neighbour) {
+        Declaration declared = desired.declarations().get(id);
+        if (declared == null || neighbour.history().observedGeneration() != declared.generation()) {
+            return false;
+        }
+        boolean healthy = is(Condition.Type.HEALTHY, neighbour);
+        return healthy
+                && (Work.isOneShot(declared.workload()) ? ranHere(declared, host, neighbour) : runs(host, neighbour));
+    }
+
+    /** What is remembered from before a boot says nothing of a process now. */
+    private static boolean runs(HostFacts host, Neighbour neighbour) {
+        return neighbour.handles().stream()
+                .filter(handle -> handle.start() == Handle.StartState.SUCCEEDED)
+                .anyMatch(handle -> isOfThisBoot(handle.identity(), host));
+    }
+
+    private static boolean isOfThisBoot(@Nullable ProcessIdentity identity, HostFacts host) {
+        return identity != null && isThisBoot(identity.bootId(), host);
+    }
+
+    private static boolean isThisBoot(String bootId, HostFacts host) {
+        return !(host.bootId() instanceof Observation.Seen<String>(String now)) || now.equals(bootId);
+    }
+
+    /** What is to run at each boot has to have run since this one. */
+    private static boolean ranHere(Declaration declared, HostFacts host, Neighbour neighbour) {
+        OneShotRun run = neighbour.history().run().oneShot();
+        Execution execution = declared.workload().program().execution();
+        boolean eachBoot = execution.triggers() != null && execution.triggers().startup();
+        return run != null && (!eachBoot || isThisBoot(run.bootId(), host));
+    }
+
+    private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look) {
+        if (desired.get(id).isEmpty()) {
+            return Need.State.UNDECLARED;
+        }
+        Neighbour neighbour = look.apply(id);
+        if (isWell(id, host, neighbour)) {
+            return Need.State.WELL;
+        }
+        return isStuck(id, neighbour) ? Need.State.STUCK : Need.State.COMING;
+    }
+
+    private boolean isStuck(WorkloadId id, Neighbour neighbour) {
+        Declaration declared = desired.declarations().get(id);
+        boolean observed = declared != null && neighbour.history().observedGeneration() == declared.generation();
+        return neighbour.paused()
+                || is(Condition.Type.DISABLED, neighbour)
+                || (observed
+                        && (neighbour.history().trial().install().count() > 0
+                                || neighbour.history().trial().start().count() > 0
+                                || neighbour.history().run().crashes().count() > 0
+                                || !Dependencies.cycle(id, this::dependencies).isEmpty()
+                                || is(Condition.Type.GIVEN_UP, neighbour)));
+    }
+
+    private static boolean is(Condition.Type type, Neighbour neighbour) {
+        return neighbour.history().conditions().stream()
+                .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
+    }
+
+    private ImmutableList<WorkloadId> down(
+            WorkloadId id,
+            Declaration declared,
+            HostFacts host,
+            Function<WorkloadId, Neighbour> look,
+            Predicate<WorkloadId> changing) {
+        MaxDisruption disruption = declared.workload().program().maxDisruption();
+        if (disruption == null) {
+            return ImmutableList.of();
+        }
+        String value = declared.workload().labels().get(disruption.label());
+        return groups.get(Map.entry(disruption.label(), value == null ? "" : value)).stream()
+                .filter(other -> !other.equals(id))
+                .filter(this::isDaemon)
+                .filter(other -> {
+                    Neighbour neighbour = look.apply(other);
+                    return changing.test(other)
+                            || (!is(Condition.Type.DISABLED, neighbour) && !isWell(other, host, neighbour));
+                })
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private boolean isDaemon(WorkloadId id) {
+        return desired.get(id)
+                .filter(declaration -> !Work.isOneShot(declaration.workload()))
+                .isPresent();
+    }
+
+    /** Who has to be stopped first. Where each waits for the other nobody waits. */
+    private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Neighbour> look) {
+        ImmutableSetMultimap<WorkloadId, WorkloadId> former = formerDependants.get();
+        return former.get(id).stream()
+                .filter(other -> {
+                    Neighbour neighbour = look.apply(other);
+                    return !neighbour.handles().isEmpty() && !neighbour.paused();
+                })
+                .filter(other -> Dependencies.cycle(id, former::get).isEmpty())
+                .sorted()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private ImmutableSetMultimap<WorkloadId, WorkloadId> formerDependants(Map<WorkloadId, Neighbour> alive) {
+        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
+        alive.forEach((id, neighbour) -> {
+            if (desired.get(id).isEmpty()) {
+                formerly(neighbour).forEach(needed -> reverse.put(needed, id));
+            }
+        });
+        return reverse.build();
+    }
+
+    /** What something depended on that nobody wants any more: as its last good revision says. */
+    public static ImmutableSet<WorkloadId> formerly(Neighbour neighbour) {
+        ProvenRevision proven = neighbour.history().proven();
+        return proven == null ? ImmutableSet.of() : Dependencies.of(proven.workload());
+    }
+}

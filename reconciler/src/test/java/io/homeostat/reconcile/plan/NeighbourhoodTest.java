@@ -1,0 +1,241 @@
+package io.homeostat.reconcile.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** How workloads stand to each other, by what is remembered of them. */
+class NeighbourhoodTest {
+    private static final HostFacts HOST = HostFacts.of("this-boot", "instance");
+    private static final WorkloadId DB = WorkloadId.process("db");
+    private static final WorkloadId WEB = WorkloadId.process("web");
+    private static final WorkloadId OTHER = WorkloadId.process("other");
+
+    private final Map<WorkloadId, Neighbour> remembered = new HashMap<>();
+
+    @Test
+    void whatRunsWellSinceThisBootIsWell() {
+        declaredAndNeeded();
+        remember(DB, healthy(1), "this-boot");
+
+        assertEquals(Need.State.WELL, stateOfDb());
+    }
+
+    @Test
+    void whatIsRememberedFromBeforeTheBootSaysNothing() {
+        declaredAndNeeded();
+        remember(DB, healthy(1), "last-boot");
+
+        assertEquals(Need.State.COMING, stateOfDb());
+    }
+
+    @Test
+    void whatHasNotBeenLookedAtSinceItWasDeclaredOtherwiseIsNotWellYet() {
+        declaredAndNeeded();
+        remember(DB, healthy(7), "this-boot");
+
+        assertEquals(Need.State.COMING, stateOfDb());
+    }
+
+    @Test
+    void whatFailsOrIsLeftAloneDoesNotComeByItself() {
+        declaredAndNeeded();
+        WorkloadHistory failing = WorkloadHistory.NONE.withTrial(
+                1, Trial.of("hash").withInstall(Attempts.NONE.failed(Example.NOW, "gone", false)));
+        remembered.put(DB, new Neighbour(failing, ImmutableList.of(), false));
+        assertEquals(Need.State.STUCK, stateOfDb());
+
+        remembered.put(DB, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), true));
+        assertEquals(Need.State.STUCK, stateOfDb());
+    }
+
+    @Test
+    void whatNobodyDeclaresIsSaidToBeSo() {
+        Neighbourhood neighbourhood = neighbourhood(process("web", "dependsOn: [process/db]"));
+
+        assertEquals(
+                List.of(new Need(DB, Need.State.UNDECLARED)),
+                company(neighbourhood, WEB).needs());
+    }
+
+    @Test
+    void acrossSourcesACircleIsFound() {
+        Neighbourhood neighbourhood =
+                neighbourhood(process("db", "dependsOn: [process/web]"), process("web", "dependsOn: [process/db]"));
+
+        assertEquals(List.of(WEB, DB), company(neighbourhood, WEB).cycle());
+    }
+
+    @Test
+    void thoseWithTheSameValueOfTheLabelCountWhenTheyAreDown() {
+        Neighbourhood neighbourhood = neighbourhood(
+                process("a", "maxDisruption: {label: tier}", "front"),
+                process("b", "stop: {timeout: 1s}", "front"),
+                process("c", "stop: {timeout: 1s}", "back"));
+        WorkloadId a = WorkloadId.process("a");
+        WorkloadId b = WorkloadId.process("b");
+        assertEquals(List.of(b), company(neighbourhood, a).down());
+
+        remember(b, healthy(1), "this-boot");
+        assertEquals(List.of(), company(neighbourhood, a).down());
+        assertEquals(
+                List.of(b), neighbourhood.of(a, HOST, this::look, b::equals).down(), "while it is being changed");
+        assertEquals(ImmutableSet.of(a), neighbourhood.concernedBy(b));
+        assertEquals(ImmutableSet.of(), neighbourhood.concernedBy(WorkloadId.process("c")));
+    }
+
+    @Test
+    void whatIsLeftOfADependantIsStoppedFirst() {
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
+        Neighbourhood neighbourhood = neighbourhood();
+        assertEquals(List.of(WEB), company(neighbourhood, DB).leaving());
+        assertEquals(List.of(), company(neighbourhood, WEB).leaving());
+
+        remembered.put(WEB, new Neighbour(look(WEB).history(), ImmutableList.of(), false));
+        assertEquals(List.of(), company(neighbourhood, DB).leaving(), "stopped");
+    }
+
+    @Test
+    void whoIsLeftAloneOrStandsInACircleIsNotWaitedFor() {
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
+        remembered.put(WEB, new Neighbour(look(WEB).history(), look(WEB).handles(), true));
+        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
+
+        remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
+        remember(DB, formerly(process("db", "dependsOn: [process/web]")), "this-boot");
+        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
+        assertEquals(List.of(), company(neighbourhood(), WEB).leaving());
+    }
+
+    @Test
+    void whoIsStillWantedIsNotAmongThoseThatLeave() {
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
+
+        assertEquals(
+                List.of(),
+                company(neighbourhood(process("web", "dependsOn: [process/db]")), DB)
+                        .leaving());
+    }
+
+    @Test
+    void aOneShotIsWellWhenItHasRunInThisBoot() {
+        Workload setup = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: other}
+                spec:
+                  install: local
+                  entryPoint: /bin/true
+                  execution: {type: oneShot, triggers: {startup: true}}
+                """);
+        Neighbourhood neighbourhood = neighbourhood(setup);
+        assertFalse(neighbourhood.isWell(OTHER, HOST, ran("last-boot")));
+        assertTrue(neighbourhood.isWell(OTHER, HOST, ran("this-boot")));
+    }
+
+    private static Neighbour ran(String bootId) {
+        WorkloadHistory history = healthy(1);
+        return new Neighbour(
+                history.withRun(history.run()
+                        .withOneShot(OneShotRun.begun("work", "launch", bootId, "instance", Example.NOW)
+                                .completed(Example.NOW, null))),
+                ImmutableList.of(),
+                false);
+    }
+
+    private void declaredAndNeeded() {
+        remembered.put(WEB, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), false));
+    }
+
+    private Need.State stateOfDb() {
+        Neighbourhood neighbourhood = neighbourhood(process("db", ""), process("web", "dependsOn: [process/db]"));
+        return company(neighbourhood, WEB).needs().getFirst().state();
+    }
+
+    private Company company(Neighbourhood neighbourhood, WorkloadId id) {
+        return neighbourhood.of(id, HOST, this::look, other -> false);
+    }
+
+    private Neighbour look(WorkloadId id) {
+        return remembered.getOrDefault(id, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), false));
+    }
+
+    private void remember(WorkloadId id, WorkloadHistory history, String bootId) {
+        Handle handle = new Handle(
+                "launch-" + id.name(),
+                id,
+                "hash",
+                "local",
+                null,
+                ImmutableSortedMap.of(),
+                Example.NOW,
+                new ProcessIdentity(4711, 1, bootId),
+                Handle.StartState.SUCCEEDED,
+                "");
+        remembered.put(id, new Neighbour(history, ImmutableList.of(handle), false));
+    }
+
+    private static WorkloadHistory healthy(long generation) {
+        return WorkloadHistory.NONE
+                .withTrial(generation, Trial.of("hash"))
+                .withConditions(ImmutableList.of(
+                        new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "", Example.NOW)));
+    }
+
+    private static WorkloadHistory formerly(Workload workload) {
+        return WorkloadHistory.NONE.withProven(new ProvenRevision(workload, "hash", null));
+    }
+
+    private Neighbourhood neighbourhood(Workload... workloads) {
+        ImmutableSortedMap.Builder<WorkloadId, Declaration> declarations = ImmutableSortedMap.naturalOrder();
+        for (Workload workload : workloads) {
+            declarations.put(workload.id(), new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of()));
+        }
+        return new Neighbourhood(new DesiredState(declarations.buildOrThrow()), () -> ImmutableMap.copyOf(remembered));
+    }
+
+    private static Workload process(String name, String more) {
+        return process(name, more, "none");
+    }
+
+    private static Workload process(String name, String more, String tier) {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: %s, labels: {tier: %s}}
+                spec:
+                  install: local
+                  entryPoint: /bin/a
+                  %s
+                """.formatted(name, tier, more));
+    }
+}

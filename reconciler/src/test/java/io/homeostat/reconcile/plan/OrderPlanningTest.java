@@ -1,0 +1,305 @@
+package io.homeostat.reconcile.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.plan.Company.Need;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What waits for others, for a better time, or for neither. */
+class OrderPlanningTest {
+    private static final WorkloadId DB = WorkloadId.process("db");
+    /** A Saturday, 12:00 UTC. */
+    private static final Instant NOON = Instant.parse("2026-11-21T12:00:00Z");
+
+    private static final String WINDOW = "maintenanceWindow: {start: \"02:00\", duration: 1h}";
+    private static final String OPEN_WINDOW = "maintenanceWindow: {start: \"11:00\", duration: 2h}";
+    private static final String CLOSED_UNTIL =
+            "its declaration changed, and its maintenance window is closed; next try at 2026-11-22T02:00:00Z";
+
+    @Test
+    void whatItDependsOnComesFirst() {
+        WorkloadPlan plan = plan(declared("1", ""), null, nothing(), needs(Need.State.COMING));
+
+        assertPlanned("install NOT_INSTALLED: wait launch", plan);
+        assertEquals(
+                "not running; it is started after what it depends on, and process/db is not well yet", plan.message());
+        assertEquals(NOON.plusSeconds(5), ((Step.Wait) plan.steps().getFirst()).until());
+    }
+
+    @Test
+    void whatDoesNotComeByItselfIsSaidToBeInTheWay() {
+        WorkloadPlan stuck = plan(declared("1", ""), null, nothing(), needs(Need.State.STUCK));
+        assertPlanned("wait WAITING_FOR_DEPENDENCY: wait", stuck);
+        assertTrue(stuck.message().contains("process/db does not become well"), stuck::message);
+
+        WorkloadPlan undeclared = plan(declared("1", ""), null, nothing(), needs(Need.State.UNDECLARED));
+        assertPlanned("wait WAITING_FOR_DEPENDENCY: wait", undeclared);
+        assertTrue(
+                undeclared.message().contains("process/db is declared by nobody; waits for another declaration"),
+                undeclared::message);
+    }
+
+    @Test
+    void whatDependsOnItselfIsNotStartedAndSaysWhy() {
+        Company company = new Company(
+                ImmutableList.of(new Need(DB, Need.State.COMING)),
+                ImmutableList.of(WorkloadId.process("p"), DB),
+                ImmutableList.of(),
+                ImmutableList.of());
+
+        WorkloadPlan plan = plan(declared("1", ""), null, nothing(), company);
+
+        assertPlanned("wait DEPENDENCY_CYCLE: wait", plan);
+        assertTrue(plan.message().startsWith("it depends on itself: process/p -> process/db -> process/p"));
+    }
+
+    @Test
+    void whatRunsRunsOnWhateverBecomesOfWhatItDependsOn() {
+        Declaration declared = declared("1", "");
+        for (Need.State state : Need.State.values()) {
+            assertPlanned("none AT_DESIRED_STATE", plan(declared, declared, running(declared), needs(state)));
+        }
+    }
+
+    @Test
+    void anUpgradeStopsNothingUntilItsSuccessorCouldBeStarted() {
+        Declaration before = declared("1", "");
+
+        assertPlanned(
+                "upgrade REVISION_CHANGED: wait stop launch",
+                plan(declared("2", ""), before, running(before), needs(Need.State.COMING)));
+        assertPlanned(
+                "wait WAITING_FOR_DEPENDENCY: wait",
+                plan(declared("2", ""), before, running(before), needs(Need.State.STUCK)));
+    }
+
+    @Test
+    void whatNobodyWantsAnyMoreIsStoppedAfterWhatDependedOnIt() {
+        Declaration before = declared("1", "");
+        Company company = new Company(
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(WorkloadId.process("web")),
+                ImmutableList.of());
+
+        WorkloadPlan plan = plan(null, before, running(before), company);
+
+        assertPlanned("remove NO_LONGER_DECLARED: wait stop remove", plan);
+        assertEquals("no longer declared; it is stopped after what depends on it: process/web", plan.message());
+        assertPlanned("remove NO_LONGER_DECLARED: stop remove", plan(null, before, running(before), Company.NONE));
+    }
+
+    @Test
+    void whatRunsWellIsChangedOnlyInItsWindow() {
+        Declaration before = declared("1", WINDOW);
+
+        WorkloadPlan closed = plan(declared("2", WINDOW), before, running(before), Company.NONE);
+        assertPlanned("wait WAITING_FOR_WINDOW: wait", closed);
+        assertEquals(CLOSED_UNTIL, closed.message());
+
+        assertPlanned(
+                "upgrade REVISION_CHANGED: stop launch",
+                plan(declared("2", OPEN_WINDOW), before, running(before), Company.NONE));
+    }
+
+    @Test
+    void aLimitThatIsDeclaredOtherwiseWaitsForTheWindowToo() {
+        Declaration before = declared("1", WINDOW);
+
+        assertPlanned(
+                "wait WAITING_FOR_WINDOW: wait",
+                plan(declared("1", WINDOW + "\n  arguments: [\"-v\"]"), before, running(before), Company.NONE));
+    }
+
+    @Test
+    void aFirstInstallationAndARemovalWaitForNoWindow() {
+        Declaration declared = declared("1", WINDOW);
+
+        assertPlanned("install NOT_INSTALLED: launch", plan(declared, null, nothing(), Company.NONE));
+        assertPlanned("remove NO_LONGER_DECLARED: stop remove", plan(null, declared, running(declared), Company.NONE));
+    }
+
+    @Test
+    void outsideTheWindowARepairBringsBackWhatRanBefore() {
+        Declaration before = declared("1", WINDOW);
+
+        WorkloadPlan plan = plan(declared("2", WINDOW), before, nothing(), Company.NONE);
+
+        assertPlanned("restart PROCESS_MISSING: launch", plan);
+        assertEquals("1", ((Step.Launch) plan.steps().getFirst()).declared().revision());
+    }
+
+    @Test
+    void aChangeThatHasBegunIsBroughtToItsEndWhenTheWindowCloses() {
+        Declaration before = declared("1", WINDOW);
+        Declaration after = declared("2", WINDOW);
+        ImmutableList<ObservedProcess> starting =
+                ImmutableList.of(process(after, Handle.StartState.NOT_SENT, Duration.ofMillis(100)));
+
+        WorkloadPlan plan = plan(after, before, starting, Company.NONE);
+
+        assertEquals(Reason.START_NOT_FINISHED, plan.reason(), plan::message);
+    }
+
+    @Test
+    void onlySoManyGoDownAtATime() {
+        Declaration before = declared("1", "maxDisruption: {label: tier, count: 2}");
+        Declaration after = declared("2", "maxDisruption: {label: tier, count: 2}");
+
+        WorkloadPlan plan = plan(after, before, running(before), down("a", "b"));
+        assertPlanned("wait WAITING_FOR_OTHERS: wait", plan);
+        assertEquals("at most 2 with its label tier may be down at a time: process/a, process/b", plan.message());
+
+        assertPlanned("upgrade REVISION_CHANGED: stop launch", plan(after, before, running(before), down("a")));
+    }
+
+    @Test
+    void whatIsDownIsRepairedHoweverManyAreDown() {
+        Declaration declared = declared("1", "maxDisruption: {label: tier}");
+
+        assertPlanned("restart PROCESS_MISSING: launch", plan(declared, declared, nothing(), down("a", "b", "c")));
+    }
+
+    @Test
+    void whatIsNotWellMayBeReplacedAtOnce() {
+        Declaration before = declared("1", WINDOW + "\n  maxDisruption: {label: tier}");
+        Declaration after = declared("2", OPEN_WINDOW + "\n  maxDisruption: {label: tier}");
+        ImmutableList<ObservedProcess> starting =
+                ImmutableList.of(process(before, Handle.StartState.NOT_SENT, Duration.ofHours(1)));
+
+        assertPlanned("upgrade REVISION_CHANGED: stop launch", plan(after, before, starting, down("a", "b")));
+    }
+
+    @Test
+    void whatFailedInItsWindowIsUndoneAtOnce() {
+        Declaration before = declared("1", WINDOW);
+        Declaration after = declared("2", WINDOW);
+        Situation situation = situation(
+                after,
+                before,
+                ImmutableList.of(process(after, Handle.StartState.SUCCEEDED, Duration.ofHours(1))),
+                Company.NONE);
+        Situation failed = situation.withHistory(
+                situation.history().withFailed(new FailedRevision(after.hash(), "2", 1, NOON, "broken")));
+
+        WorkloadPlan plan = Planner.plan(failed);
+
+        assertPlanned("rollback REVISION_FAILED: stop launch", plan);
+    }
+
+    private void assertPlanned(String expected, WorkloadPlan plan) {
+        String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
+        assertEquals(
+                expected,
+                plan.action().word() + " " + plan.reason() + (steps.isEmpty() ? "" : ": " + steps),
+                plan::message);
+    }
+
+    private WorkloadPlan plan(
+            @Nullable Declaration declared,
+            @Nullable Declaration proven,
+            ImmutableList<ObservedProcess> processes,
+            Company company) {
+        return Planner.plan(situation(declared, proven, processes, company));
+    }
+
+    private Situation situation(
+            @Nullable Declaration declared,
+            @Nullable Declaration proven,
+            ImmutableList<ObservedProcess> processes,
+            Company company) {
+        WorkloadHistory history = WorkloadHistory.NONE.withTrial(1, Trial.of(declared == null ? "" : declared.hash()));
+        if (proven != null) {
+            history = history.withProven(new ProvenRevision(proven.workload(), proven.hash(), null));
+        }
+        ObservedWorkload seen = ObservedWorkload.absent(WorkloadId.process("p")).withProcesses(processes);
+        return new Situation(
+                declared,
+                Policy.NONE,
+                seen,
+                HostFacts.of("boot", "instance"),
+                company,
+                ImmutableSet.of(),
+                history,
+                null,
+                7,
+                NOON);
+    }
+
+    private static ImmutableList<ObservedProcess> nothing() {
+        return ImmutableList.of();
+    }
+
+    private static ImmutableList<ObservedProcess> running(Declaration declared) {
+        return ImmutableList.of(process(declared, Handle.StartState.SUCCEEDED, Duration.ofHours(1)));
+    }
+
+    private static ObservedProcess process(Declaration declared, Handle.StartState start, Duration age) {
+        Handle handle = new Handle(
+                "launch",
+                declared.id(),
+                declared.hash(),
+                declared.workload().revision(),
+                null,
+                ImmutableSortedMap.copyOf(LaunchInputs.of(declared.workload().program())),
+                NOON,
+                new ProcessIdentity(1, 1, "boot"),
+                start,
+                "");
+        return new ObservedProcess(
+                handle, true, new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, true, Health.healthy(NOON)));
+    }
+
+    private static Company needs(Need.State state) {
+        return new Company(
+                ImmutableList.of(new Need(DB, state)), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+    }
+
+    private static Company down(String... names) {
+        return new Company(
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                List.of(names).stream().map(WorkloadId::process).collect(ImmutableList.toImmutableList()));
+    }
+
+    private static Declaration declared(String revision, String more) {
+        Workload workload = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: p, labels: {tier: front}}
+                spec:
+                  revision: "%s"
+                  install: local
+                  entryPoint: /bin/p
+                  %s
+                """.formatted(revision, more));
+        return new Declaration(workload, SourceName.FILES, 1, "hash of " + revision + more, ImmutableList.of());
+    }
+}
