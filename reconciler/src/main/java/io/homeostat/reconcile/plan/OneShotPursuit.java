@@ -177,6 +177,7 @@ final class OneShotPursuit {
 
     private WorkloadPlan begin(Running running) {
         Draft draft = new Draft(situation);
+        new Upkeep(situation, draft, course(draft)).confine();
         if (target.workload().spec() instanceof PluginSpec && !running.listening()) {
             draft.waitFor(
                     Reason.START_NOT_FINISHED,

@@ -86,6 +86,7 @@ final class Upkeep {
     private void awaitReadiness(Handle handle, Running running) {
         if (target.workload().spec() instanceof PluginSpec && running.listening()) {
             draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
+            confine();
             course.start();
             return;
         }
@@ -97,6 +98,8 @@ final class Upkeep {
             course.restart(handle, Cause.START_FAILED);
             return;
         }
+        // What a lost launch or somebody else has left unlimited does not go on so until it is ready.
+        confine();
         draft.waitFor(
                 Reason.START_NOT_FINISHED,
                 "starting: " + missing,

@@ -39,6 +39,19 @@ class LimitPlanningTest {
     }
 
     @Test
+    void limitsThatDoNotHoldYetAreSetBeforeStart() {
+        assertEquals(
+                "restart START_NOT_FINISHED: setLimits start",
+                Example.plugin()
+                        .wants("A", SOME)
+                        .installed("A")
+                        .active("A")
+                        .listens("A")
+                        .limited(Limits.NONE)
+                        .planned());
+    }
+
+    @Test
     void limitsThatAreNoLongerDeclaredAreLifted() {
         Example example = running(Limits.NONE).limited(SOME);
         assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
