@@ -24,6 +24,6 @@ public record Telemetry(PassLog log, LoopWatch watch, AgentMetrics metrics) {
     }
 
     public ImmutableList<PassListener> listeners() {
-        return ImmutableList.of(log, watch, metrics);
+        return ImmutableList.of(log, watch, metrics.passes());
     }
 }

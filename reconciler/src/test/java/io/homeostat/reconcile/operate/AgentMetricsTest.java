@@ -36,11 +36,11 @@ class AgentMetricsTest {
     @Test
     void theLagGrowsUntilTheWorkloadHasConvergedAndIsThenRecorded() {
         assertEquals(0, value("homeostat_convergence_lag_seconds"));
-        passes.stepped(metrics, STEP, Reason.LINK_MOVED, Outcome.done(), Duration.ofSeconds(2));
+        passes.stepped(metrics.passes(), STEP, Reason.LINK_MOVED, Outcome.done(), Duration.ofSeconds(2));
         passes.pass(Duration.ofSeconds(3));
         assertEquals(5, value("homeostat_convergence_lag_seconds"));
         assertEquals(1, value("homeostat_workloads{state=\"progressing\"}"));
-        passes.settled(metrics);
+        passes.settled(metrics.passes());
 
         assertEquals(0, value("homeostat_convergence_lag_seconds"));
         assertEquals(1, value("homeostat_workloads{state=\"converged\"}"));
@@ -50,9 +50,10 @@ class AgentMetricsTest {
 
     @Test
     void passesStepsAndFailuresAreCountedByWordsOfOurs() {
-        passes.stepped(metrics, STEP, Reason.LINK_MOVED, new Outcome.Failed("x", false), Duration.ofSeconds(2));
-        passes.waits(metrics, Step.Wait.Kind.RETRY, Reason.STEP_FAILED, "later");
-        metrics.broken(Passes.WORKLOAD, new IllegalStateException());
+        passes.stepped(
+                metrics.passes(), STEP, Reason.LINK_MOVED, new Outcome.Failed("x", false), Duration.ofSeconds(2));
+        passes.waits(metrics.passes(), Step.Wait.Kind.RETRY, Reason.STEP_FAILED, "later");
+        metrics.passes().broken(Passes.WORKLOAD, new IllegalStateException());
 
         assertEquals(1, value("homeostat_failures_total{reason=\"link_moved\",step=\"activate\"}"));
         assertEquals(1, value("homeostat_steps_total{outcome=\"failed\",step=\"activate\"}"));
@@ -69,9 +70,9 @@ class AgentMetricsTest {
     @Test
     void aWorkloadThatIsGoneLeavesNoSeriesBehind() {
         Step launch = new Step.Launch(Declarations.workload(Passes.WORKLOAD, "A", ImmutableList.of(), null), "h", "d");
-        passes.stepped(metrics, launch, Reason.PROCESS_EXITED, Outcome.done(), Duration.ofSeconds(1));
+        passes.stepped(metrics.passes(), launch, Reason.PROCESS_EXITED, Outcome.done(), Duration.ofSeconds(1));
         assertEquals(1, value("homeostat_restarts_total{workload=\"plugin/ops-agent\"}"));
-        passes.gone(metrics);
+        passes.gone(metrics.passes());
 
         assertFalse(metrics.scrape().contains("ops-agent"), metrics.scrape());
         assertEquals(0, value("homeostat_workloads{state=\"converged\"}"));
