@@ -17,11 +17,9 @@ import io.homeostat.reconcile.agent.Agent;
 import io.homeostat.reconcile.agent.Sources;
 import io.homeostat.reconcile.api.AgentFile;
 import io.homeostat.reconcile.controlplane.ControlPlane;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.controlplane.SampledStates;
 import io.homeostat.reconcile.operate.AgentLog;
-import io.homeostat.reconcile.operate.AgentMetrics;
 import io.homeostat.reconcile.operate.MetricsEndpoint;
 import io.homeostat.reconcile.operate.ServiceReport;
 import io.homeostat.reconcile.operate.Telemetry;
@@ -32,7 +30,6 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -115,7 +112,7 @@ final class RunCommand implements Command {
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
                 ControlPlane controlPlane = controlPlane(agent, store, metadata);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
-            shown(telemetry.metrics(), controlPlane);
+            telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
             // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
@@ -161,18 +158,6 @@ final class RunCommand implements Command {
                 agent.modules(),
                 VersionCommand.version(),
                 environment.clock());
-    }
-
-    private static void shown(AgentMetrics metrics, ControlPlane controlPlane) {
-        metrics.controlPlane(
-                () -> number(controlPlane, status -> status.channel().connectedSince() == null ? 0 : 1),
-                () -> number(controlPlane, status -> status.channel().unacknowledged()),
-                () -> number(controlPlane, ControlPlaneStatus::queuedEvents),
-                () -> number(controlPlane, ControlPlaneStatus::droppedEvents));
-    }
-
-    private static long number(ControlPlane controlPlane, ToLongFunction<ControlPlaneStatus> number) {
-        return controlPlane.status().map(number::applyAsLong).orElse(0L);
     }
 
     private void listen(MetricsEndpoint metrics, AgentConfig config, Modules modules) {

@@ -77,6 +77,7 @@ final class StatusJson {
         json.writeNumberField("unacknowledged", channel.unacknowledged());
         json.writeNumberField("queuedEvents", controlPlane.get().queuedEvents());
         json.writeNumberField("droppedEvents", controlPlane.get().droppedEvents());
+        json.writeNumberField("refusedEvents", controlPlane.get().refusedEvents());
         json.writeStringField("lastError", channel.lastError());
         json.writeEndObject();
     }

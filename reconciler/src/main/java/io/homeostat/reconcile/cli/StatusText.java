@@ -60,6 +60,7 @@ final class StatusText {
         Instant since = channel.connectedSince();
         Instant heard = channel.lastMessage();
         String dropped = status.droppedEvents() == 0 ? "" : ", " + status.droppedEvents() + " dropped";
+        String refused = status.refusedEvents() == 0 ? "" : ", " + status.refusedEvents() + " refused";
         console.err()
                 .println("control plane: " + OneLine.of(channel.endpoint())
                         + (since == null
@@ -67,7 +68,7 @@ final class StatusText {
                                 : ", connected for " + Spans.words(Duration.between(since, now)))
                         + (heard == null ? "" : ", last heard " + Spans.ago(Duration.between(heard, now)))
                         + ", " + channel.unacknowledged() + " unacknowledged, " + status.queuedEvents()
-                        + " events queued" + dropped
+                        + " events queued" + dropped + refused
                         + (since == null && !channel.lastError().isEmpty()
                                 ? ": " + OneLine.of(channel.lastError())
                                 : ""));

@@ -138,7 +138,7 @@ public final class ControlPlane implements AutoCloseable {
     public synchronized Optional<ControlPlaneStatus> status() {
         return Optional.ofNullable(connection).map(open -> {
             EventQueue queue = store.eventQueue();
-            return new ControlPlaneStatus(open.channel().status(), queue.queued(), queue.dropped());
+            return new ControlPlaneStatus(open.channel().status(), queue.queued(), queue.dropped(), queue.refused());
         });
     }
 

@@ -7,5 +7,6 @@ import io.homeostat.desired.channel.ChannelStatus;
  *
  * @param queuedEvents that the control plane has not acknowledged
  * @param droppedEvents that it will never hear of, because there were too many
+ * @param refusedEvents that it would not take
  */
-public record ControlPlaneStatus(ChannelStatus channel, long queuedEvents, long droppedEvents) {}
+public record ControlPlaneStatus(ChannelStatus channel, long queuedEvents, long droppedEvents, long refusedEvents) {}

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.operate;
 import com.google.common.base.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MultiGauge;
@@ -13,9 +14,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
 
 /**
  * The agent's metrics in Prometheus' text format, asked by whoever scrapes. The reconciler's README lists them all.
@@ -87,24 +90,37 @@ public final class AgentMetrics {
         usage = latest;
     }
 
-    /** Shows how the control plane is reached; all zero where none is configured. */
-    public void controlPlane(
-            LongSupplier connected,
-            LongSupplier unacknowledged,
-            LongSupplier queuedEvents,
-            LongSupplier droppedEvents) {
-        supplied("homeostat.control.plane.connected", "1 while the control plane is connected.", connected::getAsLong);
+    /**
+     * Shows how the agent and its control plane get on; all zero where none is configured.
+     *
+     * @param status asked for each number
+     */
+    public void controlPlane(Supplier<Optional<ControlPlaneStatus>> status) {
+        supplied(
+                "homeostat.control.plane.connected",
+                "1 while the control plane is connected.",
+                number(status, one -> one.channel().connectedSince() == null ? 0 : 1));
         supplied(
                 "homeostat.control.plane.unacknowledged",
                 "Messages that the control plane has not acknowledged.",
-                unacknowledged::getAsLong);
+                number(status, one -> one.channel().unacknowledged()));
         supplied(
                 "homeostat.control.plane.queued.events",
                 "Events that the control plane has not acknowledged.",
-                queuedEvents::getAsLong);
-        FunctionCounter.builder("homeostat.control.plane.dropped.events", this, m -> droppedEvents.getAsLong())
-                .description("Events that the control plane will never hear of, because there were too many.")
-                .register(registry);
+                number(status, ControlPlaneStatus::queuedEvents));
+        counted(
+                "homeostat.control.plane.dropped.events",
+                "Events that the control plane will never hear of, because there were too many.",
+                number(status, ControlPlaneStatus::droppedEvents));
+        counted(
+                "homeostat.control.plane.refused.events",
+                "Events that the control plane would not take.",
+                number(status, ControlPlaneStatus::refusedEvents));
+    }
+
+    private static Supplier<Number> number(
+            Supplier<Optional<ControlPlaneStatus>> status, ToLongFunction<ControlPlaneStatus> number) {
+        return () -> status.get().map(number::applyAsLong).orElse(0L);
     }
 
     /** Shows whether {@code /healthz} is well. */
@@ -138,6 +154,12 @@ public final class AgentMetrics {
 
     private void gauge(String name, String description, ToDoubleFunction<AgentMetrics> value) {
         Gauge.builder(name, this, value).description(description).register(registry);
+    }
+
+    private void counted(String name, String description, Supplier<Number> value) {
+        FunctionCounter.builder(name, value, v -> v.get().doubleValue())
+                .description(description)
+                .register(registry);
     }
 
     private void supplied(String name, String description, Supplier<Number> value) {

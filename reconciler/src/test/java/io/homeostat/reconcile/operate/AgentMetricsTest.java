@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
@@ -15,6 +17,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class AgentMetricsTest {
@@ -102,6 +106,24 @@ class AgentMetricsTest {
         assertEquals(1.7e9, value("process_start_time_seconds"));
         assertTrue(metrics.scrape().contains("homeostat_build_info{java="), metrics.scrape());
         assertTrue(metrics.scrape().contains("version=\"1.2.3\"} 1"), metrics.scrape());
+    }
+
+    @Test
+    void theConnectionWithTheControlPlaneIsSeenAndIsZeroWhereThereIsNone() {
+        AtomicReference<Optional<ControlPlaneStatus>> status = new AtomicReference<>(Optional.empty());
+        metrics.controlPlane(status::get);
+        for (String series : ImmutableList.of(
+                "connected", "unacknowledged", "queued_events", "dropped_events_total", "refused_events_total")) {
+            assertEquals(0, value("homeostat_control_plane_" + series));
+        }
+
+        ChannelStatus channel = new ChannelStatus("unix:/run/acs.sock", Instant.EPOCH, null, 2, "");
+        status.set(Optional.of(new ControlPlaneStatus(channel, 3, 4, 5)));
+        assertEquals(1, value("homeostat_control_plane_connected"));
+        assertEquals(2, value("homeostat_control_plane_unacknowledged"));
+        assertEquals(3, value("homeostat_control_plane_queued_events"));
+        assertEquals(4, value("homeostat_control_plane_dropped_events_total"));
+        assertEquals(5, value("homeostat_control_plane_refused_events_total"));
     }
 
     @Test
