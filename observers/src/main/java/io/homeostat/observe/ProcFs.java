@@ -2,6 +2,7 @@ package io.homeostat.observe;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +28,8 @@ public final class ProcFs {
     static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
 
     private final Path root;
+    private final long self = ProcessHandle.current().pid();
+    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything);
 
     public ProcFs() {
         this(Path.of("/proc"));
@@ -145,6 +148,26 @@ public final class ProcFs {
     /** Everything that runs, zombies left out. */
     public ImmutableList<Stat> processes() throws IOException {
         return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());
+    }
+
+    /**
+     * Everything that runs, with the launch it belongs to by its environment. Read once for all who ask at the same time, and never
+     * before they asked: a thousand workloads that are stopped at once would each read a thousand processes.
+     */
+    public RunningProcesses running() throws IOException {
+        return everything.answer();
+    }
+
+    private RunningProcesses lookAtEverything() throws IOException {
+        ImmutableList.Builder<Stat> found = ImmutableList.builder();
+        ImmutableMap.Builder<Long, String> marks = ImmutableMap.builder();
+        for (Stat stat : processes()) {
+            if (stat.pid() != self) {
+                found.add(stat);
+                variable(stat.pid(), LaunchMarks.LAUNCH).ifPresent(mark -> marks.put(stat.pid(), mark));
+            }
+        }
+        return new RunningProcesses(found.build(), marks.buildKeepingLast());
     }
 
     /** Everything that has a number, zombies included. */

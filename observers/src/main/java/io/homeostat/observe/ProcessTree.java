@@ -7,11 +7,14 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.LaunchDirectory.Recorded;
 import io.homeostat.observe.ProcFs.Stat;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +40,6 @@ public final class ProcessTree {
     private final String launchId;
     private final @Nullable ProcessIdentity main;
     private final LimitObserver groups;
-    private final long self;
     private Set<ProcessKey> known = Set.of();
 
     /** @param main null when it isn't known; the other signs remain */
@@ -54,8 +56,6 @@ public final class ProcessTree {
         this.directory = directory;
         this.launchId = launchId;
         this.main = main;
-        // An agent that was itself started by the workload is no part of what it watches and stops.
-        this.self = ProcessHandle.current().pid();
     }
 
     /** Looks at every process of the machine: those of the launch that run now, the main process included. */
@@ -64,72 +64,67 @@ public final class ProcessTree {
             return ImmutableList.of();
         }
         Optional<Recorded> end = directory.exit();
-        Map<Long, Stat> running = new LinkedHashMap<>();
-        for (Stat stat : procFs.processes()) {
-            running.put(stat.pid(), stat);
+        RunningProcesses running = procFs.running();
+        Map<Long, Stat> found = new LinkedHashMap<>();
+        for (ProcessKey key : known) {
+            add(running.of(key.pid()), found, stat -> ProcessKey.of(stat).equals(key));
         }
-        running.remove(self);
-        Set<Long> found = new HashSet<>();
-        for (Stat stat : running.values()) {
-            if (known.contains(ProcessKey.of(stat))
-                    || isMain(stat)
-                    || procFs.carries(stat.pid(), LaunchMarks.LAUNCH, launchId)) {
-                found.add(stat.pid());
-            }
+        if (main != null) {
+            add(running.of(main.pid()), found, stat -> stat.is(main));
         }
+        addAll(running.marked(launchId), found);
         addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
-        ImmutableList<Stat> members = running.values().stream()
-                .filter(stat -> found.contains(stat.pid()))
-                .collect(ImmutableList.toImmutableList());
         Set<ProcessKey> next = new HashSet<>();
-        members.forEach(stat -> next.add(ProcessKey.of(stat)));
+        found.values().forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
-        return members;
+        return ImmutableList.copyOf(found.values());
     }
 
-    private boolean isMain(Stat stat) {
-        return main != null && stat.is(main);
+    private static void add(@Nullable Stat stat, Map<Long, Stat> found, Predicate<Stat> condition) {
+        if (stat != null && condition.test(stat)) {
+            found.put(stat.pid(), stat);
+        }
+    }
+
+    private static void addAll(ImmutableList<Stat> stats, Map<Long, Stat> found) {
+        stats.forEach(stat -> found.put(stat.pid(), stat));
     }
 
     /** Groups that can't be read tell nothing. */
-    private void addGrouped(Map<Long, Stat> running, Set<Long> found) {
+    private void addGrouped(RunningProcesses running, Map<Long, Stat> found) {
         if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
             for (long pid : pids) {
-                boolean ofAnother = procFs.variable(pid, LaunchMarks.LAUNCH)
-                        .filter(mark -> !mark.equals(launchId))
-                        .isPresent();
-                if (running.containsKey(pid) && !ofAnother) {
-                    found.add(pid);
-                }
+                boolean ofAnother =
+                        running.mark(pid).filter(mark -> !mark.equals(launchId)).isPresent();
+                add(running.of(pid), found, stat -> !ofAnother);
             }
         }
     }
 
-    private void addSession(Map<Long, Stat> running, Set<Long> found, Optional<Recorded> end) {
+    private void addSession(RunningProcesses running, Map<Long, Stat> found, Optional<Recorded> end) {
         if (main == null) {
             return;
         }
-        ImmutableList<Stat> session = running.values().stream()
-                .filter(stat -> stat.session() == main.pid())
-                .collect(ImmutableList.toImmutableList());
+        ImmutableList<Stat> session = running.session(main.pid());
         boolean ours = session.stream()
-                .anyMatch(stat -> found.contains(stat.pid())
+                .anyMatch(stat -> found.containsKey(stat.pid())
                         || (end.isPresent()
                                 && stat.startTicks() >= main.startTicks()
                                 && stat.startTicks() < end.get().ticks()));
         if (ours) {
-            session.forEach(stat -> found.add(stat.pid()));
+            addAll(session, found);
         }
     }
 
-    private static void addChildren(Map<Long, Stat> running, Set<Long> found) {
-        boolean grown = true;
-        while (grown) {
-            grown = false;
-            for (Stat stat : running.values()) {
-                grown |= found.contains(stat.parent()) && found.add(stat.pid());
+    private static void addChildren(RunningProcesses running, Map<Long, Stat> found) {
+        Deque<Stat> parents = new ArrayDeque<>(found.values());
+        while (!parents.isEmpty()) {
+            for (Stat child : running.children(parents.remove().pid())) {
+                if (found.put(child.pid(), child) == null) {
+                    parents.add(child);
+                }
             }
         }
     }
