@@ -6,9 +6,13 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Installation;
 import java.io.IOException;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Removes installations that have been superseded. */
 public final class GarbageCollector {
+    private static final Logger LOG = LoggerFactory.getLogger(GarbageCollector.class);
+
     private final Layout layout;
     private final Disk disk;
     private final Trash trash;
@@ -21,6 +25,24 @@ public final class GarbageCollector {
         this.layout = layout;
         this.disk = disk;
         this.trash = new Trash(layout, disk);
+    }
+
+    /**
+     * Removes what an interrupted verb left in a workload's staging directory: half an unpacking, or installations that were taken
+     * away and not yet deleted. No step may be under way.
+     */
+    public void collectLeftovers(WorkloadId id) throws ActuationFailure {
+        try {
+            if (trash.empty(id)) {
+                LOG.info("[{}] removed what an interrupted step had left in {}", id, layout.staging(id));
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "removing what an interrupted step of " + id + " left in " + layout.staging(id) + " failed: "
+                            + Disk.reason(e),
+                    false,
+                    e);
+        }
     }
 
     /**
@@ -54,7 +76,7 @@ public final class GarbageCollector {
                     boolean _ = trash.take(id, each.directory());
                 }
             }
-            trash.empty(id);
+            boolean _ = trash.empty(id);
         } catch (IOException e) {
             throw new ActuationFailure(what + " failed: " + Disk.reason(e), false, e);
         }

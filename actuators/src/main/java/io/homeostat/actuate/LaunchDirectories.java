@@ -1,5 +1,7 @@
 package io.homeostat.actuate;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
@@ -11,16 +13,22 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Writes and removes our notes on launches. What they are for is told in {@link LaunchNote}; {@link LaunchDirectory} reads them. */
 public final class LaunchDirectories {
+    private static final Logger LOG = LoggerFactory.getLogger(LaunchDirectories.class);
+
     private final Layout layout;
     private final ProcFs procFs;
 
@@ -66,9 +74,48 @@ public final class LaunchDirectories {
         }
     }
 
+    /** The revisions that notes on launches of a workload tell of. What can't be read tells nothing. */
+    ImmutableSet<String> revisions(WorkloadId id) throws IOException {
+        ImmutableSet.Builder<String> revisions = ImmutableSet.builder();
+        for (String launchId : noted(id)) {
+            try {
+                new LaunchDirectory(layout.launch(id, launchId))
+                        .note()
+                        .map(LaunchNote::handle)
+                        .filter(handle -> handle.workload().equals(id))
+                        .map(Handle::revision)
+                        .filter(revision -> revision.indexOf('/') < 0)
+                        .ifPresent(revisions::add);
+            } catch (IOException e) {
+                LOG.debug("[{}] {}", id, e.getMessage());
+            }
+        }
+        return revisions.build();
+    }
+
+    /** Launches of a workload of which there are notes; what else is beside them is not ours. */
+    public ImmutableList<String> noted(WorkloadId id) throws IOException {
+        ImmutableList.Builder<String> launchIds = ImmutableList.builder();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(layout.launches(id))) {
+            for (Path entry : entries) {
+                if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
+                    launchIds.add(String.valueOf(entry.getFileName()));
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return ImmutableList.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return launchIds.build();
+    }
+
     /** Removes the notes on a launch whose end is stored. No error when there are none. */
     public void forget(WorkloadId id, String launchId) throws ActuationFailure {
         LaunchDirectory directory = new LaunchDirectory(layout.launch(id, launchId));
+        if (Files.isSymbolicLink(directory.path())) {
+            return;
+        }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory.path())) {
             for (Path file : files) {
                 // Last: as long as it is there, an interrupted removal is found and done again.

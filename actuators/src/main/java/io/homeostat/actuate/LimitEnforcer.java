@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -146,6 +147,31 @@ public final class LimitEnforcer {
             }
             if (hierarchy.isHomeOurs()) {
                 removeIfEmpty(hierarchy.home());
+            }
+        }
+    }
+
+    /**
+     * Removes groups that nobody is in: of workloads that are not known any more, and the empty places of others of us. Whoever makes a
+     * group in such a place at this moment makes the place anew.
+     *
+     * @param known workloads that may have processes, or get some
+     */
+    public void sweep(Set<WorkloadId> known) {
+        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+            for (Path group : hierarchy.strangers(known)) {
+                try {
+                    removeTree(group);
+                    LOG.info("removed the control group {}: nobody is in it, and no such workload is known", group);
+                } catch (IOException e) {
+                    LOG.debug("the control group {} of no known workload stays: {}", group, Disk.reason(e));
+                }
+            }
+            if (hierarchy.isHomeOurs()) {
+                removeIfEmpty(hierarchy.home());
+            }
+            for (Path place : hierarchy.placesOfOthers()) {
+                removeIfEmpty(place);
             }
         }
     }

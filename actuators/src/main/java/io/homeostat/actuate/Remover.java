@@ -3,17 +3,19 @@ package io.homeostat.actuate;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Installation;
+import io.homeostat.observe.ProcFs;
 import java.io.IOException;
 import java.nio.file.Path;
 
 /**
  * Removes everything that belongs to a workload, and nothing else. What tells where the rest is goes last: sockets are found by
- * the installations, so they go before them; the symlink goes before what it points to.
+ * the installations and the notes on launches, so they go before them; the symlink goes before what it points to.
  */
 public final class Remover {
     private final Layout layout;
     private final Disk disk;
     private final Trash trash;
+    private final LaunchDirectories launches;
 
     public Remover(Layout layout) {
         this(layout, new LocalDisk());
@@ -23,6 +25,7 @@ public final class Remover {
         this.layout = layout;
         this.disk = disk;
         this.trash = new Trash(layout, disk);
+        this.launches = new LaunchDirectories(layout, new ProcFs());
     }
 
     /**
@@ -35,6 +38,10 @@ public final class Remover {
             for (Installation installation : Trash.installations(layout, id)) {
                 Sockets.delete(layout, disk, id, installation.revision());
             }
+            for (String revision : launches.revisions(id)) {
+                // Of what has no installation, or none any more.
+                Sockets.delete(layout, disk, id, revision);
+            }
             if (Trash.active(layout, id).isPresent()) {
                 disk.delete(layout.active(id));
             }
@@ -44,7 +51,7 @@ public final class Remover {
             for (Path place : new Path[] {layout.workloadState(id), layout.launches(id)}) {
                 disk.deleteTree(place);
             }
-            trash.empty(id);
+            boolean _ = trash.empty(id);
         } catch (IOException e) {
             throw new ActuationFailure("removing " + id + " failed: " + Disk.reason(e), false, e);
         }

@@ -27,13 +27,25 @@ final class Sockets {
                     Files.readAttributes(socket, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
             if (attributes.isSymbolicLink()) {
                 // To where a plugin of another user listens, see PluginSockets.
-                disk.delete(Files.readSymbolicLink(socket));
+                Path real = Files.readSymbolicLink(socket);
+                if (real.startsWith(layout.runDir()) && isSocket(real)) {
+                    disk.delete(real);
+                }
             }
             if (attributes.isSymbolicLink() || attributes.isOther()) {
                 disk.delete(socket);
             }
         } catch (NoSuchFileException e) {
             return;
+        }
+    }
+
+    private static boolean isSocket(Path path) throws IOException {
+        try {
+            return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                    .isOther();
+        } catch (NoSuchFileException e) {
+            return false;
         }
     }
 }

@@ -8,14 +8,20 @@ import io.homeostat.observe.InstallationMarker;
 import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.Observation;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Removes installations: first they become invisible, whole, by a rename into the workload's staging directory; then they are
  * deleted there. So an interrupted removal leaves no half of an installation that somebody would take for one.
  */
 final class Trash {
+    private static final Logger LOG = LoggerFactory.getLogger(Trash.class);
+
     private final Layout layout;
     private final Disk disk;
 
@@ -37,12 +43,15 @@ final class Trash {
         disk.rename(place, trash);
         // Of the two directories the rename has synced the other one; before this, no file of it may be deleted.
         disk.syncDirectory(layout.installs(id));
+        LOG.debug("[{}] takes the installation {} away", id, place);
         return true;
     }
 
-    /** Deletes what was taken away, and whatever else an interrupted verb left there. */
-    void empty(WorkloadId id) throws IOException {
+    /** Deletes what was taken away, and whatever else an interrupted verb left there; says whether there was anything. */
+    boolean empty(WorkloadId id) throws IOException {
+        boolean anything = Files.exists(layout.staging(id), LinkOption.NOFOLLOW_LINKS);
         disk.deleteTree(layout.staging(id));
+        return anything;
     }
 
     /** What is installed of a workload, looked at now. */

@@ -6,13 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationMarker;
+import io.homeostat.observe.ProcFs;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -104,6 +111,53 @@ final class DirectoryVerbsTest {
 
         assertTrue(Files.exists(file));
         assertEquals(ImmutableList.of(), machine.installations(ID));
+    }
+
+    @Test
+    void theSocketOfALaunchThatHasNoInstallationIsRemovedWithTheWorkload() throws Exception {
+        new LaunchDirectories(machine.layout(), new ProcFs()).write(handle("local"));
+        Path socket = machine.layout().socket(ID, "local");
+        Files.createDirectories(socket.toAbsolutePath().getParent());
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(socket));
+        }
+        Files.createSymbolicLink(machine.layout().launch(ID, "stray"), temp);
+
+        remover.remove(ID);
+
+        assertFalse(Files.exists(socket));
+        assertTrue(Files.exists(temp.resolve("run")), "what a stray symlink leads to");
+    }
+
+    @Test
+    void notesThatAreNoneOfOursAreNotForgottenAndLeadNowhere() throws Exception {
+        LaunchDirectories launches = new LaunchDirectories(machine.layout(), new ProcFs());
+        launches.write(handle("local"));
+        Path outside = Files.createDirectories(temp.resolve("outside"));
+        Files.writeString(outside.resolve("precious"), "");
+        Files.createSymbolicLink(machine.layout().launch(ID, "link"), outside);
+        Files.writeString(machine.layout().launch(ID, "file"), "");
+
+        assertEquals(ImmutableList.of("l1"), launches.noted(ID));
+        launches.forget(ID, "link");
+        launches.forget(ID, "l1");
+
+        assertTrue(Files.exists(outside.resolve("precious")));
+        assertEquals(ImmutableList.of(), launches.noted(ID));
+    }
+
+    private static Handle handle(String revision) {
+        return new Handle(
+                "l1",
+                ID,
+                "hash",
+                revision,
+                null,
+                ImmutableSortedMap.of(),
+                Instant.EPOCH,
+                null,
+                Handle.StartState.NOT_SENT,
+                "");
     }
 
     @Test

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -51,6 +52,39 @@ class LimitEnforcerTest {
                         "homeostat.slice/plugin-ops-agent/memory.max 268435456",
                         "homeostat.slice/plugin-ops-agent/cpu.max 20000 100000"),
                 kernel.written);
+    }
+
+    @Test
+    void groupsOfWorkloadsThatNobodyKnowsAreSweptAwayUnlessSomebodyIsInThem() throws IOException {
+        FakeControlGroups kernel = kernel("cpu memory");
+        LimitEnforcer enforcer = enforcer(kernel, "/user.slice");
+        WorkloadId known = WorkloadId.plugin("known");
+        WorkloadId occupied = WorkloadId.process("occupied");
+        for (WorkloadId id : new WorkloadId[] {ID, known, occupied}) {
+            enforcer.prepare(id, SOME);
+        }
+        Path home = kernel.root.resolve("homeostat.slice");
+        kernel.run(home.resolve("process-occupied"), 7);
+        Path foreign = made(kernel, home.resolve("somebody-else"));
+        Path empty = made(kernel, kernel.root.resolve("homeostat-0123abcd.slice"));
+        Path ofAnother = made(kernel, kernel.root.resolve("homeostat-0123abce.slice"));
+        Path workload = made(kernel, ofAnother.resolve("plugin-ops-agent"));
+        Path noneOfUs = made(kernel, kernel.root.resolve("homeostat-web.slice"));
+
+        enforcer.sweep(Set.of(known));
+
+        assertFalse(Files.exists(home.resolve("plugin-ops-agent")));
+        assertFalse(Files.exists(empty), "the empty place of another of us");
+        for (Path kept :
+                new Path[] {home.resolve("plugin-known"), home.resolve("process-occupied"), foreign, workload, noneOfUs
+                }) {
+            assertTrue(Files.exists(kept), kept.toString());
+        }
+    }
+
+    private static Path made(FakeControlGroups kernel, Path group) throws IOException {
+        kernel.makeGroup(group);
+        return group;
     }
 
     @Test

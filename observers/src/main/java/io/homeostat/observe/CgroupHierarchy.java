@@ -7,9 +7,12 @@ import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +29,9 @@ public record CgroupHierarchy(
         Path home,
         ImmutableList<Path> elsewhere,
         ImmutableList<Path> enabling) {
+
+    /** How {@link CgroupLayout#detect(io.homeostat.desired.layout.Layout)} names the places of who keeps state in an unusual directory. */
+    private static final Pattern OF_OTHERS = Pattern.compile("homeostat-[0-9a-f]{8}(\\.slice)?");
 
     public enum Version {
         V1,
@@ -116,6 +122,55 @@ public record CgroupHierarchy(
             }
             throw e;
         }
+    }
+
+    /** The groups that are named as those of workloads, but of none of these. */
+    public ImmutableList<Path> strangers(Set<WorkloadId> known) {
+        ImmutableList.Builder<Path> found = ImmutableList.builder();
+        for (Path place : places()) {
+            for (Path group : below(place)) {
+                Optional<WorkloadId> id = id(group);
+                if (id.isPresent() && !known.contains(id.get())) {
+                    found.add(group);
+                }
+            }
+        }
+        return found.build();
+    }
+
+    /** Where others of us, who keep their state elsewhere, have or had their groups. */
+    public ImmutableList<Path> placesOfOthers() {
+        Path above = home.getParent();
+        if (above == null || !isHomeOurs()) {
+            return ImmutableList.of();
+        }
+        return below(above).stream()
+                .filter(place ->
+                        !place.equals(home) && OF_OTHERS.matcher(last(place)).matches())
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** The groups right below one; none when they can't be seen. */
+    private static ImmutableList<Path> below(Path place) {
+        try (Stream<Path> all = Files.list(place)) {
+            return all.filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS))
+                    .collect(ImmutableList.toImmutableList());
+        } catch (IOException | UncheckedIOException e) {
+            return ImmutableList.of();
+        }
+    }
+
+    private static Optional<WorkloadId> id(Path group) {
+        String name = last(group);
+        int dash = name.indexOf('-');
+        return dash < 0
+                ? Optional.empty()
+                : WorkloadId.parse(name.substring(0, dash) + "/" + name.substring(dash + 1))
+                        .filter(id -> name(id).equals(name));
+    }
+
+    private static String last(Path path) {
+        return String.valueOf(path.getFileName());
     }
 
     private ImmutableList<Path> places() {

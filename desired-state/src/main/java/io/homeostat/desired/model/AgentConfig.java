@@ -179,5 +179,13 @@ public record AgentConfig(
             Size logBytesPerWorkload,
 
             @Doc("How many events are kept; the oldest go first.") @Default("10000") @Range(min = 1, max = 10_000_000)
-            int events) {}
+            int events,
+
+            @Doc(
+                    "How much of archives that nobody needs now is kept, for when somebody does again; nothing where the disk has less than that left.")
+            @Default("1Gi")
+            Size cacheBytes,
+
+            @Doc("How long an archive is kept after somebody needed it last.") @Default("24h")
+            Duration cacheAge) {}
 }

@@ -37,7 +37,14 @@ class AgentConfigReaderTest {
             new AgentConfig.Signatures(false, ImmutableList.of()),
             new AgentConfig.Exporter("127.0.0.1:9464"),
             new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO),
-            new AgentConfig.Bounds(new Size(4L << 30), new Size(16L << 30), 200_000, new Size(50L << 20), 10_000));
+            new AgentConfig.Bounds(
+                    new Size(4L << 30),
+                    new Size(16L << 30),
+                    200_000,
+                    new Size(50L << 20),
+                    10_000,
+                    new Size(1L << 30),
+                    Duration.ofDays(1)));
 
     @TempDir
     Path directory;
@@ -69,7 +76,7 @@ class AgentConfigReaderTest {
                 signatures: {require: true, keys: [/k.pub]}
                 metrics: {listen: ""}
                 log: {format: json, level: debug}
-                limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5}
+                limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s}
                 """;
         assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
         AgentConfig expected = new AgentConfig(
@@ -90,7 +97,8 @@ class AgentConfigReaderTest {
                 new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
                 new AgentConfig.Exporter(""),
                 new AgentConfig.Log(AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG),
-                new AgentConfig.Bounds(new Size(1), new Size(2), 3, new Size(1 << 20), 5));
+                new AgentConfig.Bounds(
+                        new Size(1), new Size(2), 3, new Size(1 << 20), 5, new Size(0), Duration.ofSeconds(7)));
         assertEquals(new AgentConfigReader.Result(expected, ImmutableList.of()), read(yaml));
     }
 

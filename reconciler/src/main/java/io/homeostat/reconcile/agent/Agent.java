@@ -174,10 +174,12 @@ public final class Agent implements Enforcement, AutoCloseable {
         ImmutableSortedSet<WorkloadId> critical = BootGate.critical(first);
         boot.await(critical, whenUp);
         chores.in(BOOT, "going on with the boot", boot::open);
+        Scope scope = scope(first);
+        chores.tidy(scope);
         // In front of the queue before anything is taken from it.
         hint(critical, Trigger.START);
         reconciler.start();
-        hint(scope(first).all(), Trigger.START);
+        hint(scope.all(), Trigger.START);
         reading.every(() -> config.resync(), "the resync", this::resync);
         chores.begin();
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);

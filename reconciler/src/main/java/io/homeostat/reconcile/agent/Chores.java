@@ -57,6 +57,11 @@ final class Chores implements AutoCloseable {
         this.bounds = bounds;
     }
 
+    /** Before there are steps. */
+    void tidy(Scope scope) {
+        housekeeping.collectLeftovers(scope.declared(), scope.all());
+    }
+
     void begin() {
         agenda.every(() -> HOUSEKEEPING, "trying whether the store can be written", this::tryStore);
         agenda.every(() -> HOUSEKEEPING, "housekeeping", this::cleanUp);
@@ -87,7 +92,7 @@ final class Chores implements AutoCloseable {
         declaring.lock();
         try {
             housekeeping.trimEvents(bounds.get().events(), start);
-            housekeeping.cleanCache();
+            housekeeping.cleanCache(bounds.get(), start);
         } catch (ActuationFailure | StoreException e) {
             // Costs room and nothing else; it is tried again in a minute.
             LOG.warn("{}", e.getMessage());

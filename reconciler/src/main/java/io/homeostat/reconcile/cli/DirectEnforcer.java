@@ -119,7 +119,8 @@ final class DirectEnforcer implements Enforcer {
                     config.limits().events(), workspace.environment().clock().instant());
         }
         try {
-            housekeeping.cleanCache();
+            housekeeping.cleanCache(
+                    config.limits(), workspace.environment().clock().instant());
         } catch (ActuationFailure e) {
             // Costs room and nothing else; the next command tries again.
             workspace.console().say(String.valueOf(e.getMessage()));
@@ -148,6 +149,7 @@ final class DirectEnforcer implements Enforcer {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
+            new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all));
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
                 try (MachineSteps steps = new MachineSteps(
                                 layout, procFs, store, plugins, clock, () -> rules, proceedings::download);

@@ -36,15 +36,12 @@ import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Work;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -184,15 +181,12 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 .filter(process -> process.remembered() || !(process.liveness() instanceof Liveness.Ended))
                 .map(process -> process.handle().launchId())
                 .collect(ImmutableSet.toImmutableSet());
-        try (Stream<Path> notes = Files.list(layout.launches(id))) {
-            for (String launchId :
-                    notes.map(note -> note.getFileName().toString()).toList()) {
+        try {
+            for (String launchId : launches.noted(id)) {
                 if (!kept.contains(launchId)) {
                     launches.forget(id, launchId);
                 }
             }
-        } catch (NoSuchFileException e) {
-            LOG.trace("[{}] is launched for the first time", id);
         } catch (IOException e) {
             throw new ActuationFailure("could not look at the notes on launches of " + id + ": " + e, false, e);
         }
