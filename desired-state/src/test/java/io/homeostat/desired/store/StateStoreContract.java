@@ -279,7 +279,8 @@ abstract class StateStoreContract {
         store.retryNow(ImmutableList.of(AGENT, WorkloadId.plugin("unknown")));
 
         WorkloadHistory after = store.history(AGENT);
-        assertEquals(Trial.of("h1").withRestartToConfigure(true), after.trial());
+        Told told = Told.of(Samples.eventful().trial().told().revision());
+        assertEquals(Trial.of("h1").withRestartToConfigure(true).withTold(told), after.trial());
         assertEquals(Samples.eventful().failed(), after.failed());
         assertEquals(Attempts.NONE, after.run().crashes());
         assertEquals(Samples.eventful().run().restarts(), after.run().restarts());
