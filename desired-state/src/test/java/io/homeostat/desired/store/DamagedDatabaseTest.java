@@ -21,6 +21,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,9 +44,12 @@ final class DamagedDatabaseTest {
         try (StateStore store =
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
             Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
-            for (int i = 0; i < 500; i++) {
-                store.commit(Samples.events(AGENT, "an event that takes up some space, number " + i));
-            }
+            // In one commit: each waits for the disk.
+            store.commit(Samples.events(
+                    AGENT,
+                    IntStream.range(0, 500)
+                            .mapToObj(i -> "an event that takes up some space, number " + i)
+                            .toArray(String[]::new)));
         }
     }
 
