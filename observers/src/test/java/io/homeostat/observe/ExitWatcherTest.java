@@ -23,7 +23,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("Counts all of this JVM's descriptors.")
 class ExitWatcherTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
 

@@ -23,7 +23,9 @@ import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("Holds itself to a time.")
 final class InstallationObserverTest {
     private static final String KEY = "a".repeat(64);
     private static final String SHA256 = "b".repeat(64);

@@ -44,7 +44,9 @@ import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
+@Isolated("Counts all of this JVM's threads, and takes over what it logs.")
 class PluginChannelTest {
     private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
     private static final Duration LONG = Duration.ofSeconds(30);

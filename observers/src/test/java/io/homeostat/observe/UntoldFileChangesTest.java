@@ -16,8 +16,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Changes for which the kernel has no event: they are looked for, so that watching never ends unnoticed. */
+@Execution(ExecutionMode.CONCURRENT)
 class UntoldFileChangesTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
     private static final Duration RETRY = Duration.ofMillis(200);

@@ -10,8 +10,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Files that are made to cost: each ends soon, with an error that says what was too much. */
+@Isolated("Holds itself to a time.")
 class BoundsTest {
     private static final int MANY = 2_000_000;
 
