@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,9 @@ public final class LimitEnforcer {
 
     private static final Duration LEAVING_TIME = Duration.ofSeconds(1);
     private static final Duration LEAVING_POLL = Duration.ofMillis(20);
+
+    /** In this time whoever has made a place for groups has made the first one. */
+    private static final Duration SETTLED = Duration.ofMinutes(1);
 
     private static final Logger LOG = LoggerFactory.getLogger(LimitEnforcer.class);
 
@@ -152,12 +156,12 @@ public final class LimitEnforcer {
     }
 
     /**
-     * Removes groups that nobody is in: of workloads that are not known any more, and the empty places of others of us. Whoever makes a
-     * group in such a place at this moment makes the place anew.
+     * Removes groups that nobody is in: of workloads that are not known any more, and the empty places of others of us, unless they are
+     * so young that somebody may be about to make a group there.
      *
      * @param known workloads that may have processes, or get some
      */
-    public void sweep(Set<WorkloadId> known) {
+    public void sweep(Set<WorkloadId> known, Instant now) {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             for (Path group : hierarchy.strangers(known)) {
                 try {
@@ -170,7 +174,7 @@ public final class LimitEnforcer {
             if (hierarchy.isHomeOurs()) {
                 removeIfEmpty(hierarchy.home());
             }
-            for (Path place : hierarchy.placesOfOthers()) {
+            for (Path place : hierarchy.placesOfOthers(now.minus(SETTLED))) {
                 removeIfEmpty(place);
             }
         }

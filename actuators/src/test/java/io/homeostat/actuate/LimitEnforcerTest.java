@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,7 +72,9 @@ class LimitEnforcerTest {
         Path workload = made(kernel, ofAnother.resolve("plugin-ops-agent"));
         Path noneOfUs = made(kernel, kernel.root.resolve("homeostat-web.slice"));
 
-        enforcer.sweep(Set.of(known));
+        enforcer.sweep(Set.of(known), Files.getLastModifiedTime(empty).toInstant());
+        assertTrue(Files.exists(empty), "somebody may just have made it");
+        enforcer.sweep(Set.of(known), Instant.now().plusSeconds(3600));
 
         assertFalse(Files.exists(home.resolve("plugin-ops-agent")));
         assertFalse(Files.exists(empty), "the empty place of another of us");

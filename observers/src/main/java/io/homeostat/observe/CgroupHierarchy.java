@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -138,15 +139,15 @@ public record CgroupHierarchy(
         return found.build();
     }
 
-    /** Where others of us, who keep their state elsewhere, have or had their groups. */
-    public ImmutableList<Path> placesOfOthers() {
+    /** Where others of us, who keep their state elsewhere, had their groups before some time. */
+    public ImmutableList<Path> placesOfOthers(Instant before) {
         Path above = home.getParent();
         if (above == null || !isHomeOurs()) {
             return ImmutableList.of();
         }
         return below(above).stream()
                 .filter(place ->
-                        !place.equals(home) && OF_OTHERS.matcher(last(place)).matches())
+                        !place.equals(home) && OF_OTHERS.matcher(last(place)).matches() && isFrom(place, before))
                 .collect(ImmutableList.toImmutableList());
     }
 
@@ -157,6 +158,14 @@ public record CgroupHierarchy(
                     .collect(ImmutableList.toImmutableList());
         } catch (IOException | UncheckedIOException e) {
             return ImmutableList.of();
+        }
+    }
+
+    private static boolean isFrom(Path place, Instant before) {
+        try {
+            return Files.getLastModifiedTime(place).toInstant().isBefore(before);
+        } catch (IOException e) {
+            return false;
         }
     }
 

@@ -59,7 +59,7 @@ final class Chores implements AutoCloseable {
 
     /** Before there are steps. */
     void tidy(Scope scope) {
-        housekeeping.collectLeftovers(scope.declared(), scope.all());
+        housekeeping.collectLeftovers(scope.declared(), scope.all(), clock.instant());
     }
 
     void begin() {

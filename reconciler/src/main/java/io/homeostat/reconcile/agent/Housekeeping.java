@@ -56,7 +56,7 @@ public final class Housekeeping {
      *
      * @param all workloads that are declared, remembered or left on the machine
      */
-    public void collectLeftovers(ImmutableSet<WorkloadId> declared, ImmutableSet<WorkloadId> all) {
+    public void collectLeftovers(ImmutableSet<WorkloadId> declared, ImmutableSet<WorkloadId> all, Instant now) {
         for (WorkloadId id : declared) {
             try {
                 garbage.collectLeftovers(id);
@@ -64,7 +64,7 @@ public final class Housekeeping {
                 LOG.warn("{}", e.getMessage());
             }
         }
-        groups.sweep(all);
+        groups.sweep(all, now);
     }
 
     /**

@@ -149,7 +149,7 @@ final class DirectEnforcer implements Enforcer {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
-            new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all));
+            new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
                 try (MachineSteps steps = new MachineSteps(
                                 layout, procFs, store, plugins, clock, () -> rules, proceedings::download);

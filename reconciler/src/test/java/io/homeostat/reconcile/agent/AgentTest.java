@@ -4,12 +4,14 @@ import static io.homeostat.reconcile.agent.AgentBench.kill;
 import static io.homeostat.reconcile.agent.AgentBench.sleeper;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.actuate.Progress;
+import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -108,6 +110,22 @@ class AgentTest {
         bench.awaitNone(B);
         assertTrue(ProcessHandle.of(b.pid()).isEmpty());
         assertEquals(a, bench.running(A));
+    }
+
+    @Test
+    void whatInterruptedStepsLeftIsGoneBeforeTheFirstStepAndWhatIsNobodysStays() throws Exception {
+        Layout layout = new Layout(
+                bench.declared().resolveSibling("s"), bench.declared().resolveSibling("r"), "test");
+        Path half = Files.createDirectories(layout.staging(A).resolve("a_1/bin"));
+        Files.writeString(half.resolve("program"), "half");
+        Path foreign = Files.createDirectories(layout.install(A, "a_1"));
+        bench.write("a.yaml", sleeper("a", 1000));
+
+        bench.start(NEVER, true);
+
+        bench.running(A);
+        assertFalse(Files.exists(layout.staging(A)));
+        assertTrue(Files.exists(foreign));
     }
 
     @Test

@@ -14,8 +14,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -182,15 +184,18 @@ class ApplyTest {
     }
 
     @Test
-    void archivesThatNobodyNeedsGoWithTheNextChange() throws IOException {
+    void archivesThatNobodyHasNeededForADayGoWithTheNextChange() throws IOException {
         Path archive = shell.layout().archive("a".repeat(64));
         Files.createDirectories(archive.getParent());
         Files.writeString(archive, "of a revision long gone");
+        Files.setLastModifiedTime(archive, FileTime.from(Instant.now().minus(Duration.ofHours(25))));
+        Path recent = Files.writeString(shell.layout().archive("b".repeat(64)), "of the one before");
         shell.write("a.yaml", Shell.sleeper("a", 600));
 
         assertEquals(0, apply().status());
 
         assertFalse(Files.exists(archive));
+        assertTrue(Files.exists(recent));
     }
 
     @Test
