@@ -17,8 +17,8 @@ final class PauseTable {
         ImmutableList.Builder<Pause> pauses = ImmutableList.builder();
         Database.query(
                 connection,
-                "SELECT workload, reason, since FROM pause ORDER BY workload",
-                row -> pauses.add(pause(row.getString(1), row.getString(2), row.getString(3))));
+                "SELECT workload, reason, since, stopped FROM pause ORDER BY workload",
+                row -> pauses.add(pause(row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4))));
         return pauses.build();
     }
 
@@ -26,21 +26,28 @@ final class PauseTable {
         ImmutableList.Builder<Pause> found = ImmutableList.builder();
         Database.query(
                 connection,
-                "SELECT workload, reason, since FROM pause WHERE workload = ?",
-                row -> found.add(pause(row.getString(1), row.getString(2), row.getString(3))),
+                "SELECT workload, reason, since, stopped FROM pause WHERE workload = ?",
+                row -> found.add(pause(row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4))),
                 id.toString());
         return found.build().stream().findFirst();
     }
 
-    /** Pauses a workload, or gives its pause another reason; empty when it is paused for this reason already. */
-    static Optional<Event> put(Connection connection, WorkloadId id, String reason, Instant now) throws SQLException {
+    /** Stores a wish, which takes the place of the one before; empty when it is the same. */
+    static Optional<Event> put(Connection connection, WorkloadId id, String reason, boolean stopped, Instant now)
+            throws SQLException {
         int changed = Database.update(connection, """
-                INSERT INTO pause(workload, reason, since) VALUES (?, ?, ?)
-                ON CONFLICT (workload) DO UPDATE SET reason = excluded.reason WHERE reason <> excluded.reason
-                """, id.toString(), reason, now.toString());
+                INSERT INTO pause(workload, reason, since, stopped) VALUES (?, ?, ?, ?)
+                ON CONFLICT (workload) DO UPDATE
+                SET reason = excluded.reason,
+                  since = CASE WHEN stopped = excluded.stopped THEN since ELSE excluded.since END,
+                  stopped = excluded.stopped
+                WHERE reason <> excluded.reason OR stopped <> excluded.stopped
+                """, id.toString(), reason, now.toString(), stopped ? 1 : 0);
+        String what = stopped ? "to be stopped" : "paused";
         return changed == 0
                 ? Optional.empty()
-                : Optional.of(new Event(now, id, "", EventType.AGENT_PAUSED, "paused: " + reason));
+                : Optional.of(
+                        new Event(now, id, "", EventType.AGENT_PAUSED, reason.isEmpty() ? what : what + ": " + reason));
     }
 
     /** Empty when it was not paused. */
@@ -55,13 +62,14 @@ final class PauseTable {
                 id,
                 "",
                 EventType.AGENT_RESUMED,
-                (reason.isEmpty() ? "resumed" : "resumed: " + reason) + "; it was paused since " + was.since() + ": "
-                        + was.reason()));
+                (reason.isEmpty() ? "resumed" : "resumed: " + reason) + "; it was "
+                        + (was.stopped() ? "stopped" : "paused") + " since " + was.since()
+                        + (was.reason().isEmpty() ? "" : ": " + was.reason())));
     }
 
-    private static Pause pause(String workload, String reason, String since) {
+    private static Pause pause(String workload, String reason, String since, boolean stopped) {
         try {
-            return new Pause(WorkloadId.parse(workload).orElseThrow(), reason, Instant.parse(since));
+            return new Pause(WorkloadId.parse(workload).orElseThrow(), reason, Instant.parse(since), stopped);
         } catch (NoSuchElementException | DateTimeException e) {
             // Never skipped: a workload whose pause is overlooked would be acted on.
             throw new StoreException(

@@ -19,7 +19,7 @@ final class Schema {
     /** {@code HOME}: tells our databases from everybody else's. */
     static final int APPLICATION_ID = 0x484F4D45;
 
-    static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql"));
+    static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",

@@ -137,7 +137,12 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public boolean pause(WorkloadId id, String reason, Instant now) {
-        return changePause("pause " + id + " in", connection -> PauseTable.put(connection, id, reason, now));
+        return changePause("pause " + id + " in", connection -> PauseTable.put(connection, id, reason, false, now));
+    }
+
+    @Override
+    public boolean stop(WorkloadId id, String reason, Instant now) {
+        return changePause("stop " + id + " in", connection -> PauseTable.put(connection, id, reason, true, now));
     }
 
     @Override

@@ -57,7 +57,15 @@ public interface StateStore extends StateReader {
     boolean pause(WorkloadId id, String reason, Instant now);
 
     /**
-     * Ends a pause, with an event.
+     * Has a workload stopped, and left so until it is resumed, with an event; in the place of a pause.
+     *
+     * @param reason for people; may be empty
+     * @return false when that was so for this reason already, and nothing was stored
+     */
+    boolean stop(WorkloadId id, String reason, Instant now);
+
+    /**
+     * Ends a pause, or that a workload is left stopped, with an event.
      *
      * @param reason for people; may be empty
      * @return false when there was none

@@ -74,6 +74,32 @@ final class PauseTableTest {
     }
 
     @Test
+    void whatIsToBeStoppedIsSoUntilItIsResumed() {
+        assertTrue(store.stop(AGENT, "", NOON));
+        assertFalse(store.stop(AGENT, "", LATER));
+
+        store.close();
+        reopen();
+
+        assertEquals(Optional.of(new Pause(AGENT, "", NOON, true)), store.pause(AGENT));
+        assertTrue(store.resume(AGENT, LATER));
+        assertEquals(
+                ImmutableList.of("AGENT_PAUSED to be stopped", "AGENT_RESUMED resumed; it was stopped since " + NOON),
+                events());
+    }
+
+    @Test
+    void stoppingTakesThePlaceOfAPauseAndTheOtherWayRound() {
+        store.pause(AGENT, "why", NOON);
+
+        assertTrue(store.stop(AGENT, "why", LATER));
+        assertEquals(Optional.of(new Pause(AGENT, "why", LATER, true)), store.pause(AGENT));
+
+        assertTrue(store.pause(AGENT, "why", NOON));
+        assertEquals(Optional.of(new Pause(AGENT, "why", NOON, false)), store.pause(AGENT));
+    }
+
+    @Test
     void resumingEndsItAndTellsWhatItWas() {
         store.pause(AGENT, "by hand", NOON);
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class SchemaTest {
     private static final Schema NEXT =
-            new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3-of-a-test.sql"));
+            new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -98,7 +98,8 @@ final class SchemaTest {
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
             store.commit(Samples.events(AGENT, "one"));
         }
-        Schema broken = new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3-that-fails.sql"));
+        Schema broken =
+                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));

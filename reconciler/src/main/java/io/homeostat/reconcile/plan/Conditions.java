@@ -94,7 +94,11 @@ public final class Conditions {
         return pause == null
                 ? keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, "NotPaused", "")
                 : new Condition(
-                        Condition.Type.PAUSED, Condition.Status.TRUE, "PausedByUser", pause.reason(), pause.since());
+                        Condition.Type.PAUSED,
+                        Condition.Status.TRUE,
+                        pause.stopped() ? "StoppedByUser" : "PausedByUser",
+                        pause.reason(),
+                        pause.since());
     }
 
     private static Condition givenUp(Situation situation, WorkloadPlan plan) {

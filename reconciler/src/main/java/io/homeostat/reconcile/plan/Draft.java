@@ -80,7 +80,7 @@ final class Draft {
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
         boolean saidAlready = switch (why) {
-            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, FACTS_UNKNOWN, RUN_FAILED -> true;
+            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, STOPPED, FACTS_UNKNOWN, RUN_FAILED -> true;
             default -> false;
         };
         String whole = saidAlready ? words : words + whatEndsIt(until, kind);

@@ -16,7 +16,6 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
@@ -74,11 +73,14 @@ public final class Planner {
             return draft.build();
         }
         Pause pause = situation.pause();
-        if (pause != null) {
+        if (pause != null && !pause.stopped()) {
             return paused(situation, pause);
         }
         List<ObservedProcess> processes = seen(seen.processes());
         Declaration declared = situation.declared();
+        if (pause != null && declared != null) {
+            return stopped(situation, pause, processes);
+        }
         if (declared == null) {
             return withdrawn(situation, processes);
         }
@@ -133,11 +135,20 @@ public final class Planner {
     /** Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. */
     private static WorkloadPlan paused(Situation situation, Pause pause) {
         Draft draft = new Draft(situation);
-        draft.waitFor(
-                Reason.PAUSED,
-                "paused since " + pause.since().truncatedTo(ChronoUnit.SECONDS) + ": " + pause.reason(),
-                Instant.MAX,
-                Step.Wait.Kind.DECLARATION);
+        draft.waitFor(Reason.PAUSED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
+        return draft.build();
+    }
+
+    /** As little as for what is paused, once it does not run. What nobody declares any more is removed all the same. */
+    private static WorkloadPlan stopped(Situation situation, Pause pause, List<ObservedProcess> processes) {
+        Draft draft = new Draft(situation);
+        for (ObservedProcess process : processes) {
+            draft.because(Action.STOP, Reason.STOPPED, pause.words());
+            if (!waitIfPending(draft, situation, process)) {
+                draft.stop(process.handle(), Step.Stop.Cause.REQUESTED);
+            }
+        }
+        draft.waitFor(Reason.STOPPED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
         return draft.build();
     }
 

@@ -36,6 +36,7 @@ public enum Reason {
     STEP_FAILED(false),
     REVISION_FAILED(false),
     PAUSED(false),
+    STOPPED(false),
     RUN_DUE(false),
     RUN_UNDER_WAY(false),
     RUN_OVER(false),

@@ -105,6 +105,8 @@ public sealed interface Step {
         public enum Cause {
             REMOVED,
             DISABLED,
+            /** Somebody wants it not to run for now. */
+            REQUESTED,
             /** Another revision, other arguments or another configuration takes its place. */
             REPLACED,
             /** It was replaced by a last good revision, or a last good revision takes its place. */

@@ -192,7 +192,7 @@ public final class StepLedger {
         notes.ended(handle);
         String words = plan.message() + "; " + note;
         switch (step.cause()) {
-            case REMOVED, DISABLED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+            case REMOVED, DISABLED, REQUESTED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
             case UNDONE, SURPLUS, DRIFTED -> {
                 // Of one that has not started, START_FAILED has told already.
                 if (handle.start() == Handle.StartState.SUCCEEDED) {

@@ -42,7 +42,7 @@ public enum WorkloadState {
         List<ObservedProcess> processes = Sight.processes(situation);
         boolean wanted = plan.reason() == Reason.UNCLAIMED
                 || plan.reason() == Reason.PAUSED
-                || (situation.declared() != null && plan.reason() != Reason.DISABLED);
+                || (situation.declared() != null && !isKeptStopped(plan));
         return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
     }
 
@@ -63,10 +63,13 @@ public enum WorkloadState {
     private static WorkloadState atRest(Situation situation, WorkloadPlan plan) {
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
-        if (declared != null && plan.reason() != Reason.DISABLED && isOneShot(declared)) {
+        if (declared != null && !isKeptStopped(plan) && isOneShot(declared)) {
             return ofOneShot(situation, declared);
         }
-        if (declared == null || plan.action() == Action.NONE || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE) {
+        if (declared == null
+                || plan.action() == Action.NONE
+                || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE
+                || plan.reason() == Reason.STOPPED) {
             return STOPPED;
         }
         if (history.trial().install().count() > 0 || isUsedUp(declared, history)) {
@@ -84,6 +87,11 @@ public enum WorkloadState {
             return STOPPED;
         }
         return history.trial().start().count() > 0 ? STARTING : INSTALLING;
+    }
+
+    /** By its rules, or because somebody wants it so. */
+    private static boolean isKeptStopped(WorkloadPlan plan) {
+        return plan.reason() == Reason.DISABLED || plan.reason() == Reason.STOPPED;
     }
 
     private static boolean isOneShot(Declaration declared) {

@@ -75,6 +75,27 @@ class AgentPauseTest {
         bench.awaitNone(A);
     }
 
+    @Test
+    void whatIsToBeStoppedIsAndStaysSoUnderTheNextAgentToo() {
+        bench.write("a.yaml", sleeper("a", 1000));
+        bench.write("b.yaml", sleeper("b", 1000));
+        Agent agent = bench.start("1s", true);
+        ProcessIdentity first = bench.running(A);
+        bench.running(B);
+
+        agent.remember(ImmutableList.of(A), store -> store.stop(A, "by hand", NOON));
+        bench.awaitNone(A);
+        bench.stop();
+        Agent next = bench.start("1s", true);
+        bench.write("b.yaml", sleeper("b", 1001));
+        bench.running(B);
+        assertTrue(bench.store().handles(A).isEmpty());
+        assertEquals(0, crashes());
+
+        next.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+        bench.runningAfter(A, first);
+    }
+
     private Condition.Status status(Condition.Type type) {
         return bench.store().history(A).conditions().stream()
                 .filter(condition -> condition.type() == type)

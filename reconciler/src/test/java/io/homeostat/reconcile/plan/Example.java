@@ -222,6 +222,11 @@ public final class Example {
         return this;
     }
 
+    public Example stopped(String reason) {
+        pause = new Pause(id, reason, NOW.minusSeconds(60), true);
+        return this;
+    }
+
     /** It was declared here before. */
     public Example wasWanted() {
         history = history.withTrial(1, Trial.NONE);

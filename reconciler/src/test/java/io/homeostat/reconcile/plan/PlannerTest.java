@@ -35,7 +35,7 @@ class PlannerTest {
 
     @TestFactory
     Stream<DynamicTest> whatIsPlannedFromWhatIsThere() {
-        return Stream.of(installing(), upgrading(), repairing(), failing(), removing(), pausing())
+        return Stream.of(installing(), upgrading(), repairing(), failing(), removing(), pausing(), stopping())
                 .flatMap(List::stream)
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
@@ -86,6 +86,43 @@ class PlannerTest {
                         "one that can't be seen says that first",
                         "wait CANNOT_OBSERVE: wait",
                         () -> plugin().wants("A").blind("no permission").paused("why")));
+    }
+
+    private static List<Row> stopping() {
+        return List.of(
+                row(
+                        "what is to be stopped is, and then waits",
+                        "stop STOPPED: stop wait",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .proven("A")
+                                .stopped("why")),
+                row(
+                        "it is not started again",
+                        "wait STOPPED: wait",
+                        () -> plugin().wants("A").installed("A").active("A").stopped("")),
+                row(
+                        "nor replaced by another revision",
+                        "wait STOPPED: wait",
+                        () -> plugin().wants("B")
+                                .installed("A")
+                                .active("A")
+                                .proven("A")
+                                .stopped("why")),
+                row(
+                        "but removed when nobody wants it any more",
+                        "remove NO_LONGER_DECLARED: stop remove",
+                        () -> plugin().wasWanted()
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .stopped("why")),
+                row(
+                        "one that can't be seen says that first",
+                        "wait CANNOT_OBSERVE: wait",
+                        () -> plugin().wants("A").blind("no permission").stopped("why")));
     }
 
     private static List<Row> installing() {

@@ -117,6 +117,12 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public synchronized boolean stop(WorkloadId id, String reason, Instant now) {
+        Pause stop = new Pause(id, reason, now, true);
+        return !stop.equals(pauses.put(id, stop));
+    }
+
+    @Override
     public synchronized boolean resume(WorkloadId id, String reason, Instant now) {
         return pauses.remove(id) != null;
     }
