@@ -267,6 +267,20 @@ public final class Agent implements Enforcement, AutoCloseable {
      */
     public void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
         pass.amend(() -> change.accept(store));
+        look(ids);
+    }
+
+    /** As {@link #remember(ImmutableCollection, Consumer)}; whoever follows hears of the passes over these workloads that go by it. */
+    public Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
+            throws InterruptedException {
+        pass.amend(() -> change.accept(store));
+        Scope scope = scope(declared.now()).about(ids);
+        Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
+        look(ids);
+        return following;
+    }
+
+    private void look(ImmutableCollection<WorkloadId> ids) {
         for (WorkloadId id : ids) {
             pass.abandonFetching(id);
             reconciler.hint(id, Trigger.REQUEST);

@@ -1,7 +1,9 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -20,6 +22,13 @@ import org.slf4j.LoggerFactory;
  */
 public record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<WorkloadId> declared) {
     private static final Logger LOG = LoggerFactory.getLogger(Scope.class);
+
+    /** Only those of these workloads. */
+    Scope about(ImmutableCollection<WorkloadId> ids) {
+        return new Scope(
+                ImmutableSortedSet.copyOf(ids),
+                ImmutableSortedSet.copyOf(Sets.intersection(declared, ImmutableSet.copyOf(ids))));
+    }
 
     static Scope of(DesiredState desired, StateReader store, Observer observer) {
         ImmutableSortedSet<WorkloadId> wanted =

@@ -7,8 +7,13 @@ import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.proto.agent.ResumeRequest;
+import io.homeostat.proto.agent.StartRequest;
+import io.homeostat.proto.agent.StatesRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.StopRequest;
+import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 
@@ -32,6 +37,16 @@ public interface ApiHandler {
     int events(EventsRequest request, ApiOutput output) throws InterruptedException;
 
     int logs(LogsRequest request, ApiOutput output) throws InterruptedException;
+
+    int stop(StopRequest request, ApiOutput output) throws InterruptedException;
+
+    int start(StartRequest request, ApiOutput output) throws InterruptedException;
+
+    int reset(ResetRequest request, ApiOutput output) throws InterruptedException;
+
+    int verify(VerifyRequest request, ApiOutput output) throws InterruptedException;
+
+    int states(StatesRequest request, ApiOutput output) throws InterruptedException;
 
     int vmEvent(VmEventRequest request, ApiOutput output) throws InterruptedException;
 

@@ -12,8 +12,13 @@ import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.Output;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.proto.agent.ResumeRequest;
+import io.homeostat.proto.agent.StartRequest;
+import io.homeostat.proto.agent.StatesRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.StopRequest;
+import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import java.time.Duration;
@@ -83,6 +88,31 @@ final class ApiService extends AgentImplBase implements AutoCloseable {
     @Override
     public void logs(LogsRequest request, StreamObserver<Output> stream) {
         answer(stream, output -> handler.logs(request, output));
+    }
+
+    @Override
+    public void stop(StopRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.stop(request, output));
+    }
+
+    @Override
+    public void start(StartRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.start(request, output));
+    }
+
+    @Override
+    public void reset(ResetRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.reset(request, output));
+    }
+
+    @Override
+    public void verify(VerifyRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.verify(request, output));
+    }
+
+    @Override
+    public void states(StatesRequest request, StreamObserver<Output> stream) {
+        answer(stream, output -> handler.states(request, output));
     }
 
     @Override

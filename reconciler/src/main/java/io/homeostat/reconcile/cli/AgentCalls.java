@@ -165,11 +165,11 @@ final class AgentCalls {
         return new Request.Logs(workload(request.getWorkload()), request.getFollow());
     }
 
-    private static ImmutableList<String> words(ImmutableList<WorkloadId> workloads) {
+    static ImmutableList<String> words(ImmutableList<WorkloadId> workloads) {
         return workloads.stream().map(WorkloadId::toString).collect(ImmutableList.toImmutableList());
     }
 
-    private static ImmutableList<WorkloadId> workloads(List<String> words) {
+    static ImmutableList<WorkloadId> workloads(List<String> words) {
         return words.stream().map(AgentCalls::workload).collect(ImmutableList.toImmutableList());
     }
 
@@ -180,7 +180,7 @@ final class AgentCalls {
                         "'" + OneLine.of(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
     }
 
-    private static ImmutableList<WorkloadId> some(ImmutableList<WorkloadId> workloads) {
+    static ImmutableList<WorkloadId> some(ImmutableList<WorkloadId> workloads) {
         if (workloads.isEmpty()) {
             throw new UsageException("workloads: none, and at least one is needed");
         }

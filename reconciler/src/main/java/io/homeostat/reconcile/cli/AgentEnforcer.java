@@ -7,7 +7,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.Usage;
+import io.homeostat.observe.UsageReport;
 import io.homeostat.reconcile.agent.Agent;
+import io.homeostat.reconcile.agent.Follower;
 import io.homeostat.reconcile.agent.Following;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
@@ -56,6 +58,11 @@ final class AgentEnforcer implements Enforcer {
     }
 
     @Override
+    public UsageReport usageReport() {
+        return agent.usage().report();
+    }
+
+    @Override
     public int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException {
         return work.in(agent.turns());
     }
@@ -83,8 +90,24 @@ final class AgentEnforcer implements Enforcer {
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException {
+        return follow(workspace, verb, timeout, follower -> agent.declare(declare, follower));
+    }
+
+    @Override
+    public int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            ImmutableList<WorkloadId> ids,
+            Consumer<StateStore> change)
+            throws InterruptedException {
+        return follow(workspace, verb, timeout, follower -> agent.remember(ids, change, follower));
+    }
+
+    private static int follow(Workspace workspace, Verb verb, Duration timeout, Begin begin)
+            throws InterruptedException {
         AtomicReference<Proceedings> begun = new AtomicReference<>();
-        try (Following _ = agent.declare(declare, scope -> {
+        try (Following _ = begin.followed(scope -> {
             begun.set(new Proceedings(workspace, verb, scope.all(), scope.declared()));
             return begun.get();
         })) {
@@ -98,6 +121,12 @@ final class AgentEnforcer implements Enforcer {
         try (Proceedings proceedings = begun.get()) {
             return proceedings.report(timeout);
         }
+    }
+
+    /** Changes something and says who follows. */
+    @FunctionalInterface
+    private interface Begin {
+        Following followed(Follower follower) throws InterruptedException;
     }
 
     private static void close(@Nullable Proceedings proceedings) {

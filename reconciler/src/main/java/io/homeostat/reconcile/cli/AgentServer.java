@@ -11,8 +11,13 @@ import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.proto.agent.Presentation;
+import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.proto.agent.ResumeRequest;
+import io.homeostat.proto.agent.StartRequest;
+import io.homeostat.proto.agent.StatesRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.StopRequest;
+import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.api.AgentFile;
@@ -127,6 +132,31 @@ final class AgentServer implements ApiHandler, AutoCloseable {
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
         return run(Verb.LOGS, request.getPresentation(), () -> AgentCalls.request(request), output);
+    }
+
+    @Override
+    public int stop(StopRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.STOP, request.getPresentation(), () -> OperationCalls.request(request), output);
+    }
+
+    @Override
+    public int start(StartRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.START, request.getPresentation(), () -> OperationCalls.request(request), output);
+    }
+
+    @Override
+    public int reset(ResetRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.RESET, request.getPresentation(), () -> OperationCalls.request(request), output);
+    }
+
+    @Override
+    public int verify(VerifyRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.VERIFY, request.getPresentation(), () -> OperationCalls.request(request), output);
+    }
+
+    @Override
+    public int states(StatesRequest request, ApiOutput output) throws InterruptedException {
+        return run(Verb.STATES, request.getPresentation(), () -> OperationCalls.request(request), output);
     }
 
     @Override

@@ -72,6 +72,10 @@ record Arguments(ParseResult whole, ParseResult command) {
         return ids.getFirst();
     }
 
+    String revision() {
+        return this.<String>option(command, Syntax.REVISION).orElse("");
+    }
+
     /** What a plugin is to be asked for; empty when it is not said. */
     Optional<String> request() {
         return option(command, Syntax.REQUEST);

@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 final class DirectEnforcer implements Enforcer {
@@ -50,12 +51,33 @@ final class DirectEnforcer implements Enforcer {
     @Override
     public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
             throws InterruptedException {
+        return enforce(workspace, verb, timeout, id -> true, declare);
+    }
+
+    @Override
+    public int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            ImmutableList<WorkloadId> ids,
+            Consumer<StateStore> change)
+            throws InterruptedException {
+        return enforce(workspace, verb, timeout, ids::contains, change);
+    }
+
+    private int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            Predicate<WorkloadId> concerned,
+            Consumer<StateStore> change)
+            throws InterruptedException {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(timeout);
         return alone(workspace, verb, timeout, (here, store) -> {
-            declare.accept(store);
+            change.accept(store);
             new Directories(here.environment()).createRunDirectory(here.layout().runDir());
-            int status = converge(here, verb, timeout, store, Duration.between(clock.instant(), end));
+            int status = converge(here, verb, timeout, concerned, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
             new LogKeeper(here.layout())
                     .keep(config.limits().logBytesPerWorkload().bytes());
@@ -135,7 +157,13 @@ final class DirectEnforcer implements Enforcer {
         }
     }
 
-    private int converge(Workspace workspace, Verb verb, Duration timeout, StateStore store, Duration left)
+    private int converge(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            Predicate<WorkloadId> concerned,
+            StateStore store,
+            Duration left)
             throws InterruptedException {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
@@ -150,6 +178,7 @@ final class DirectEnforcer implements Enforcer {
             store.handles().stream().map(Handle::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
+            all.removeIf(concerned.negate());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
                 try (MachineSteps steps = new MachineSteps(
                                 layout, procFs, store, plugins, clock, () -> rules, proceedings::download);

@@ -8,6 +8,7 @@ import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.Usage;
+import io.homeostat.observe.UsageReport;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
@@ -26,6 +27,22 @@ interface Enforcer {
      * @return the exit status
      */
     int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+            throws InterruptedException;
+
+    /**
+     * Changes what is remembered of some workloads and waits until those are as they should be, or can't become so now. Nobody else is
+     * waited for, nor touched when this is done alone.
+     *
+     * @param workspace says what is done on its console
+     * @param timeout how long to wait
+     * @return the exit status
+     */
+    int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            ImmutableList<WorkloadId> ids,
+            Consumer<StateStore> change)
             throws InterruptedException;
 
     /**
@@ -70,6 +87,11 @@ interface Enforcer {
     /** What a workload uses; empty when nobody samples that. */
     default Optional<Usage> usage(WorkloadId id) {
         return Optional.empty();
+    }
+
+    /** What workloads have used and no control plane has acknowledged; nothing of it counts as delivered. */
+    default UsageReport usageReport() {
+        return UsageReport.EMPTY;
     }
 
     /** What is configured now for all that is enforced here. */

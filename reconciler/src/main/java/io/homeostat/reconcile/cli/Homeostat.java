@@ -94,8 +94,21 @@ public final class Homeostat {
     private Command command(Verb verb, Arguments arguments, Console console) {
         return switch (verb) {
             case VALIDATE -> new ValidateCommand(inputs(arguments), console);
-            case PLAN, APPLY, DELETE, PAUSE, RESUME, STATUS, EVENTS, LOGS, VM_EVENT, WATCH ->
-                asked(verb, arguments, console);
+            case PLAN,
+                    APPLY,
+                    DELETE,
+                    PAUSE,
+                    RESUME,
+                    STATUS,
+                    EVENTS,
+                    LOGS,
+                    STOP,
+                    START,
+                    RESET,
+                    VM_EVENT,
+                    WATCH,
+                    VERIFY,
+                    STATES -> asked(verb, arguments, console);
             case RUN -> new RunCommand(environment, console, arguments.global(), agentFile(arguments));
             case DOCTOR -> new DoctorCommand(environment, console, arguments.global(), agentFile(arguments));
             case DIAGNOSTICS ->
@@ -145,7 +158,7 @@ public final class Homeostat {
             case STATUS -> Optional.of(new Request.Status(arguments.workloads(), arguments.flag(Syntax.WATCH)));
             case EVENTS -> Optional.of(new Request.Events(arguments.flag(Syntax.FOLLOW)));
             case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), arguments.flag(Syntax.FOLLOW)));
-            case VM_EVENT, WATCH -> Optional.of(Operation.of(verb, arguments));
+            case STOP, START, RESET, VM_EVENT, WATCH, VERIFY, STATES -> Optional.of(Operation.of(verb, arguments));
             default -> throw new IllegalStateException(verb.word() + " is about no state directory");
         };
     }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.adhoc.VmEvent;
@@ -21,9 +22,18 @@ sealed interface Operation extends Request {
                         plugin(arguments.workload()),
                         arguments.request().orElse(null),
                         arguments.code(),
-                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT));
+                        timeout(arguments));
+            case STOP -> new Stop(arguments.workloads(), arguments.reason(), timeout(arguments));
+            case START -> new Start(arguments.workloads(), arguments.reason(), timeout(arguments));
+            case RESET -> new Reset(arguments.flag(Syntax.YES), timeout(arguments));
+            case VERIFY -> new Verify(arguments.workload(), arguments.revision());
+            case STATES -> new States();
             default -> throw new IllegalStateException(verb.word() + " is no operation");
         };
+    }
+
+    private static Duration timeout(Arguments arguments) {
+        return arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT);
     }
 
     /**
@@ -82,6 +92,101 @@ sealed interface Operation extends Request {
         @Override
         public Command on(Workspace workspace) {
             return new WatchCommand(workspace, this);
+        }
+    }
+
+    /**
+     * To stop workloads and leave them so.
+     *
+     * @param reason for people; may be empty
+     * @param timeout how long to wait
+     */
+    record Stop(ImmutableList<WorkloadId> workloads, String reason, Duration timeout) implements Operation {
+        @Override
+        public Verb verb() {
+            return Verb.STOP;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new StopCommand(workspace, this);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
+     * To start what was stopped.
+     *
+     * @param reason for people; may be empty
+     * @param timeout how long to wait
+     */
+    record Start(ImmutableList<WorkloadId> workloads, String reason, Duration timeout) implements Operation {
+        @Override
+        public Verb verb() {
+            return Verb.START;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new StartCommand(workspace, this);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /**
+     * To remove all dynamic plugins.
+     *
+     * @param yes whether it is meant
+     * @param timeout how long to wait until they are gone
+     */
+    record Reset(boolean yes, Duration timeout) implements Operation {
+        @Override
+        public Verb verb() {
+            return Verb.RESET;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new ResetCommand(workspace, yes, timeout);
+        }
+
+        @Override
+        public boolean onlyLooks() {
+            return false;
+        }
+    }
+
+    /** Whether a workload runs at a revision. */
+    record Verify(WorkloadId workload, String revision) implements Operation {
+        @Override
+        public Verb verb() {
+            return Verb.VERIFY;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new VerifyCommand(workspace, workload, revision);
+        }
+    }
+
+    /** How plugins are, in the words of the control plane. */
+    record States() implements Operation {
+        @Override
+        public Verb verb() {
+            return Verb.STATES;
+        }
+
+        @Override
+        public Command on(Workspace workspace) {
+            return new StatesCommand(workspace);
         }
     }
 }

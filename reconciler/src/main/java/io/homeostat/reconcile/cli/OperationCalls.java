@@ -2,6 +2,11 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.proto.agent.AgentGrpc;
 import io.homeostat.proto.agent.Presentation;
+import io.homeostat.proto.agent.ResetRequest;
+import io.homeostat.proto.agent.StartRequest;
+import io.homeostat.proto.agent.StatesRequest;
+import io.homeostat.proto.agent.StopRequest;
+import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.api.ApiClient;
@@ -14,6 +19,49 @@ final class OperationCalls {
     static int call(ApiClient client, Operation operation, Presentation presentation, ApiReader reader)
             throws InterruptedException {
         return switch (operation) {
+            case Operation.Stop it ->
+                client.call(
+                        AgentGrpc.getStopMethod(),
+                        StopRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .addAllWorkloads(AgentCalls.words(it.workloads()))
+                                .setReason(it.reason())
+                                .setTimeout(AgentCalls.proto(it.timeout()))
+                                .build(),
+                        reader);
+            case Operation.Start it ->
+                client.call(
+                        AgentGrpc.getStartMethod(),
+                        StartRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .addAllWorkloads(AgentCalls.words(it.workloads()))
+                                .setReason(it.reason())
+                                .setTimeout(AgentCalls.proto(it.timeout()))
+                                .build(),
+                        reader);
+            case Operation.Reset it ->
+                client.call(
+                        AgentGrpc.getResetMethod(),
+                        ResetRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .setYes(it.yes())
+                                .setTimeout(AgentCalls.proto(it.timeout()))
+                                .build(),
+                        reader);
+            case Operation.Verify it ->
+                client.call(
+                        AgentGrpc.getVerifyMethod(),
+                        VerifyRequest.newBuilder()
+                                .setPresentation(presentation)
+                                .setWorkload(it.workload().toString())
+                                .setRevision(it.revision())
+                                .build(),
+                        reader);
+            case Operation.States it ->
+                client.call(
+                        AgentGrpc.getStatesMethod(),
+                        StatesRequest.newBuilder().setPresentation(presentation).build(),
+                        reader);
             case Operation.VmEventTold told ->
                 client.call(
                         AgentGrpc.getVmEventMethod(),
@@ -40,6 +88,35 @@ final class OperationCalls {
     }
 
     /** @throws UsageException as each of these, when what was asked for makes no sense */
+    static Request request(StopRequest request) {
+        return new Operation.Stop(
+                AgentCalls.some(AgentCalls.workloads(request.getWorkloadsList())),
+                request.getReason(),
+                AgentCalls.timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    static Request request(StartRequest request) {
+        return new Operation.Start(
+                AgentCalls.some(AgentCalls.workloads(request.getWorkloadsList())),
+                request.getReason(),
+                AgentCalls.timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    static Request request(ResetRequest request) {
+        return new Operation.Reset(request.getYes(), AgentCalls.timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    static Request request(VerifyRequest request) {
+        if (request.getRevision().isEmpty()) {
+            throw new UsageException("revision: none, and one is needed");
+        }
+        return new Operation.Verify(AgentCalls.workload(request.getWorkload()), request.getRevision());
+    }
+
+    static Request request(StatesRequest request) {
+        return new Operation.States();
+    }
+
     static Request request(VmEventRequest request) {
         return new Operation.VmEventTold(Operation.event(request.getEvent()));
     }

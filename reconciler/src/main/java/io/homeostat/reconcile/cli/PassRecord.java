@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class PassRecord implements PassListener {
     private final Set<WorkloadId> declared;
     private final Display display;
+    private final boolean stopping;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
     /** How one workload has fared. */
@@ -33,8 +34,10 @@ final class PassRecord implements PassListener {
     /**
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
+     * @param stopping whether it is a success that a workload is stopped by request, and not what it waits for
      */
-    PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, Display display) {
+    PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, Display display, boolean stopping) {
+        this.stopping = stopping;
         this.declared = declared;
         this.display = display;
         all.forEach(id -> tracks.put(id, new Track()));
@@ -60,9 +63,12 @@ final class PassRecord implements PassListener {
             }
             case Next.Settled settled -> end(track, settled(id, track, plan));
             case Next.Later(WorkloadPlan later, Step.Wait wait) -> {
-                switch (wait.kind()) {
-                    case PROGRESS -> display.under(id, wait.why());
-                    case RETRY, DECLARATION -> end(track, new WorkloadResult(id, Kind.FAILED, later, wait.why()));
+                if (wait.kind() == Step.Wait.Kind.PROGRESS) {
+                    display.under(id, wait.why());
+                } else if (stopping && later.reason() == Reason.STOPPED) {
+                    end(track, stopped(id, track, later));
+                } else {
+                    end(track, new WorkloadResult(id, Kind.FAILED, later, wait.why()));
                 }
             }
         }
@@ -73,6 +79,13 @@ final class PassRecord implements PassListener {
             return new WorkloadResult(id, Kind.UNCHANGED, last, "");
         }
         return new WorkloadResult(id, declared.contains(id) ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
+    }
+
+    private static WorkloadResult stopped(WorkloadId id, Track track, WorkloadPlan last) {
+        WorkloadPlan intent = track.intent;
+        return intent != null && intent.action() == Action.STOP
+                ? new WorkloadResult(id, Kind.CONVERGED, intent, "")
+                : new WorkloadResult(id, Kind.UNCHANGED, last, "");
     }
 
     private void end(Track track, WorkloadResult result) {

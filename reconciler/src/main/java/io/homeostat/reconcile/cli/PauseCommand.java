@@ -23,13 +23,7 @@ final class PauseCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        ImmutableSortedSet<WorkloadId> known = known();
-        for (WorkloadId id : ids) {
-            if (!known.contains(id)) {
-                throw new CommandFailure(id + " is neither declared nor on this machine, so nothing was paused; "
-                        + Declared.words(known));
-            }
-        }
+        requireKnown(ids, workspace, "nothing was paused");
         Instant now = workspace.environment().clock().instant();
         workspace
                 .enforcer()
@@ -38,7 +32,18 @@ final class PauseCommand implements Command {
         return ExitStatus.OK;
     }
 
-    private ImmutableSortedSet<WorkloadId> known() {
+    /** @throws CommandFailure when one of them is neither declared, nor paused, nor on this machine */
+    static void requireKnown(ImmutableList<WorkloadId> ids, Workspace workspace, String soWhat) {
+        ImmutableSortedSet<WorkloadId> known = known(workspace);
+        for (WorkloadId id : ids) {
+            if (!known.contains(id)) {
+                throw new CommandFailure(
+                        id + " is neither declared nor on this machine, so " + soWhat + "; " + Declared.words(known));
+            }
+        }
+    }
+
+    private static ImmutableSortedSet<WorkloadId> known(Workspace workspace) {
         Stream<WorkloadId> declared =
                 workspace.remembered(PauseCommand::remembered).orElse(ImmutableList.of()).stream();
         return Stream.concat(declared, workspace.traces().stream())

@@ -26,6 +26,9 @@ final class PausesReport {
                     json.writeStartObject();
                     json.writeStringField("workload", id.toString());
                     json.writeBooleanField("paused", pause != null);
+                    if (pause != null && pause.stopped()) {
+                        json.writeBooleanField("stopped", true);
+                    }
                     if (pause != null) {
                         json.writeStringField("reason", pause.reason());
                         json.writeStringField("since", pause.since().toString());
@@ -39,11 +42,7 @@ final class PausesReport {
         }
         for (WorkloadId id : ids) {
             @Nullable Pause pause = pauses.get(id);
-            console.out()
-                    .println(
-                            pause == null
-                                    ? id + " is enforced"
-                                    : id + " is paused since " + pause.since() + ": " + OneLine.of(pause.reason()));
+            console.out().println(pause == null ? id + " is enforced" : id + " is " + OneLine.of(pause.words()));
         }
     }
 }

@@ -29,7 +29,7 @@ final class Proceedings implements PassSubscriber, AutoCloseable {
         this.console = workspace.console();
         this.verb = verb;
         this.display = display(workspace, all);
-        this.record = new PassRecord(all, declared, display);
+        this.record = new PassRecord(all, declared, display, verb == Verb.STOP);
         this.convergence = new Convergence(all, record);
     }
 

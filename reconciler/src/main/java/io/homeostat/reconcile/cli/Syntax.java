@@ -21,6 +21,8 @@ final class Syntax {
     static final String WATCH = "--watch";
     static final String REQUEST = "--request";
     static final String CODE = "--code";
+    static final String REVISION = "--revision";
+    static final String YES = "--yes";
     static final String OUTPUT = "-o";
     static final String CONFIG = "--config";
     static final String STATE_DIR = "--state-dir";
@@ -84,6 +86,21 @@ final class Syntax {
                         .addOption(
                                 follow(
                                         "Go on with what is written from now on, across rotation and restarts, until interrupted."));
+            case STOP, START ->
+                spec.addPositional(workloads(ONE_OR_MORE))
+                        .addOption(reason(false))
+                        .addOption(timeout());
+            case RESET ->
+                spec.addOption(flag(YES, "Do it; without this it is only said what would be removed."))
+                        .addOption(timeout());
+            case VERIFY ->
+                spec.addPositional(workloads("1"))
+                        .addOption(OptionSpec.builder(REVISION)
+                                .type(String.class)
+                                .required(true)
+                                .paramLabel("REVISION")
+                                .description("Which one is to run.")
+                                .build());
             case VM_EVENT -> spec.addPositional(word("EVENT", "1", "One of " + VmEvent.words() + "."));
             case WATCH ->
                 spec.addPositional(workloads("1"))
@@ -97,7 +114,7 @@ final class Syntax {
             case EXPLAIN ->
                 spec.addPositional(word("PATH", "0..1", "Such as Plugin.spec.limits; the kinds when left out."));
             case COMPLETION -> spec.addPositional(word("SHELL", "0..1", "bash, which is also the default."));
-            case SCHEMA, VERSION, SELF_TRAIN -> {
+            case STATES, SCHEMA, VERSION, SELF_TRAIN -> {
                 // Nothing beside the global options.
             }
         }

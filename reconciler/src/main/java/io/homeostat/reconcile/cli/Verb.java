@@ -20,6 +20,17 @@ enum Verb {
             "Exit status: 0 told to end, 1 could not run."),
     PAUSE("Leave workloads alone, whatever becomes of them, until they are resumed.", "Exit status: 0 done, 1 not."),
     RESUME("Bring paused workloads to their desired state again.", "Exit status: 0 done, 1 not."),
+    STOP(
+            "Stop workloads, and leave them stopped until they are started or resumed.",
+            "Nobody starts them meanwhile, not after a reboot either.",
+            "Exit status: 0 none of them runs, 1 not."),
+    START(
+            "Start workloads that were stopped or paused, and try at once what had failed.",
+            "Exit status: 0 done, 1 not."),
+    RESET(
+            "Remove all plugins that were installed dynamically, with their state.",
+            "What packages and files declare stays, and so do protected plugins.",
+            "Exit status: 0 done, 1 not, or --yes is missing."),
     STATUS(
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
@@ -33,6 +44,10 @@ enum Verb {
             "Ask a plugin for its status until it answers with the code that is waited for.",
             "One that does not run is waited for.",
             "Exit status: 0 it did, 1 not in time."),
+    VERIFY("Say whether a workload runs at a revision, and is well.", "Exit status: 0 it does, 1 not, and why."),
+    STATES(
+            "Show how plugins are in the words of the control plane; JSON is its CurrentPluginStates.",
+            "Exit status: 0."),
     DOCTOR(
             "Say what this host can and can't do, and what to do about it; touch nothing.",
             "Exit status: 0 nothing that is needed is missing, 1 something is."),

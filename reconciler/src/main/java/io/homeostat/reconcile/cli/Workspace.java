@@ -22,6 +22,7 @@ import io.homeostat.reconcile.status.Survey.Memory;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * The state directory that a command works on, and the machine it is about.
@@ -85,6 +86,16 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
             Collection<WorkloadId> triedNow,
             Survey.Depth depth)
             throws InterruptedException {
+        return survey(wanted, triedNow, depth, id -> true);
+    }
+
+    /** As {@link #survey(Function, Collection, Survey.Depth)}, of what is asked for only. */
+    Sight survey(
+            Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
+            Collection<WorkloadId> triedNow,
+            Survey.Depth depth,
+            Predicate<WorkloadId> asked)
+            throws InterruptedException {
         Policy policy = Policy.of(enforcer.config());
         Recollection recollection = remembered(reader -> new Recollection(
                         wanted.apply(reader.declarations()).under(policy),
@@ -98,7 +109,7 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
                 MachineObserver observer =
                         new MachineObserver(layout, new ProcFs(), plugins, metadata, environment.clock())) {
             Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
-                    .everything(recollection.desired(), depth);
+                    .everything(recollection.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");

@@ -7,8 +7,13 @@ import io.homeostat.proto.agent.InspectRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.PauseRequest;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.proto.agent.ResumeRequest;
+import io.homeostat.proto.agent.StartRequest;
+import io.homeostat.proto.agent.StatesRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.proto.agent.StopRequest;
+import io.homeostat.proto.agent.VerifyRequest;
 import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import java.io.IOException;
@@ -56,6 +61,31 @@ record Answers(Answer answer) implements ApiHandler {
 
     @Override
     public int logs(LogsRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int stop(StopRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int start(StartRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int reset(ResetRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int verify(VerifyRequest request, ApiOutput output) throws InterruptedException {
+        return give(output);
+    }
+
+    @Override
+    public int states(StatesRequest request, ApiOutput output) throws InterruptedException {
         return give(output);
     }
 

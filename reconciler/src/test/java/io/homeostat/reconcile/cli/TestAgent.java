@@ -76,6 +76,17 @@ final class TestAgent implements AutoCloseable {
         }
 
         @Override
+        public int enforce(
+                Workspace workspace,
+                Verb verb,
+                Duration timeout,
+                ImmutableList<WorkloadId> ids,
+                Consumer<StateStore> change)
+                throws InterruptedException {
+            return direct.enforce(workspace, verb, timeout, ids, change);
+        }
+
+        @Override
         public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
                 throws InterruptedException {
             direct.remember(workspace, verb, ids, change);

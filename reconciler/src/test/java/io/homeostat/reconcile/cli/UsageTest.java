@@ -48,6 +48,11 @@ class UsageTest {
             "status",
             "events",
             "logs",
+            "stop",
+            "start",
+            "reset",
+            "verify",
+            "states",
             "vm-event",
             "watch",
             "doctor",
@@ -88,6 +93,11 @@ class UsageTest {
         assertUsage("resume", "resume");
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
+        assertUsage("stop", "stop");
+        assertUsage("start", "start", "ops-agent");
+        assertUsage("verify", "verify", "plugin/a");
+        assertUsage("verify", "verify", "--revision", "1");
+        assertUsage("reset", "reset", "plugin/a");
         assertUsage("vm-event", "vm-event");
         assertUsage("vm-event", "vm-event", "reboot");
         assertUsage("watch", "watch", "process/a");
