@@ -82,7 +82,7 @@ class ArchitectureTest {
                 .whereLayer("cli")
                 .mayNotBeAccessedByAnyLayer()
                 .whereLayer("controlplane")
-                .mayOnlyBeAccessedByLayers("agent", "cli")
+                .mayOnlyBeAccessedByLayers("operate", "agent", "cli")
                 .whereLayer("agent")
                 .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("api")
