@@ -62,11 +62,12 @@ class EventDeliveryTest {
         happens("a", "1", "2", "3");
         happens("b", "1", "2");
         until(() -> channel.held().size() == 2);
-        assertEquals(List.of("a 1", "b 1"), channel.sent());
+        // Each plugin has an order of its own; between plugins there is none.
+        assertEquals(List.of("a 1", "b 1"), sorted(channel.sent()));
 
         channel.answer(Code.OK, one -> one.words().equals("b 1"));
         until(() -> channel.held().size() == 2);
-        assertEquals(List.of("a 1", "b 1", "b 2"), channel.sent());
+        assertEquals(List.of("a 1", "b 1", "b 2"), sorted(channel.sent()));
 
         channel.acknowledgeAll();
         untilAllIsTold();
@@ -239,6 +240,10 @@ class EventDeliveryTest {
 
     private static Event event(String plugin, String message) {
         return new Event(NOON, WorkloadId.plugin(plugin), "A1", EventType.PLUGIN_STARTED, message);
+    }
+
+    private static List<String> sorted(List<String> words) {
+        return words.stream().sorted().toList();
     }
 
     private void untilAllIsTold() {
