@@ -159,6 +159,8 @@ final class Translation {
         withdrawn.add(id);
         if (other != null) {
             tellOfSuccession(item, other, history);
+            // What was removed is nothing to go back to, should the successor fail.
+            histories.put(id, history.withProven(null).withFailed(null));
         } else if (!removing) {
             tell(item, EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
             tell(item, EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");

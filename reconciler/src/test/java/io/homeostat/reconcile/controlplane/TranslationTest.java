@@ -201,6 +201,7 @@ class TranslationTest {
 
         assertEquals(List.of("a 1 local 1"), here.inForce());
         assertEquals(List.of(), here.told());
+        assertNull(here.history("a").proven(), "what was removed is nothing to go back to");
     }
 
     @Test
