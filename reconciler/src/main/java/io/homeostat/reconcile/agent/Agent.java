@@ -17,7 +17,6 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.ExitWatcher;
-import io.homeostat.observe.FileChanges;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
@@ -70,15 +69,12 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final Turns turns = new Turns();
     private final WorkloadPass pass;
     private final Reconciler reconciler;
-    private final Sources machineSources;
-    private final SourceSync sources;
+    private final SourceReading sources;
     private final Chores chores;
     private final Modules modules = new Modules();
     private final PluginLooks pluginLooks;
     private final UsageSampler usage;
-    private final boolean hinted;
     private final @Nullable ExitHints exits;
-    private final Agenda reading = new Agenda("sources");
     private final Agenda sampling = new Agenda("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final PassBroadcast broadcast;
@@ -88,7 +84,6 @@ public final class Agent implements Enforcement, AutoCloseable {
 
     private volatile AgentConfig config;
     private volatile ArchiveRules archives;
-    private volatile @Nullable FileChanges files;
 
     /**
      * @param store of that state directory, whose lock the caller holds; used, not closed
@@ -110,13 +105,10 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.archives = ArchiveRules.of(config);
         this.store = store;
         this.clock = clock;
-        this.hinted = hinted;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
         this.observer = new MachineObserver(layout, procFs, plugins, metadata, clock);
-        this.machineSources = machineSources;
-        this.sources = new SourceSync(store, clock);
-        sources.use(machineSources.of(config, clock));
+        this.sources = new SourceReading(machineSources, config, store, clock, hinted, this::readSources);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
         this.pluginLooks = new PluginLooks(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
@@ -131,7 +123,13 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(layout, procFs, store, plugins, clock, () -> this.archives, broadcast::download);
         this.pass = new WorkloadPass(
-                declared, observer, new TurnTaking(steps, turns), store, clock, new LogFiles(layout), broadcast);
+                declared,
+                observer,
+                new TurnTaking(steps, turns),
+                store,
+                clock,
+                new LogFiles(layout),
+                broadcast);
         this.reconciler = new Reconciler(
                 pass,
                 broadcast,
@@ -164,7 +162,7 @@ public final class Agent implements Enforcement, AutoCloseable {
      */
     public void start(Runnable whenUp) {
         Instant began = clock.instant();
-        watchFiles();
+        sources.watch(config);
         try {
             readSources();
         } catch (StoreException e) {
@@ -180,7 +178,7 @@ public final class Agent implements Enforcement, AutoCloseable {
         hint(critical, Trigger.START);
         reconciler.start();
         hint(scope.all(), Trigger.START);
-        reading.every(() -> config.resync(), "the resync", this::resync);
+        sources.every(() -> config.resync(), this::resync);
         chores.begin();
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
@@ -214,9 +212,7 @@ public final class Agent implements Enforcement, AutoCloseable {
     public void reload(AgentConfig next) throws ActuationFailure {
         archives = ArchiveRules.of(next);
         config = next;
-        sources.use(machineSources.of(next, clock));
-        watchFiles();
-        reading.soon("reading the sources", this::readSources);
+        sources.use(next);
     }
 
     /**
@@ -289,7 +285,7 @@ public final class Agent implements Enforcement, AutoCloseable {
 
     private void readSources() {
         try {
-            sources.read(declaring).ifPresent(wait -> reading.instead(wait, "reading the sources", this::readSources));
+            sources.read(declaring);
         } finally {
             declaring.lock();
             try {
@@ -340,24 +336,10 @@ public final class Agent implements Enforcement, AutoCloseable {
         reconciler.hint(id, Trigger.EXIT);
     }
 
-    private synchronized void watchFiles() {
-        if (files != null) {
-            files.close();
-        }
-        files = hinted
-                ? new FileChanges(
-                        machineSources.paths(config), () -> reading.soon("reading the sources", this::readSources))
-                : null;
-    }
-
     /** Ends enforcement, within about half a minute; the workloads go on running. */
     @Override
     public void close() {
-        FileChanges watched = files;
-        if (watched != null) {
-            watched.close();
-        }
-        reading.close();
+        sources.close();
         chores.close();
         sampling.close();
         reconciler.drain(GRACE);
