@@ -77,6 +77,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.doctor..")
                 .layer("diagnostics")
                 .definedBy("..reconcile.diagnostics..")
+                .layer("secrets")
+                .definedBy("..reconcile.secrets..")
                 .layer("cli")
                 .definedBy("..reconcile.cli..")
                 .whereLayer("cli")
@@ -97,6 +99,8 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("agent", "cli")
                 .whereLayer("loop")
                 .mayOnlyBeAccessedByLayers("operate", "agent", "adhoc", "cli")
+                .whereLayer("secrets")
+                .mayOnlyBeAccessedByLayers("loop", "diagnostics", "cli")
                 .check(ALL);
     }
 

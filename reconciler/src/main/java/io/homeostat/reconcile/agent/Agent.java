@@ -26,6 +26,7 @@ import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.MaskedTails;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
@@ -128,7 +129,7 @@ public final class Agent implements Enforcement, AutoCloseable {
                 new TurnTaking(steps, turns),
                 store,
                 clock,
-                new LogFiles(layout),
+                new MaskedTails(new LogFiles(layout), declared, store),
                 broadcast);
         this.reconciler = new Reconciler(
                 pass,

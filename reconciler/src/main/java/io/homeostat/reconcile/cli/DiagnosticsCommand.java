@@ -4,7 +4,7 @@ import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.diagnostics.Archive;
-import io.homeostat.reconcile.diagnostics.SecretMask;
+import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;

@@ -22,6 +22,7 @@ import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.LogFiles;
 import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.MaskedTails;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.Turns;
@@ -168,6 +169,7 @@ final class DirectEnforcer implements Enforcer {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
         DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
+        DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
         ProcFs procFs = new ProcFs();
@@ -184,12 +186,12 @@ final class DirectEnforcer implements Enforcer {
                                 layout, procFs, store, plugins, clock, () -> rules, proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
-                                        DesiredSource.of(desired),
+                                        source,
                                         observer,
                                         steps,
                                         store,
                                         clock,
-                                        new LogFiles(layout),
+                                        new MaskedTails(new LogFiles(layout), source, store),
                                         proceedings),
                                 proceedings,
                                 Reconciler.untilSettled(clock))) {

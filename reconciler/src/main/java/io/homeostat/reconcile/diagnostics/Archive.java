@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.diagnostics;
 
+import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.diagnostics;
+package io.homeostat.reconcile.secrets;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -33,12 +33,21 @@ public final class DeclaredSecrets {
     /** Has them found from here on. */
     public static void learn(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
-        texts(spec.path("config"), mask);
-        texts(spec.path("env"), mask);
+        given(spec, mask);
         url(spec.path("source").path("url").asText(""), mask);
         url(spec.path("probe").path("http").path("url").asText(""), mask);
         arguments(spec.path("arguments"), mask);
         arguments(spec.path("probe").path("exec").path("command"), mask);
+    }
+
+    /** Has only that found which its program is given and nobody else can see: its configuration and the values of its environment. */
+    public static void learnGiven(Workload workload, SecretMask mask) {
+        given(tree(workload).path("spec"), mask);
+    }
+
+    private static void given(JsonNode spec, SecretMask mask) {
+        texts(spec.path("config"), mask);
+        texts(spec.path("env"), mask);
     }
 
     private static void texts(JsonNode node, SecretMask mask) {

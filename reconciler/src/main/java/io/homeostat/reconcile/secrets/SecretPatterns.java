@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.diagnostics;
+package io.homeostat.reconcile.secrets;
 
 import java.util.BitSet;
 import java.util.regex.Matcher;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.diagnostics;
+package io.homeostat.reconcile.secrets;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.util.ArrayList;
@@ -30,13 +30,24 @@ public final class SecretMask {
     private static final Set<String> SWITCHES =
             Set.of("true", "false", "null", "none", "auto", "enabled", "disabled", "debug", "info", "warn", "error");
 
+    private final int shortest;
     private final Set<String> secrets = new HashSet<>();
     private final Map<Integer, List<String>> byBeginning = new HashMap<>();
     private final BitSet beginnings = new BitSet(1 << 16);
 
+    /** Finds whatever is not ordinary. */
+    public SecretMask() {
+        this(SHORTEST);
+    }
+
+    /** @param shortest shorter texts are not learnt, in characters */
+    public SecretMask(int shortest) {
+        this.shortest = shortest;
+    }
+
     /** From here on this text is found; an ordinary one isn't. */
     public void learn(String secret) {
-        if (isOrdinary(secret)) {
+        if (secret.length() < shortest || isOrdinary(secret)) {
             return;
         }
         remember(secret);
