@@ -69,6 +69,19 @@ public final class ControlPlane implements AutoCloseable {
             Modules modules,
             String version,
             InstantSource clock) {
+        this(enforcement, connector, states, store, modules, version, clock, BETWEEN_REPORTS);
+    }
+
+    /** @param betweenReports how long from one report on our modules to the next */
+    ControlPlane(
+            Enforcement enforcement,
+            Connector connector,
+            States states,
+            StateStore store,
+            Modules modules,
+            String version,
+            InstantSource clock,
+            Duration betweenReports) {
         this.enforcement = enforcement;
         this.connector = connector;
         this.states = states;
@@ -78,7 +91,7 @@ public final class ControlPlane implements AutoCloseable {
         this.peer = new Peer(version, new OsRelease(), new Kernel(), System.getProperty("os.arch", ""));
         // It ends with this, and what it throws it logs.
         ScheduledFuture<?> _ = reporting.scheduleAtFixedRate(
-                this::report, BETWEEN_REPORTS.toMillis(), BETWEEN_REPORTS.toMillis(), TimeUnit.MILLISECONDS);
+                this::report, betweenReports.toMillis(), betweenReports.toMillis(), TimeUnit.MILLISECONDS);
     }
 
     /** From here on this configuration holds; a connection that it does not change goes on. */

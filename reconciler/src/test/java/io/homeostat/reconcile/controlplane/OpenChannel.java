@@ -9,12 +9,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A channel to nobody, whose messages the test acknowledges. */
 final class OpenChannel implements Channel {
     private final List<MessageBody> sent = new CopyOnWriteArrayList<>();
     private final List<CompletableFuture<Status>> acknowledgements = new CopyOnWriteArrayList<>();
     private final List<MessageBody> posted = new CopyOnWriteArrayList<>();
+    private final AtomicInteger refusals = new AtomicInteger();
     private volatile boolean closed;
 
     @Override
@@ -27,6 +29,9 @@ final class OpenChannel implements Channel {
 
     @Override
     public CompletableFuture<Void> post(MessageBody message) {
+        if (refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+            throw new IllegalStateException("a defect of the channel");
+        }
         posted.add(message);
         return CompletableFuture.completedFuture(null);
     }
@@ -47,6 +52,11 @@ final class OpenChannel implements Channel {
 
     ImmutableList<MessageBody> posted() {
         return ImmutableList.copyOf(posted);
+    }
+
+    /** The next so many posts throw. */
+    void refusePosts(int number) {
+        refusals.set(number);
     }
 
     boolean isClosed() {
