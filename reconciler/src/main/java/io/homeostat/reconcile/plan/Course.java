@@ -2,13 +2,11 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
@@ -27,6 +25,7 @@ final class Course {
     private final Causes causes;
     private final Target target;
     private final Gates gates;
+    private final LaunchPauses launches;
     /** Where the symlink points to, once the steps so far are done. */
     private @Nullable String link;
     /** Whether the steps so far wait for what it depends on. */
@@ -39,6 +38,7 @@ final class Course {
         this.causes = new Causes(situation.history().proven(), target, draft);
         this.target = target;
         this.gates = new Gates(situation, declared, draft);
+        this.launches = new LaunchPauses(situation, draft, target, causes.isProven(), gates);
         this.link = active.orElse(null);
     }
 
@@ -56,7 +56,7 @@ final class Course {
             return;
         }
         if (current == null) {
-            if (mustNotLaunch() || mustNotChange() || pauseBeforeLaunch() || gates.isBlocked()) {
+            if (mustNotLaunch() || mustNotChange() || launches.mustWait() || gates.isBlocked()) {
                 return;
             }
             relaunch();
@@ -167,67 +167,15 @@ final class Course {
     }
 
     private boolean pauseBeforeRepair() {
-        return pauseUntil(
+        return gates.pauseUntil(
                 Repairs.next(situation),
                 Reason.INSTALL_DAMAGED,
                 causes.damage() + "; it was put back just before, so the workload may change it itself",
                 Wait.Kind.RETRY);
     }
 
-    /** @return true when the launch has to wait */
-    private boolean pauseBeforeLaunch() {
-        RunRecord run = situation.history().run();
-        Restart policy = target.program().restart();
-        if (causes.isProven()) {
-            Attempts crashes = run.crashes();
-            return isGivenUp(crashes, policy)
-                    || pauseUntil(
-                            Pauses.afterCrash(situation, crashes, policy),
-                            Reason.CRASH_LOOP,
-                            "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
-                            Wait.Kind.RETRY);
-        }
-        Attempts starts = situation.history().trial().start();
-        int allowed = target.program().start().attempts();
-        if (starts.fatal()) {
-            draft.waitFor(
-                    Reason.START_FAILED, "could not start: " + starts.error(), Instant.MAX, Wait.Kind.DECLARATION);
-            return true;
-        }
-        if (starts.count() >= allowed) {
-            return isGivenUp(starts, policy)
-                    || pauseUntil(
-                            Pauses.afterLastStart(situation, starts, policy, allowed),
-                            Reason.START_FAILED,
-                            "start failed " + times(starts.count()) + ": " + starts.error(),
-                            Wait.Kind.RETRY);
-        }
-        return pauseUntil(
-                Pauses.betweenStarts(situation, starts, target.program().start()),
-                Reason.START_FAILED,
-                "start failed " + times(starts.count()) + " of " + allowed + ": " + starts.error(),
-                Wait.Kind.PROGRESS);
-    }
-
-    /** @return true when there is no launch any more */
-    private boolean isGivenUp(Attempts failures, Restart policy) {
-        if (policy.giveUpAfter() == 0 || failures.count() <= policy.giveUpAfter()) {
-            return false;
-        }
-        draft.waitFor(
-                Reason.GIVEN_UP,
-                "given up after " + failures.count() + " failures in a row: " + failures.error(),
-                Instant.MAX,
-                Wait.Kind.DECLARATION);
-        return true;
-    }
-
     boolean pauseUntil(Instant until, Reason why, String words, Wait.Kind kind) {
-        if (!situation.now().isBefore(until)) {
-            return false;
-        }
-        draft.waitFor(why, words, until, kind);
-        return true;
+        return gates.pauseUntil(until, why, words, kind);
     }
 
     private void relaunch() {
@@ -342,9 +290,5 @@ final class Course {
             draft.add(new Step.Start(
                     situation.id(), plugin.config(), target.program().start().timeout()));
         }
-    }
-
-    private static String times(int count) {
-        return count == 1 ? "once" : count + " times";
     }
 }

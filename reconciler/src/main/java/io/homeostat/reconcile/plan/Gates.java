@@ -87,6 +87,15 @@ final class Gates {
         return situation.now().plus(LOOK_AGAIN);
     }
 
+    /** Waits until a time, unless that has come; says whether it has to. */
+    boolean pauseUntil(Instant until, Reason why, String words, Step.Wait.Kind kind) {
+        if (!situation.now().isBefore(until)) {
+            return false;
+        }
+        draft.waitFor(why, words, until, kind);
+        return true;
+    }
+
     /** Whether what runs may not be changed now. */
     boolean awaitWindow() {
         Optional<Instant> opens = windowOpens();
