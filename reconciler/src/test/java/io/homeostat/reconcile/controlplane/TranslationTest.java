@@ -1,29 +1,20 @@
 package io.homeostat.reconcile.controlplane;
 
-import static io.homeostat.reconcile.controlplane.Messages.apply;
 import static io.homeostat.reconcile.controlplane.Messages.install;
 import static io.homeostat.reconcile.controlplane.Messages.remove;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import com.google.protobuf.Struct;
-import com.google.protobuf.Value;
-import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.proto.acp.ConfigurePluginStates.Action;
-import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -205,89 +196,6 @@ class TranslationTest {
     }
 
     @Test
-    void applyChangesTheConfigurationAndNothingElse() {
-        here.receive(install("a", "1", item -> item.getPluginBuilder().addArguments("-v")))
-                .proven("a");
-        Program before = program("a");
-
-        here.receive(apply("a", "level: debug"));
-
-        assertEquals(List.of("a 1 controlPlane 2"), here.inForce());
-        assertEquals(before, program("a"));
-        assertEquals(new Config("level: debug", null), config("a"));
-        assertEquals(List.of(), here.told());
-    }
-
-    @Test
-    void applyWithoutAConfigurationTakesItAway() {
-        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("old")));
-
-        here.receive(Messages.named(Action.APPLY, "a").build());
-
-        assertNull(config("a"));
-    }
-
-    @Test
-    void applyToWhatAnotherSourceDeclaresDeclaresACopyWithTheNewConfiguration() {
-        here.declaredBy(SourceName.FILES, install("a", "1"));
-        Program before = program("a");
-
-        here.receive(apply("a", "level: debug"));
-
-        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
-        assertEquals(ImmutableList.of(SourceName.FILES), here.declaration("a").overruled());
-        assertEquals(before, program("a"));
-        assertEquals(new Config("level: debug", null), config("a"));
-    }
-
-    @Test
-    void aConfigurationThatThePluginHasAlreadyIsSaidToBeApplied() {
-        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")))
-                .proven("a");
-
-        here.receive(apply("a", "same"));
-
-        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
-        assertEquals(List.of("CONFIG_APPLY a 1", "CONFIG_APPLIED a 1"), here.told());
-    }
-
-    @Test
-    void aConfigurationThatIsStillBeingBroughtAboutIsLeftToTheLoopToTell() {
-        here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")))
-                .looked("a");
-
-        here.receive(apply("a", "same"));
-
-        assertEquals(List.of(), here.told());
-    }
-
-    @Test
-    void nothingCanBeAppliedToAnUnknownName() {
-        here.receive(apply("a", "secret-config"));
-
-        assertEquals(List.of("CONFIG_APPLY_FAILED a"), here.told());
-        assertTrue(here.lastWords().contains("INSTALL it first"), here.lastWords());
-        assertFalse(here.lastWords().contains("secret-config"), here.lastWords());
-    }
-
-    @Test
-    void aConfigurationThatIsNoneIsRefused() {
-        here.receive(install("a", "1"));
-        ConfigurePlugin.Builder item = Messages.named(Action.APPLY, "a");
-        item.getManifestBuilder()
-                .setStructConfig(Struct.newBuilder()
-                        .putFields(
-                                "x",
-                                Value.newBuilder().setNumberValue(Double.NaN).build()));
-
-        here.receive(item.build());
-
-        assertEquals(List.of("CONFIG_APPLY_FAILED a"), here.told());
-        assertTrue(here.lastWords().contains("manifest.struct_config"), here.lastWords());
-        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
-    }
-
-    @Test
     void messagesWithoutEffectKeepWhatIsRemembered() {
         here.receive(install("a", "1")).proven("a");
         WorkloadHistory before = here.history("a");
@@ -300,10 +208,6 @@ class TranslationTest {
 
     private Program program(String name) {
         return here.declaration(name).workload().program();
-    }
-
-    private @Nullable Config config(String name) {
-        return ((PluginSpec) here.declaration(name).workload().spec()).config();
     }
 
     private static Attempts attempts() {
