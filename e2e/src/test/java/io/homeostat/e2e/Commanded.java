@@ -159,14 +159,17 @@ final class Commanded implements BeforeAllCallback, AfterAllCallback {
         if (!agent().isRunning()) {
             startAgent();
         }
-        ConfigurePlugin[] removals = states().getDaemonPluginStatesList().stream()
-                .map(state -> Items.remove(state.getName(), state.getCurrentRevisionId()))
-                .toArray(ConfigurePlugin[]::new);
-        if (removals.length > 0) {
-            configure(removals);
+        CurrentPluginStates last = states();
+        List<ConfigurePlugin> removals = new ArrayList<>();
+        last.getDaemonPluginStatesList()
+                .forEach(state -> removals.add(Items.remove(state.getName(), state.getCurrentRevisionId())));
+        last.getOneShotPluginStatesList()
+                .forEach(state -> removals.add(Items.remove(state.getName(), state.getCurrentRevisionId())));
+        if (!removals.isEmpty()) {
+            configure(removals.toArray(ConfigurePlugin[]::new));
         }
         long deadline = System.nanoTime() + Patience.LONGEST.toNanos();
-        while (states().getDaemonPluginStatesCount() > 0) {
+        while (!states().equals(CurrentPluginStates.getDefaultInstance())) {
             assertTrue(System.nanoTime() < deadline, "plugins are left that were removed");
         }
         agent().terminate().exits(0);

@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import io.homeostat.e2e.Bucket.Stored;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.PluginType;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Stream;
@@ -94,6 +95,17 @@ final class ControlPlaneEventsTest {
                                         "STOPPED 1",
                                         "STARTED 1",
                                         "CONFIG_APPLIED 1"))),
+                new Case(
+                        "a one-shot that is done",
+                        "oneshot",
+                        List.of(sent(
+                                Items.with(
+                                        greeter("oneshot", "1", archive),
+                                        manifest -> manifest.setPluginType(PluginType.ONE_SHOT)),
+                                "CONFIG_INSTALL 1",
+                                "STARTED 1",
+                                "INSTALLED 1",
+                                "EXECUTION_COMPLETED 1"))),
                 new Case(
                         "names that nobody knows",
                         "unknown",
