@@ -32,6 +32,9 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
     /** Where the server is on every instance; an address, so that no name server can lead elsewhere. */
     public static final String DEFAULT_HOST = "169.254.169.254";
 
+    /** The variable that says where else it is; all clients of the field heed it. */
+    public static final String HOST_VARIABLE = "GCE_METADATA_HOST";
+
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
     /** Longer than the longest value, which has 256 KiB. */
     private static final long MAX_BYTES = 512 * 1024;
@@ -54,9 +57,9 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         this.timeout = timeout;
     }
 
-    /** The server's HOST or HOST:PORT: the variable GCE_METADATA_HOST, which all clients of the field heed, else the default. */
+    /** The server's HOST or HOST:PORT: what {@link #HOST_VARIABLE} says, else the default. */
     public static String host(Map<String, String> environment) {
-        String set = environment.getOrDefault("GCE_METADATA_HOST", "").strip();
+        String set = environment.getOrDefault(HOST_VARIABLE, "").strip();
         return set.isEmpty() ? DEFAULT_HOST : set;
     }
 
@@ -90,7 +93,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
                     .header("User-Agent", "homeostat")
                     .build();
         } catch (IllegalArgumentException e) {
-            return unreachable(shown, "GCE_METADATA_HOST has to be HOST or HOST:PORT");
+            return unreachable(shown, HOST_VARIABLE + " has to be HOST or HOST:PORT");
         }
         BodyHandler<String> body = BodyHandlers.limiting(BodyHandlers.ofString(UTF_8), MAX_BYTES);
         CompletableFuture<HttpResponse<String>> answer = client().sendAsync(request, body);

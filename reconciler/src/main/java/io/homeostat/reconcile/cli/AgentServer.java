@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
@@ -195,10 +197,16 @@ final class AgentServer implements ApiHandler, AutoCloseable {
         }
     }
 
-    /** What is the caller's, as far as he said; what is the agent's own, such as its standard input, is nobody else's. */
+    /**
+     * What is the caller's, as far as he said; what is the agent's own, such as its standard input, is nobody else's. But whom the
+     * agent asks about the machine is asked here too: a plan by another one's answers would not be what the agent does.
+     */
     private Environment environment(Presentation presentation, PrintStream out, PrintStream err) {
         return new Environment(
-                TerminalSize.variables(presentation.getRows(), presentation.getColumns()),
+                ImmutableMap.<String, String>builder()
+                        .putAll(TerminalSize.variables(presentation.getRows(), presentation.getColumns()))
+                        .put(MetadataClient.HOST_VARIABLE, environment.variable(MetadataClient.HOST_VARIABLE))
+                        .buildOrThrow(),
                 environment.workingDirectory(),
                 environment.uid(),
                 InputStream.nullInputStream(),

@@ -120,7 +120,7 @@ final class InstanceClaim {
 
     /** Elsewhere the first command would wait for a connection that nobody takes. */
     private boolean hasMetadataServer() {
-        if (!environment.variable("GCE_METADATA_HOST").isEmpty()) {
+        if (!environment.variable(MetadataClient.HOST_VARIABLE).isEmpty()) {
             return true;
         }
         try {

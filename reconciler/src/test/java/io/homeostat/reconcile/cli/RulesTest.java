@@ -106,6 +106,20 @@ class RulesTest {
         assertTrue(metadata.asked().stream().noneMatch(path -> path.contains("attributes")));
     }
 
+    @Test
+    void anAgentAsksForOthersWhomItAsksForItself() {
+        metadata.set("instance/attributes/tier", "db");
+        try (TestAgent agent = TestAgent.start(shell)) {
+            shell.with(Map.of());
+
+            String plan = shell.run("plan", "-f", directory.resolve("web.yaml").toString())
+                    .out();
+
+            assertEquals(1, agent.calls());
+            assertTrue(plan.contains("metadata tier equal 'web' does not hold (it is 'db')"), plan);
+        }
+    }
+
     private void applied(String file) {
         Shell.Result result = shell.run("apply", "-f", directory.resolve(file).toString());
         assertEquals(0, result.status(), result::toString);

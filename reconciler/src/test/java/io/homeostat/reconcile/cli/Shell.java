@@ -58,6 +58,10 @@ final class Shell {
         return this;
     }
 
+    ImmutableMap<String, String> variables() {
+        return variables;
+    }
+
     long uid() {
         return uid;
     }

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
@@ -31,7 +30,7 @@ final class TestAgent implements AutoCloseable {
     private TestAgent(Shell shell) {
         PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
         Environment environment = new Environment(
-                ImmutableMap.of(),
+                shell.variables(),
                 Path.of("/"),
                 shell.uid(),
                 InputStream.nullInputStream(),
