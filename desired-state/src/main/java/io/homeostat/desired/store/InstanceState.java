@@ -59,6 +59,7 @@ public final class InstanceState {
      */
     public boolean claim(String former, Instance now) {
         try {
+            rejoin(former);
             boolean another = !former.equals(now.id());
             boolean setAside = another && move(stateDir, stateDir.resolve(former));
             write(now);
@@ -72,7 +73,18 @@ public final class InstanceState {
         }
     }
 
-    /** The database comes last: where it is, all of it is. */
+    /**
+     * Takes back what a move that was broken off has parted from its database: it may not be repeated, since who is here now may be
+     * the former instance after all. A database without its log lacks what was committed last.
+     */
+    private void rejoin(String former) throws IOException {
+        Path aside = stateDir.resolve(former);
+        if (Files.exists(database) && !Files.exists(aside.resolve(database.getFileName()))) {
+            move(aside, stateDir);
+        }
+    }
+
+    /** The database comes last: where it is, all of it is, unless that was broken off. */
     private boolean move(Path from, Path to) throws IOException {
         boolean moved = false;
         for (String suffix : new String[] {"-wal", "-shm", "-journal", ""}) {

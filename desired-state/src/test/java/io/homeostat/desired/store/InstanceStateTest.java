@@ -1,5 +1,6 @@
 package io.homeostat.desired.store;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -110,6 +111,29 @@ class InstanceStateTest {
         state.claim("a", B);
         assertEquals(Optional.of(B), state.owner());
         assertEquals(0, remembered());
+    }
+
+    @Test
+    void aLogThatWasPartedFromItsDatabaseComesBackWhenTheInstanceIsTheFormerOneAfterAll() throws IOException {
+        state.claim("a", A);
+        Path log = StateDirectory.companion(layout.database(), "-wal");
+        Path aside = layout.instance().resolve(log.getFileName());
+        Files.createDirectories(layout.instance());
+        try (StateStore store =
+                StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
+            store.record(new Event(Clock.systemUTC().instant(), null, "", EventType.AGENT_STARTED, "process/of-a"));
+            // As kill -9 leaves it, and another one in the middle of setting it aside.
+            Files.copy(log, aside);
+        }
+        Files.deleteIfExists(log);
+        byte[] committed = Files.readAllBytes(aside);
+
+        assertFalse(state.claim("a", A));
+
+        assertFalse(Files.exists(aside));
+        assertArrayEquals(committed, Files.readAllBytes(log));
+        assertTrue(state.claim("a", B));
+        assertTrue(Files.exists(aside));
     }
 
     private void remember(String message) {
