@@ -17,7 +17,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes a state directory that of the instance we are on, under its lock and before its database is opened. A metadata server is asked
@@ -46,10 +48,12 @@ final class InstanceClaim {
      *
      * @param layout with the id of the instance
      * @param news for people: that this is another instance than before; empty when it is not
+     * @param doubt for people: that it may be, and nobody could say; empty when it was found out
      */
-    record Claimed(Layout layout, Optional<String> news) {
+    record Claimed(Layout layout, Optional<String> news, Optional<String> doubt) {
         /** Says the news, in the database of the new instance, too. */
         void tell(StateStore store, Consumer<String> say, InstantSource clock) {
+            doubt.ifPresent(say);
             news.ifPresent(words -> {
                 say.accept(words);
                 store.record(new Event(clock.instant(), null, "", EventType.AGENT_STATE_SET_ASIDE, words));
@@ -66,13 +70,14 @@ final class InstanceClaim {
         InstanceState state = new InstanceState(layout);
         Instance last = state.owner().orElse(null);
         String machine = Directories.machineId(machineId).orElse("");
+        AtomicReference<String> unanswered = new AtomicReference<>("");
         Instance now = Identification.of(
                 last,
                 configured.equals(Directories.AUTO) ? null : configured,
                 machine,
                 bootId(),
                 !machine.isEmpty() && Files.isDirectory(layout.of(machine).instance()),
-                this::ask);
+                patience -> ask(patience, unanswered::set));
         String former = last == null ? now.id() : last.id();
         boolean setAside = state.claim(former, now);
         return new Claimed(
@@ -81,7 +86,19 @@ final class InstanceClaim {
                         ? Optional.of("this is instance " + now.id() + " and not " + former
                                 + " any more; the state of the former one is set aside in "
                                 + layout.of(former).instance())
-                        : Optional.empty());
+                        : Optional.empty(),
+                doubt(last, now, unanswered.get()));
+    }
+
+    /** A clone that can't find out that it is one does for a whole boot what its source was to do. */
+    private static Optional<String> doubt(@Nullable Instance last, Instance now, String unanswered) {
+        boolean knewBetter =
+                last != null && !last.metadataId().isEmpty() && last.id().equals(now.id());
+        return knewBetter && !unanswered.isEmpty()
+                ? Optional.of(
+                        "whether this is still instance " + now.id() + " or a clone of it could not be found out: "
+                                + unanswered + "; it goes on as " + now.id() + ", and asks again after the next boot")
+                : Optional.empty();
     }
 
     private String bootId() {
@@ -93,7 +110,7 @@ final class InstanceClaim {
         }
     }
 
-    private Optional<String> ask(Duration patience) throws InterruptedException {
+    private Optional<String> ask(Duration patience, Consumer<String> unanswered) throws InterruptedException {
         if (!hasMetadataServer()) {
             return Optional.empty();
         }
@@ -109,6 +126,7 @@ final class InstanceClaim {
                     }
                     case MetadataServer.Answer.Unreachable(String why) -> {
                         if (System.nanoTime() - end >= 0) {
+                            unanswered.accept(why);
                             return Optional.empty();
                         }
                         Thread.sleep(BETWEEN_QUESTIONS);

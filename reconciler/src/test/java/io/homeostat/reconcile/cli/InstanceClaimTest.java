@@ -36,6 +36,8 @@ import org.junit.jupiter.api.io.TempDir;
 class InstanceClaimTest {
     private static final String MACHINE = "0123456789abcdef0123456789abcdef";
 
+    private static final int SERVER_ERROR = 500;
+
     private final Path directory;
     private final Layout layout;
     private final FakeMetadataServer metadata = new FakeMetadataServer();
@@ -91,7 +93,22 @@ class InstanceClaimTest {
         Layout first = claim("auto").layout();
         boot("boot2");
 
-        assertEquals(new InstanceClaim.Claimed(first, Optional.empty()), claim("auto"));
+        assertEquals(new InstanceClaim.Claimed(first, Optional.empty(), Optional.empty()), claim("auto"));
+    }
+
+    @Test
+    void whoCanNotFindOutWhetherItIsACloneSaysSo() throws Exception {
+        metadata.set("instance/id", "101");
+        assertEquals(Optional.empty(), claim("auto").doubt());
+
+        boot("boot2");
+        metadata.fail(SERVER_ERROR);
+        InstanceClaim.Claimed doubtful = claim("auto");
+
+        assertEquals("101", doubtful.layout().instanceId());
+        String words = doubtful.doubt().orElseThrow();
+        assertTrue(words.startsWith("whether this is still instance 101 or a clone of it could not be found out: "));
+        assertTrue(words.contains("status 500"), words);
     }
 
     @Test
