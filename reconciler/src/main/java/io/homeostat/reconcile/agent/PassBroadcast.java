@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Sets;
 import io.homeostat.actuate.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.Next;
@@ -58,6 +59,17 @@ final class PassBroadcast implements PassListener {
             }
         }
 
+        private void concerned(Set<WorkloadId> others) {
+            telling.lock();
+            try {
+                if (!closed) {
+                    subscriber.concerned(Sets.intersection(others, heard).immutableCopy());
+                }
+            } finally {
+                telling.unlock();
+            }
+        }
+
         /** Nothing is told any more once this has returned: what the subscriber does then makes no pass wait. */
         @Override
         public void close() {
@@ -87,6 +99,12 @@ final class PassBroadcast implements PassListener {
     public void starting(Step step) {
         residents.forEach(resident -> resident.starting(step));
         tell(step.workload(), subscriber -> subscriber.starting(step));
+    }
+
+    @Override
+    public void concerned(Set<WorkloadId> others) {
+        residents.forEach(resident -> resident.concerned(others));
+        subscriptions.forEach(subscription -> subscription.concerned(others));
     }
 
     @Override

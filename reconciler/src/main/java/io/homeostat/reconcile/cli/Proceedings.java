@@ -54,6 +54,11 @@ final class Proceedings implements PassSubscriber, AutoCloseable {
     }
 
     @Override
+    public void concerned(Set<WorkloadId> others) {
+        convergence.concerned(others);
+    }
+
+    @Override
     public void finished(WorkloadId id, Next next) {
         convergence.finished(id, next);
     }

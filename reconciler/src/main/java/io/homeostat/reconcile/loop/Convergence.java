@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -57,6 +58,22 @@ public final class Convergence implements PassListener {
     public void starting(Step step) {
         put(step.workload(), new Standing.UnderWay(step.word()));
         delegate.starting(step);
+    }
+
+    /** Whoever could not go on may be able to now; those that are converged stay so until a pass finds otherwise. */
+    @Override
+    public void concerned(Set<WorkloadId> others) {
+        lock.lock();
+        try {
+            others.forEach(other -> standings.computeIfPresent(
+                    other,
+                    (id, standing) -> standing instanceof Standing.Stuck
+                            ? new Standing.UnderWay("something that it waits for has changed")
+                            : standing));
+        } finally {
+            lock.unlock();
+        }
+        delegate.concerned(others);
     }
 
     @Override

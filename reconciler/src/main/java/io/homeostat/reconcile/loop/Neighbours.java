@@ -41,7 +41,7 @@ final class Neighbours {
         DesiredState now = desired.now();
         Neighbourhood known = neighbourhood;
         if (!known.isOf(now)) {
-            known = new Neighbourhood(now, this::alive);
+            known = new Neighbourhood(now, () -> leftOver(now));
             neighbourhood = known;
         }
         return known;
@@ -109,10 +109,11 @@ final class Neighbours {
                 store.history(id), store.handles(id), store.pause(id).isPresent());
     }
 
-    private ImmutableMap<WorkloadId, Neighbour> alive() {
+    private ImmutableMap<WorkloadId, Neighbour> leftOver(DesiredState now) {
         return store.handles().stream()
                 .map(Handle::workload)
                 .distinct()
+                .filter(id -> now.get(id).isEmpty())
                 .collect(ImmutableMap.toImmutableMap(id -> id, this::look));
     }
 }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
+import java.util.Set;
 
 /** Is told what passes do, on the thread that does it. */
 public interface PassListener {
@@ -10,6 +11,9 @@ public interface PassListener {
 
     /** A step is about to be executed. */
     void starting(Step step);
+
+    /** What a pass, which is about to be over, has brought about may make a difference to others: a pass of each follows. */
+    default void concerned(Set<WorkloadId> others) {}
 
     /** A pass is over. */
     void finished(WorkloadId id, Next next);

@@ -145,9 +145,8 @@ public final class Reconciler implements AutoCloseable {
         WorkloadId id = passId.workload();
         try {
             listener.begun(passId);
-            Next next = pass.run(id);
+            Next next = pass.run(id, others -> others.forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
-            pass.concernedBy(id).forEach(other -> queue.add(other, Trigger.NEIGHBOUR));
         } catch (RuntimeException | Error e) {
             // Errors, too: a workload that nobody looks at again would be lost without a word.
             say(e);

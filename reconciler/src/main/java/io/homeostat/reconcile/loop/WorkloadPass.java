@@ -37,6 +37,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -80,6 +81,11 @@ public final class WorkloadPass {
     }
 
     public Next run(WorkloadId id) {
+        return run(id, others -> {});
+    }
+
+    /** @param concerned is told, before the pass is over, for whom it may make a difference what has become of the workload */
+    Next run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
@@ -87,6 +93,11 @@ public final class WorkloadPass {
         Next next = plan.next()
                 .<Next>map(step -> go(planned.situation(), plan, step))
                 .orElseGet(() -> new Next.Settled(plan));
+        ImmutableSet<WorkloadId> others = neighbours.concernedBy(id);
+        if (!others.isEmpty()) {
+            listener.concerned(others);
+            concerned.accept(others);
+        }
         listener.finished(id, next);
         return next;
     }
@@ -232,11 +243,6 @@ public final class WorkloadPass {
         return disruption == null
                 || !replaces
                 || neighbours.takePlace(situation.id(), situation.host(), disruption.count());
-    }
-
-    /** Whom it may concern what the last pass over a workload has brought about or found out. */
-    ImmutableSet<WorkloadId> concernedBy(WorkloadId id) {
-        return neighbours.concernedBy(id);
     }
 
     private Outcome execute(Step step, Situation situation) {

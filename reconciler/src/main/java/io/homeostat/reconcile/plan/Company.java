@@ -15,12 +15,12 @@ public record Company(
         ImmutableList<Need> needs,
         ImmutableList<WorkloadId> cycle,
         ImmutableList<WorkloadId> leaving,
-        ImmutableList<WorkloadId> down) {
+        ImmutableList<Need> down) {
     /** Of a workload that has nothing to do with any other. */
     public static final Company NONE =
             new Company(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
 
-    /** Something that a workload depends on. */
+    /** Something that a workload waits for. */
     public record Need(WorkloadId id, State state) {
         /** How far it has come. */
         public enum State {

@@ -118,16 +118,18 @@ final class Gates {
     /** Whether too many others are down for this one to go down as well. */
     boolean awaitOthers() {
         MaxDisruption disruption = declared.workload().program().maxDisruption();
-        ImmutableList<WorkloadId> down = situation.company().down();
+        ImmutableList<Need> down = situation.company().down();
         if (disruption == null || down.size() < disruption.count()) {
             return false;
         }
+        long stuck =
+                down.stream().filter(other -> other.state() == Need.State.STUCK).count();
         draft.waitFor(
                 Reason.WAITING_FOR_OTHERS,
                 "at most " + disruption.count() + " with its label " + disruption.label() + " may be down at a time: "
-                        + first(down),
+                        + first(down.stream().map(Need::id).collect(ImmutableList.toImmutableList())),
                 lookAgain(),
-                Step.Wait.Kind.PROGRESS);
+                stuck < disruption.count() ? Step.Wait.Kind.PROGRESS : Step.Wait.Kind.RETRY);
         return true;
     }
 

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.OneShotRun;
@@ -20,14 +21,33 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
 import io.homeostat.reconcile.plan.Company.Need;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Who has to do with whom, as long as the same is wanted; how they fare is asked anew for each decision. Pure. */
 public final class Neighbourhood {
+    /** Reasons not to be at the desired state that time alone does not remove. */
+    private static final ImmutableSet<String> HELD = Stream.of(
+                    Reason.GIVEN_UP,
+                    Reason.LIMITS_NOT_ENFORCEABLE,
+                    Reason.SIGNATURE_MISSING,
+                    Reason.FACTS_UNKNOWN,
+                    Reason.CANNOT_OBSERVE,
+                    Reason.STEP_FAILED,
+                    Reason.RUN_FAILED)
+            .map(Reason::camelCase)
+            .collect(ImmutableSet.toImmutableSet());
+
+    private static final ImmutableSet<String> CRASH_LOOP = ImmutableSet.of(Reason.CRASH_LOOP.camelCase());
+
     private final DesiredState desired;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> dependants;
     private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
@@ -36,7 +56,7 @@ public final class Neighbourhood {
     /** What is remembered of a workload. */
     public record Neighbour(WorkloadHistory history, ImmutableList<Handle> handles, boolean paused) {}
 
-    /** @param alive all that have a process, or may have; asked once, when the first one that nobody wants is to be stopped */
+    /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when the first one that nobody wants is to be stopped */
     public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Neighbour>> alive) {
         this.desired = desired;
         this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
@@ -162,20 +182,53 @@ public final class Neighbourhood {
         if (isWell(id, host, neighbour)) {
             return Need.State.WELL;
         }
-        return isStuck(id, neighbour) ? Need.State.STUCK : Need.State.COMING;
+        return isStuck(id, host, look) ? Need.State.STUCK : Need.State.COMING;
     }
 
-    private boolean isStuck(WorkloadId id, Neighbour neighbour) {
-        Declaration declared = desired.declarations().get(id);
-        boolean observed = declared != null && neighbour.history().observedGeneration() == declared.generation();
-        return neighbour.paused()
-                || is(Condition.Type.DISABLED, neighbour)
-                || (observed
-                        && (neighbour.history().trial().install().count() > 0
-                                || neighbour.history().trial().start().count() > 0
-                                || neighbour.history().run().crashes().count() > 0
-                                || !Dependencies.cycle(id, this::dependencies).isEmpty()
-                                || is(Condition.Type.GIVEN_UP, neighbour)));
+    /** Whether it, or anything that it has to wait for, does not become well by itself as far as is known. */
+    private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look) {
+        Set<WorkloadId> seen = new HashSet<>(Set.of(id));
+        Deque<WorkloadId> open = new ArrayDeque<>(seen);
+        while (!open.isEmpty()) {
+            WorkloadId next = open.remove();
+            Declaration declared = desired.declarations().get(next);
+            if (declared == null) {
+                return true;
+            }
+            Neighbour neighbour = look.apply(next);
+            if (isWell(next, host, neighbour)) {
+                continue;
+            }
+            if (isStuck(declared, neighbour)
+                    || !Dependencies.cycle(next, this::dependencies).isEmpty()) {
+                return true;
+            }
+            dependencies(next).stream().filter(seen::add).forEach(open::add);
+        }
+        return false;
+    }
+
+    private static boolean isStuck(Declaration declared, Neighbour neighbour) {
+        WorkloadHistory history = neighbour.history();
+        if (neighbour.paused() || is(Condition.Type.DISABLED, neighbour)) {
+            return true;
+        }
+        if (history.observedGeneration() != declared.generation()) {
+            return false;
+        }
+        Attempts starts = history.trial().start();
+        return history.trial().install().count() > 0
+                || starts.fatal()
+                || starts.count() >= declared.workload().program().start().attempts()
+                || (history.run().crashes().count() > 0 && isHeld(neighbour, CRASH_LOOP))
+                || isHeld(neighbour, HELD);
+    }
+
+    private static boolean isHeld(Neighbour neighbour, ImmutableSet<String> reasons) {
+        return neighbour.history().conditions().stream()
+                .anyMatch(condition -> condition.type() == Condition.Type.CONVERGED
+                        && condition.status() != Condition.Status.TRUE
+                        && reasons.contains(condition.reason()));
     }
 
     private static boolean is(Condition.Type type, Neighbour neighbour) {
@@ -183,7 +236,7 @@ public final class Neighbourhood {
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
-    private ImmutableList<WorkloadId> down(
+    private ImmutableList<Need> down(
             WorkloadId id,
             Declaration declared,
             HostFacts host,
@@ -199,10 +252,11 @@ public final class Neighbourhood {
                 .filter(this::isDaemon)
                 .filter(other -> {
                     Neighbour neighbour = look.apply(other);
-                    return changing.test(other)
-                            || (!is(Condition.Type.DISABLED, neighbour) && !isWell(other, host, neighbour));
+                    return !is(Condition.Type.DISABLED, neighbour)
+                            && (changing.test(other) || !isWell(other, host, neighbour));
                 })
                 .sorted()
+                .map(other -> new Need(other, isStuck(other, host, look) ? Need.State.STUCK : Need.State.COMING))
                 .collect(ImmutableList.toImmutableList());
     }
 

@@ -76,6 +76,48 @@ class NeighbourhoodTest {
     }
 
     @Test
+    void whoWaitsForWhatDoesNotComeDoesNotComeEither() {
+        Neighbourhood neighbourhood = neighbourhood(
+                process("other", "dependsOn: [process/missing]"),
+                process("db", "dependsOn: [process/other]"),
+                process("web", "dependsOn: [process/db]"));
+
+        assertEquals(
+                List.of(new Need(DB, Need.State.STUCK)),
+                company(neighbourhood, WEB).needs());
+    }
+
+    @Test
+    void whatIsTriedAgainAtOnceIsOnItsWay() {
+        declaredAndNeeded();
+        remembered.put(DB, new Neighbour(startFailed(1), ImmutableList.of(), false));
+        assertEquals(Need.State.COMING, stateOfDb());
+
+        remembered.put(DB, new Neighbour(startFailed(3), ImmutableList.of(), false));
+        assertEquals(Need.State.STUCK, stateOfDb());
+    }
+
+    private static WorkloadHistory startFailed(int times) {
+        return WorkloadHistory.NONE.withTrial(1, Trial.of("hash").withStart(Example.failed(times, Example.NOW)));
+    }
+
+    @Test
+    void whatWasDisabledWhileItWasChangedTakesNobodysPlace() {
+        Neighbourhood neighbourhood = neighbourhood(
+                process("a", "maxDisruption: {label: tier}", "front"), process("b", "stop: {timeout: 1s}", "front"));
+        WorkloadId b = WorkloadId.process("b");
+        WorkloadHistory disabled = WorkloadHistory.NONE
+                .withTrial(1, Trial.of("hash"))
+                .withConditions(ImmutableList.of(
+                        new Condition(Condition.Type.DISABLED, Condition.Status.TRUE, "Disabled", "", Example.NOW)));
+        remembered.put(b, new Neighbour(disabled, ImmutableList.of(), false));
+
+        Company company = neighbourhood.of(WorkloadId.process("a"), HOST, this::look, b::equals);
+
+        assertEquals(List.of(), company.down());
+    }
+
+    @Test
     void whatNobodyDeclaresIsSaidToBeSo() {
         Neighbourhood neighbourhood = neighbourhood(process("web", "dependsOn: [process/db]"));
 
@@ -100,12 +142,16 @@ class NeighbourhoodTest {
                 process("c", "stop: {timeout: 1s}", "back"));
         WorkloadId a = WorkloadId.process("a");
         WorkloadId b = WorkloadId.process("b");
-        assertEquals(List.of(b), company(neighbourhood, a).down());
+        assertEquals(
+                List.of(new Need(b, Need.State.COMING)),
+                company(neighbourhood, a).down());
 
         remember(b, healthy(1), "this-boot");
         assertEquals(List.of(), company(neighbourhood, a).down());
         assertEquals(
-                List.of(b), neighbourhood.of(a, HOST, this::look, b::equals).down(), "while it is being changed");
+                List.of(new Need(b, Need.State.COMING)),
+                neighbourhood.of(a, HOST, this::look, b::equals).down(),
+                "while it is being changed");
         assertEquals(ImmutableSet.of(a), neighbourhood.concernedBy(b));
         assertEquals(ImmutableSet.of(), neighbourhood.concernedBy(WorkloadId.process("c")));
     }

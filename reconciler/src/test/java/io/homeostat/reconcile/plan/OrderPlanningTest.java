@@ -180,6 +180,21 @@ class OrderPlanningTest {
     }
 
     @Test
+    void whoeverAppliesDoesNotWaitForAMemberThatDoesNotComeBackByItself() {
+        Declaration before = declared("1", "maxDisruption: {label: tier}");
+        Company company = new Company(
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(new Need(DB, Need.State.STUCK)));
+
+        WorkloadPlan plan = plan(declared("2", "maxDisruption: {label: tier}"), before, running(before), company);
+
+        assertPlanned("wait WAITING_FOR_OTHERS: wait", plan);
+        assertEquals(Step.Wait.Kind.RETRY, ((Step.Wait) plan.steps().getFirst()).kind());
+    }
+
+    @Test
     void whatIsDownIsRepairedHoweverManyAreDown() {
         Declaration declared = declared("1", "maxDisruption: {label: tier}");
 
@@ -286,7 +301,9 @@ class OrderPlanningTest {
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),
-                List.of(names).stream().map(WorkloadId::process).collect(ImmutableList.toImmutableList()));
+                List.of(names).stream()
+                        .map(name -> new Need(WorkloadId.process(name), Need.State.COMING))
+                        .collect(ImmutableList.toImmutableList()));
     }
 
     private static Declaration declared(String revision, String more) {
