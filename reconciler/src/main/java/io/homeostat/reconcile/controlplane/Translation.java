@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.controlplane;
 
+import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -44,6 +45,11 @@ final class Translation {
 
     private static final int LONGEST_REVISION = 64;
 
+    private static final CharMatcher UNPRINTABLE = CharMatcher.inRange(' ', '~').negate();
+
+    private static final String NO_ROOM = "manifest: all that is declared together would be longer than "
+            + (Room.MOST >> 20) + " MiB; send a shorter configuration, or REMOVE some plugins first";
+
     /**
      * What is known when the message comes.
      *
@@ -63,6 +69,7 @@ final class Translation {
     private final Set<WorkloadId> withdrawn = new LinkedHashSet<>();
     private final Map<WorkloadId, WorkloadHistory> histories = new LinkedHashMap<>();
     private final List<Event> events = new ArrayList<>();
+    private final Room room;
 
     private Translation(Known known) {
         this.known = known;
@@ -74,6 +81,7 @@ final class Translation {
                 others.merge(id, declaration, (one, two) -> one.source().compareTo(two.source()) < 0 ? one : two);
             }
         }
+        this.room = new Room(own.values());
     }
 
     static ControlPlaneChange of(String messageId, ImmutableList<Item> items, Known known) {
@@ -97,6 +105,9 @@ final class Translation {
                 && own.size() >= MOST_PLUGINS
                 && !own.containsKey(read.get().id())) {
             refusals.add("plugin.name: " + MOST_PLUGINS + " plugins are declared already; REMOVE some first");
+        }
+        if (read.isPresent() && refusals.isEmpty() && !room.take(read.get())) {
+            refusals.add(NO_ROOM);
         }
         if (read.isEmpty() || !refusals.isEmpty()) {
             tell(item, EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
@@ -155,6 +166,7 @@ final class Translation {
             refuse(item, EventType.PLUGIN_REMOVE_FAILED, ImmutableList.of("plugin.name: " + why));
             return;
         }
+        room.free(id);
         declared.remove(id);
         withdrawn.add(id);
         if (other != null) {
@@ -192,6 +204,9 @@ final class Translation {
             ManifestReader.Result read = ManifestReader.reconfigured(base.get(), item.sent());
             refusals.addAll(read.problems());
             wanted = read.workload();
+            if (refusals.isEmpty() && !wanted.map(room::take).orElse(false)) {
+                refusals.add(NO_ROOM);
+            }
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
             refuse(item, EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
@@ -236,8 +251,12 @@ final class Translation {
     }
 
     private void tell(Item item, String revision, EventType type, String message) {
-        events.add(new Event(
-                known.now(), item.plugin().orElse(null), cut(revision, LONGEST_REVISION), type, cut(message, LONGEST)));
+        events.add(new Event(known.now(), item.plugin().orElse(null), shown(revision), type, cut(message, LONGEST)));
+    }
+
+    /** A refused one may be anything, and ends up on terminals. */
+    private static String shown(String revision) {
+        return UNPRINTABLE.replaceFrom(cut(revision, LONGEST_REVISION), '?');
     }
 
     private static String cut(String text, int longest) {

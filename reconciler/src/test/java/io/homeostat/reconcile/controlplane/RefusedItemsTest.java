@@ -150,6 +150,30 @@ class RefusedItemsTest {
     }
 
     @Test
+    void aControlPlaneDeclaresOnlySoMuchAndWhatIsThereMayBeChangedAndRemoved() {
+        String half = "x".repeat((int) (Room.MOST / 2) - 10_000);
+        here.receive(configured("a", half), configured("b", half)).told();
+
+        here.receive(configured("c", half), install("d", "1"), apply("d", half), apply("a", "short"), apply("d", half));
+
+        assertEquals(List.of("a 1 controlPlane 2", "b 1 controlPlane 1", "d 1 controlPlane 1"), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL c 1", "INSTALL_FAILED c 1", "CONFIG_APPLY_FAILED d"), here.told());
+        here.receive(remove("b"), configured("c", half));
+        assertEquals(List.of("a 1 controlPlane 2", "c 1 controlPlane 1", "d 1 controlPlane 1"), here.inForce());
+    }
+
+    @Test
+    void aRevisionThatIsNoneReachesNoTerminalAsItIs() {
+        here.receive(install("a", "\u001b[31m1\n2"));
+
+        assertEquals(List.of("CONFIG_INSTALL a ?[31m1?2", "INSTALL_FAILED a ?[31m1?2"), here.told());
+    }
+
+    private static ConfigurePlugin configured(String name, String config) {
+        return install(name, "1", item -> item.getManifestBuilder().setStringConfig(config));
+    }
+
+    @Test
     void aDuplicateThatComesLateChangesNothingAndTellsNothing() {
         var first = here.translated("first", install("a", "1"));
         here.store().receive(first);
