@@ -51,11 +51,15 @@ public final class EventDelivery implements AutoCloseable {
     /** Up to 32 s. */
     private static final int MOST_DOUBLINGS = 7;
 
+    /** How often an event is put off because of a fault of the control plane, which this event may cause: for about an hour. */
+    private static final int FAULTS_BORNE = 120;
+
     private static final int MOST_WORDS = 200;
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
 
     private final Outbox outbox;
     private final Channel channel;
+    private final int faultsBorne;
     private final BlockingQueue<Notice> notices = new LinkedBlockingQueue<>();
     private final AtomicBoolean changed = new AtomicBoolean();
     private final Thread thread;
@@ -78,12 +82,17 @@ public final class EventDelivery implements AutoCloseable {
 
     /** Begins to queue events, if none were queued yet, and to deliver them. */
     public static EventDelivery start(Outbox outbox, Channel channel) {
-        EventDelivery delivery = new EventDelivery(outbox, channel);
+        return start(outbox, channel, FAULTS_BORNE);
+    }
+
+    static EventDelivery start(Outbox outbox, Channel channel, int faultsBorne) {
+        EventDelivery delivery = new EventDelivery(outbox, channel, faultsBorne);
         delivery.begin();
         return delivery;
     }
 
-    private EventDelivery(Outbox outbox, Channel channel) {
+    private EventDelivery(Outbox outbox, Channel channel, int faultsBorne) {
+        this.faultsBorne = faultsBorne;
         this.outbox = outbox;
         this.channel = channel;
         this.thread = Thread.ofPlatform().name("events").daemon(true).unstarted(this::deliver);
@@ -244,17 +253,32 @@ public final class EventDelivery implements AutoCloseable {
         sent.remove(event);
         switch (status.getCode()) {
             case Code.OK_VALUE -> over(event, told);
-            case Code.RESOURCE_EXHAUSTED_VALUE, Code.UNAVAILABLE_VALUE -> {
-                int before = delays.merge(event, 1, Integer::sum) - 1;
-                Duration pause = FIRST_PAUSE.multipliedBy(1L << Math.min(before, MOST_DOUBLINGS));
-                CompletableFuture.delayedExecutor(pause.toMillis(), TimeUnit.MILLISECONDS)
-                        .execute(() -> notices.add(new Notice.Due(event)));
+            case Code.RESOURCE_EXHAUSTED_VALUE,
+                    Code.UNAVAILABLE_VALUE,
+                    Code.ABORTED_VALUE,
+                    Code.CANCELLED_VALUE,
+                    Code.DEADLINE_EXCEEDED_VALUE -> putOff(event);
+            case Code.INTERNAL_VALUE, Code.UNKNOWN_VALUE -> {
+                if (delays.getOrDefault(event, 0) < faultsBorne) {
+                    putOff(event);
+                } else {
+                    refuse(event, status);
+                }
             }
-            default -> {
-                lastRefusal = words(event, status);
-                over(event, refused);
-            }
+            default -> refuse(event, status);
         }
+    }
+
+    private void putOff(Queued event) {
+        int before = delays.merge(event, 1, Integer::sum) - 1;
+        Duration pause = FIRST_PAUSE.multipliedBy(1L << Math.min(before, MOST_DOUBLINGS));
+        CompletableFuture.delayedExecutor(pause.toMillis(), TimeUnit.MILLISECONDS)
+                .execute(() -> notices.add(new Notice.Due(event)));
+    }
+
+    private void refuse(Queued event, Status status) {
+        lastRefusal = words(event, status);
+        over(event, refused);
     }
 
     private void over(Queued event, Set<Long> come) {

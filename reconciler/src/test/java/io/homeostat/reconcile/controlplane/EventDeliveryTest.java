@@ -121,6 +121,39 @@ class EventDeliveryTest {
     }
 
     @Test
+    void aFaultOfTheControlPlaneThatPassesCostsNoEvent() {
+        happens("a", "1", "2");
+        for (Code fault : List.of(Code.INTERNAL, Code.ABORTED, Code.UNKNOWN)) {
+            until(() -> channel.held().size() == 1);
+            channel.answer(fault, one -> true);
+        }
+        until(() -> channel.held().size() == 1);
+        channel.acknowledgeAll();
+
+        untilAllIsTold();
+        assertEquals(List.of("1", "1", "1", "1", "2"), toldOf("a"));
+        assertEquals(new EventQueue(true, 0, 0, 0), store.eventQueue());
+    }
+
+    @Test
+    void anEventThatIsAlwaysAFaultIsLeftBehindInTheEnd() {
+        delivery.close();
+        channel = new HeldChannel();
+        delivery = EventDelivery.start(store.outbox(), channel, 1);
+        happens("a", "1", "2");
+        for (int fault = 1; fault <= 2; fault++) {
+            until(() -> channel.held().size() == 1);
+            channel.answer(Code.INTERNAL, one -> true);
+        }
+        until(() -> channel.sent().size() == 3);
+        channel.acknowledgeAll();
+
+        untilAllIsTold();
+        assertEquals(List.of("1", "1", "2"), toldOf("a"));
+        assertEquals(new EventQueue(true, 0, 0, 1), store.eventQueue());
+    }
+
+    @Test
     void whatWasNotAcknowledgedWhenTheChannelClosedIsToldByTheNextOne() {
         happens("a", "1", "2");
         until(() -> channel.held().size() == 1);
