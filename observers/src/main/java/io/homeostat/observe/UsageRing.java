@@ -22,13 +22,15 @@ final class UsageRing {
         return samples.isEmpty();
     }
 
-    /** Number of the newest one. */
-    long last() {
-        return samples.getLast().number();
+    /** Number of the newest one of so many of the oldest. */
+    long last(int most) {
+        return most >= samples.size()
+                ? samples.getLast().number()
+                : samples.stream().skip(most - 1L).findFirst().orElseThrow().number();
     }
 
-    ImmutableList<Usage> all() {
-        return samples.stream().map(Numbered::usage).collect(ImmutableList.toImmutableList());
+    ImmutableList<Usage> oldest(int most) {
+        return samples.stream().limit(most).map(Numbered::usage).collect(ImmutableList.toImmutableList());
     }
 
     void dropUpTo(long number) {

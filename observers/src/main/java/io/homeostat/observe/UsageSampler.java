@@ -122,13 +122,22 @@ public final class UsageSampler {
     }
 
     /** All that has not been delivered. */
-    public synchronized UsageReport report() {
+    public UsageReport report() {
+        return report(Integer.MAX_VALUE);
+    }
+
+    /**
+     * What has not been delivered, the oldest of it when it is much; the rest is in a report after this one was delivered.
+     *
+     * @param most samples of each workload, at least 1
+     */
+    public synchronized UsageReport report(int most) {
         ImmutableListMultimap.Builder<WorkloadId, Usage> samples = ImmutableListMultimap.builder();
         ImmutableMap.Builder<WorkloadId, Long> last = ImmutableMap.builder();
         followed.forEach((id, known) -> {
             if (!known.ring.isEmpty()) {
-                samples.putAll(id, known.ring.all());
-                last.put(id, known.ring.last());
+                samples.putAll(id, known.ring.oldest(most));
+                last.put(id, known.ring.last(most));
             }
         });
         return new UsageReport(samples.build(), last.buildOrThrow());

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.controlplane;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.base.Ticker;
 import com.google.common.collect.ImmutableList;
@@ -11,8 +12,10 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.Health;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.UsageSampler;
+import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
@@ -81,6 +84,51 @@ class SampledStatesTest {
         second(1);
         states.of(ImmutableList.of()).acknowledged().run();
         assertEquals(1, samples(answer()));
+    }
+
+    @Test
+    void ofMoreSamplesThanAMessageHoldsTheOldestAreToldAndTheNextAnswersHaveTheRest() {
+        states = new SampledStates(sampler, 1_000);
+        for (int second = 1; second <= 60; second++) {
+            second(second);
+        }
+        for (int told = 0; told < 60; ) {
+            States.Answer answer = answer();
+            assertTrue(answer.message().getSerializedSize() <= 1_000);
+            assertEquals(
+                    Example.NOW.plusSeconds(told + 1).getEpochSecond(),
+                    answer.message()
+                            .getDaemonPluginStates(0)
+                            .getCurrentPluginMetrics(0)
+                            .getTimestamp()
+                            .getSeconds());
+            told += samples(answer);
+            answer.acknowledged().run();
+        }
+        assertEquals(0, samples(answer()));
+    }
+
+    @Test
+    void aPluginThatTalksWithoutEndIsNotLetFinishSoThatTheAnswerCanBeSent() {
+        Health endless = new Health(
+                Health.Verdict.HEALTHY, 1, ImmutableList.of("first", "x".repeat(4 << 20), "last"), "", Example.NOW);
+        Learned learned = Example.plugin()
+                .wants("A")
+                .installed("A")
+                .active("A")
+                .runs("A", StartState.SUCCEEDED, Duration.ofHours(1), endless)
+                .learned();
+
+        States.Answer answer = states.of(ImmutableList.of(
+                new Finding(learned.situation().history(), learned.situation(), Planner.plan(learned.situation()))));
+
+        assertTrue(answer.message().getSerializedSize() < 3 << 20);
+        CurrentPluginStates.Status status =
+                answer.message().getDaemonPluginStates(0).getCurrentPluginStatus();
+        assertEquals(1, status.getResponseCode());
+        assertEquals("first", status.getResults(0));
+        assertTrue(status.getResults(1).endsWith("x..."));
+        assertEquals(2, status.getResultsCount());
     }
 
     private static Handle parent(ProcFs procFs) throws IOException {
