@@ -81,6 +81,9 @@ public final class ManifestReader {
 
     /** Reads what a control plane sent for a plugin that is declared already: another configuration, or none, and nothing else. */
     public static Result reconfigured(Workload declared, ConfigurePlugin message) {
+        if (ManifestSize.isTooMuch(message)) {
+            return ManifestSize.REFUSED;
+        }
         List<String> problems = new ArrayList<>();
         ObjectNode document = tree(declared);
         new ManifestDocument(message, Install.LOCAL, problems).configure((ObjectNode) document.path("spec"));
@@ -97,6 +100,9 @@ public final class ManifestReader {
     }
 
     private static Result read(ConfigurePlugin message, Install install) {
+        if (ManifestSize.isTooMuch(message)) {
+            return ManifestSize.REFUSED;
+        }
         List<String> problems = new ArrayList<>();
         if (message.getAction() != Action.INSTALL) {
             problems.add("action: " + message.getAction() + " declares nothing; only INSTALL does");

@@ -1,10 +1,13 @@
 package io.homeostat.reconcile.controlplane;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.DocumentCodec;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How much a control plane may declare, in all: the agent holds it in memory, some of it several times while a message is taken. Without
@@ -13,6 +16,9 @@ import java.util.Map;
 final class Room {
     /** Documents as they are stored, in characters: for as many plugins as there may be, 8 Ki each. */
     static final long MOST = 8 << 20;
+
+    /** What a value takes in memory beside its characters, about. */
+    private static final int PER_VALUE = 32;
 
     private final Map<WorkloadId, Long> taken = new HashMap<>();
     private long sum;
@@ -47,6 +53,20 @@ final class Room {
     }
 
     private static long length(Workload workload) {
-        return DocumentCodec.toJson(workload).length();
+        long values = workload.spec() instanceof PluginSpec plugin && plugin.config() != null
+                ? values(plugin.config().struct())
+                : 0;
+        return DocumentCodec.toJson(workload).length()
+                + PER_VALUE * (values + workload.program().arguments().size());
+    }
+
+    private static long values(@Nullable JsonNode node) {
+        long all = 1;
+        if (node != null) {
+            for (JsonNode each : node) {
+                all += values(each);
+            }
+        }
+        return all;
     }
 }

@@ -7,9 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ListValue;
+import com.google.protobuf.Struct;
+import com.google.protobuf.Value;
+import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.PluginInstallationType;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -160,6 +165,36 @@ class RefusedItemsTest {
         assertEquals(List.of("CONFIG_INSTALL c 1", "INSTALL_FAILED c 1", "CONFIG_APPLY_FAILED d"), here.told());
         here.receive(remove("b"), configured("c", half));
         assertEquals(List.of("a 1 controlPlane 2", "c 1 controlPlane 1", "d 1 controlPlane 1"), here.inForce());
+    }
+
+    @Test
+    void aMessageOfCountlessSmallThingsIsRefusedBeforeTheyTakeMuchMoreRoomThanInTheMessage() {
+        here.receive(install("a", "1"));
+        ListValue.Builder countless = ListValue.newBuilder();
+        for (int i = 0; i < 700_000; i++) {
+            countless.addValues(Value.newBuilder().setStringValue("a"));
+        }
+        Struct struct = Struct.newBuilder()
+                .putFields("a", Value.newBuilder().setListValue(countless).build())
+                .build();
+        ConfigurePlugin.Builder applied = Messages.named(Action.APPLY, "a");
+        applied.getManifestBuilder().setStructConfig(struct);
+
+        here.receive(
+                install("b", "1", item -> item.getManifestBuilder().setStructConfig(struct)),
+                install("c", "1", item -> item.getPluginBuilder().addAllArguments(Collections.nCopies(100_001, ""))),
+                applied.build());
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+        assertEquals(
+                List.of(
+                        "CONFIG_INSTALL b 1",
+                        "INSTALL_FAILED b 1",
+                        "CONFIG_INSTALL c 1",
+                        "INSTALL_FAILED c 1",
+                        "CONFIG_APPLY_FAILED a"),
+                here.told());
+        assertTrue(here.lastWords().contains("more than 100000"), here.lastWords());
     }
 
     @Test
