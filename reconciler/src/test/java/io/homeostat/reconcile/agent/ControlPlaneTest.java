@@ -15,6 +15,9 @@ import io.homeostat.desired.channel.ControlPlaneChannel;
 import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.proto.acp.AgentInfo;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
@@ -30,6 +33,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -170,6 +174,31 @@ class ControlPlaneTest {
         await().atMost(PATIENCE).until(() -> fake.connection().isEmpty());
     }
 
+    @Test
+    void anotherEndpointIsTakenUpAndToldWhatTheFormerOneWasNot() throws Exception {
+        await().atMost(PATIENCE).until(() -> status().channel().connectedSince() != null);
+        fake.goAway();
+        bench.store().record(new Event(Instant.now(), WorkloadId.plugin("b"), "1", EventType.PLUGIN_REMOVED, "untold"));
+
+        try (FakeControlPlane other = FakeControlPlane.onUnixSocket(directory.resolve("t"))) {
+            controlPlane.use(config("[]", other.endpoint()));
+
+            other.journal()
+                    .awaitThat(
+                            "what the former one was not told",
+                            PATIENCE,
+                            journal -> journal.story("b").equals(List.of("REMOVED 1")));
+            assertEquals(other.endpoint(), status().channel().endpoint());
+            fake.comeBack();
+            assertEquals(
+                    Status.getDefaultInstance(),
+                    other.send(Bodies.configure(install("a", "1"))).awaitAcknowledgement(PATIENCE));
+            assertTrue(fake.connection().isEmpty());
+            controlPlane.close();
+        }
+        Files.deleteIfExists(directory.resolve("t"));
+    }
+
     private ControlPlaneStatus status() {
         return controlPlane.status().orElseThrow();
     }
@@ -192,12 +221,16 @@ class ControlPlaneTest {
     }
 
     private AgentConfig config(String protectedPlugins) {
+        return config(protectedPlugins, fake.endpoint());
+    }
+
+    private AgentConfig config(String protectedPlugins, String endpoint) {
         return bench.config("""
                 protectedPlugins: %s
                 sources:
                   local: {directories: []}
                   controlPlane: {endpoint: "%s", identity: none, resource: projects/1/zones/z/instances/1}
-                """.formatted(protectedPlugins, fake.endpoint()));
+                """.formatted(protectedPlugins, endpoint));
     }
 
     private static ConfigurePlugin install(String name, String revision) {
