@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import io.homeostat.e2e.Bucket.Stored;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,6 +35,9 @@ final class DriftKindsTest {
 
     private Document web = Document.process("web");
 
+    /** How many events the test has looked at. */
+    private int told;
+
     @BeforeEach
     void declareWeb() {
         byte[] archive = new TarGz()
@@ -59,14 +63,14 @@ final class DriftKindsTest {
     @Test
     void aProgramThatWasChangedOnDisk() throws IOException {
         homeostat.apply(web).exits(0);
-        long pid = homeostat.pid(ID);
+        long pid = homeostat.process(ID);
         Files.writeString(installed().resolve("bin/run"), "#!/bin/sh\nexit 1\n");
 
         assertDrift("reinstall", "INSTALL_DAMAGED", "its installation is damaged: bin/run has ");
 
-        assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: bin/run has ");
-        assertNotEquals(pid, homeostat.pid(ID));
-        assertEquals(1, homeostat.status(ID).get("restarts").asInt());
+        JsonNode repaired = assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: bin/run has ");
+        assertNotEquals(pid, homeostat.process(ID));
+        assertEquals(1, repaired.get("restarts").asInt());
         assertTrue(Files.readString(installed().resolve("bin/run")).contains("exec sleep"));
         assertEquals(1, homeostat.processes(ID).size());
         assertEquals(1, bucket.requests(), "put back from the cache");
@@ -89,6 +93,7 @@ final class DriftKindsTest {
 
         String words = "its installation is damaged: bin/run has mode 644 instead of 755";
         assertDrift("wait", "INSTALL_DAMAGED", words + "; it was put back just before");
+        told = homeostat.events().size();
 
         assertRepaired(web, "DRIFT_DETECTED", words);
     }
@@ -117,8 +122,8 @@ final class DriftKindsTest {
         Files.createSymbolicLink(link, Path.of("web_2"));
         String words = "its symlink does not point to the running revision";
         assertDrift("activate", "LINK_MOVED", words);
-        assertRepaired(web, "DRIFT_DETECTED", words);
-        assertEquals(0, homeostat.status(ID).get("restarts").asInt());
+        JsonNode repaired = assertRepaired(web, "DRIFT_DETECTED", words);
+        assertEquals(0, repaired.get("restarts").asInt());
     }
 
     @Test
@@ -129,9 +134,9 @@ final class DriftKindsTest {
 
         assertDrift("restart", "LOG_MISSING", "its log was deleted, what it writes is lost");
 
-        assertRepaired(web, "DRIFT_DETECTED", "its log was deleted, what it writes is lost");
+        JsonNode repaired = assertRepaired(web, "DRIFT_DETECTED", "its log was deleted, what it writes is lost");
         assertEquals("started\n", Files.readString(log));
-        assertEquals(1, homeostat.status(ID).get("restarts").asInt());
+        assertEquals(1, repaired.get("restarts").asInt());
     }
 
     @Test
@@ -145,9 +150,9 @@ final class DriftKindsTest {
 
         assertDrift("restart", "SOCKET_MISSING", "its socket was deleted, nobody can reach it");
 
-        assertRepaired(greeter, "DRIFT_DETECTED", "its socket was deleted, nobody can reach it");
+        JsonNode repaired = assertRepaired(greeter, "DRIFT_DETECTED", "its socket was deleted, nobody can reach it");
         assertTrue(Files.exists(socket));
-        assertEquals(1, homeostat.status("plugin/greeter").get("restarts").asInt());
+        assertEquals(1, repaired.get("restarts").asInt());
     }
 
     @Test
@@ -215,30 +220,34 @@ final class DriftKindsTest {
         assertTrue(condition.path("message").asText().startsWith(message), condition::toString);
     }
 
-    private void assertRepaired(Document workload, String event, String message) {
-        int before = homeostat.events().size();
-
+    /** Its status afterwards. */
+    @CanIgnoreReturnValue
+    private JsonNode assertRepaired(Document workload, String event, String message) {
         homeostat.apply(workload).exits(0).says("1 repaired");
 
-        List<JsonNode> fresh = homeostat.events();
-        long told = fresh.subList(before, fresh.size()).stream()
+        List<JsonNode> all = homeostat.events();
+        List<JsonNode> fresh = all.subList(told, all.size());
+        told = all.size();
+        long times = fresh.stream()
                 .filter(one -> one.get("type").asText().equals(event)
                         && one.get("message").asText().contains(message))
                 .count();
-        assertEquals(1, told, () -> event + " \"" + message + "\" in " + fresh);
+        assertEquals(1, times, () -> event + " \"" + message + "\" in " + fresh);
         assertTrue(homeostat.plan().at("/drift").isEmpty());
-        assertEquals("True", Homeostat.condition(homeostat.status(workload.id()), "Converged"));
-        assertEquals("True", Homeostat.condition(homeostat.status(workload.id()), "Healthy"));
+        JsonNode status = homeostat.status(workload.id());
+        assertEquals("True", Homeostat.condition(status, "Converged"));
+        assertEquals("True", Homeostat.condition(status, "Healthy"));
         assertEquals(1, homeostat.processes(workload.id()).size());
         boolean crash = event.equals("PLUGIN_CRASHED");
         assertEquals(
                 crash,
                 fresh.stream().anyMatch(one -> one.get("type").asText().equals("PLUGIN_CRASHED")),
                 "a repair is no crash");
+        return status;
     }
 
     private void assertChange(Document changed, String reason, String message) {
-        long pid = homeostat.pid(ID);
+        long pid = homeostat.process(ID);
         Path file = homeostat.file("changed.yaml", changed);
         JsonNode change = homeostat.plan("-f", file.toString()).at("/changes/0");
         assertEquals("restart", change.path("action").asText());
@@ -248,7 +257,7 @@ final class DriftKindsTest {
 
         homeostat.apply(changed).exits(0).says("restarted (" + message + ")");
 
-        assertNotEquals(pid, homeostat.pid(ID));
+        assertNotEquals(pid, homeostat.process(ID));
         List<JsonNode> fresh = homeostat.events().stream().skip(before).toList();
         List<String> types =
                 fresh.stream().map(event -> event.get("type").asText()).toList();

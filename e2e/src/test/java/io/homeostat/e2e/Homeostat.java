@@ -256,6 +256,13 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return pid;
     }
 
+    /** The one process of a workload, found by its mark: a command that is asked for it is the start of a JVM. */
+    long process(String id) {
+        List<Processes.Seen> alive = processes(id);
+        assertEquals(1, alive.size(), () -> id + " has not one process: " + alive);
+        return alive.getFirst().pid();
+    }
+
     List<JsonNode> events() {
         return socket.events()
                 .map(this::checked)

@@ -72,17 +72,19 @@ final class InstallTest {
         Document greeter = greeter(archive);
         Document script = Document.script("sleeper", "exec sleep 1000");
         homeostat.apply(greeter, script).exits(0);
-        long plugin = homeostat.pid("plugin/greeter");
-        long process = homeostat.pid("process/sleeper");
+        long plugin = homeostat.process("plugin/greeter");
+        long process = homeostat.process("process/sleeper");
         List<JsonNode> events = homeostat.events();
 
         homeostat.apply(greeter, script).exits(0).says("0 installed, 0 updated, 0 repaired, 0 removed, 2 unchanged.");
 
-        assertEquals(plugin, homeostat.pid("plugin/greeter"));
-        assertEquals(process, homeostat.pid("process/sleeper"));
+        assertEquals(plugin, homeostat.process("plugin/greeter"));
+        assertEquals(process, homeostat.process("process/sleeper"));
         assertEquals(events, homeostat.events());
         assertEquals(1, bucket.requests());
-        assertEquals(1, homeostat.status("plugin/greeter").get("generation").asInt());
+        JsonNode status = homeostat.status("plugin/greeter");
+        assertEquals(1, status.get("generation").asInt());
+        assertEquals(plugin, status.get("pid").asLong());
     }
 
     @Test
@@ -96,7 +98,7 @@ final class InstallTest {
                 .exits(0);
 
         assertEquals(1, bucket.requests(archive));
-        assertNotEquals(homeostat.pid("plugin/one"), homeostat.pid("plugin/two"));
+        assertNotEquals(homeostat.process("plugin/one"), homeostat.process("plugin/two"));
     }
 
     @ParameterizedTest
@@ -111,11 +113,11 @@ final class InstallTest {
             after = after.with("source.sha256", archive.sha256());
         }
         homeostat.apply(before).exits(0);
-        long pid = homeostat.pid("process/a");
+        long pid = homeostat.process("process/a");
 
         homeostat.apply(after).exits(0).says("1 unchanged");
 
-        assertEquals(pid, homeostat.pid("process/a"));
+        assertEquals(pid, homeostat.process("process/a"));
         assertEquals(1, bucket.requests());
     }
 
@@ -124,7 +126,7 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive);
         homeostat.apply(greeter).exits(0);
-        long before = homeostat.pid("plugin/greeter");
+        long before = homeostat.process("plugin/greeter");
 
         Path changed = homeostat.file("changed.yaml", greeter.arguments("--loud"));
         homeostat
@@ -134,7 +136,7 @@ final class InstallTest {
                 .says("(arguments changed)");
         homeostat.apply(changed).exits(0).says("restarted (arguments changed)");
 
-        long after = homeostat.pid("plugin/greeter");
+        long after = homeostat.process("plugin/greeter");
         assertNotEquals(before, after);
         assertFalse(Processes.isAlive(before));
         assertTrue(Processes.command(after).contains(" --loud "), () -> Processes.command(after));
@@ -146,7 +148,7 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive);
         homeostat.apply(greeter.config("one")).exits(0);
-        long before = homeostat.pid("plugin/greeter");
+        long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter.config("two")).exits(0).says("configured");
 
@@ -164,11 +166,11 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive).arguments("--fault=apply-unimplemented");
         homeostat.apply(greeter.config("one")).exits(0);
-        long before = homeostat.pid("plugin/greeter");
+        long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter.config("two")).exits(0);
 
-        assertNotEquals(before, homeostat.pid("plugin/greeter"));
+        assertNotEquals(before, homeostat.process("plugin/greeter"));
         assertEquals(
                 "greeting: two",
                 homeostat.status("plugin/greeter").at("/health/results/0").asText());
@@ -182,7 +184,7 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive).arguments("--fault=apply-error");
         homeostat.apply(greeter.config("one")).exits(0);
-        long before = homeostat.pid("plugin/greeter");
+        long before = homeostat.process("plugin/greeter");
         String hash = homeostat.status("plugin/greeter").get("configHash").asText();
 
         homeostat.apply(greeter.config("two")).exits(1).says("told to refuse Apply");
@@ -201,7 +203,7 @@ final class InstallTest {
         Stored first = bucket.put("1.tar.gz", Bucket.greeter());
         Stored second = bucket.put("2.tar.gz", TarGz.repacked(Bucket.greeter(), 2));
         homeostat.apply(greeter(first)).exits(0);
-        long before = homeostat.pid("plugin/greeter");
+        long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter(second).with("revision", "2")).exits(0).says("upgraded 1 -> 2");
 
