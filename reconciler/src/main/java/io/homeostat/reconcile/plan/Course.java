@@ -211,7 +211,7 @@ final class Course {
     }
 
     private void replace(ObservedProcess current, Reason difference) {
-        if (mustNotLaunch() || mustNotDisturb(current)) {
+        if (mustNotLaunch() || mustNotChange(current.handle()) || mustNotDisturb(current)) {
             return;
         }
         if (isUndoing()) {

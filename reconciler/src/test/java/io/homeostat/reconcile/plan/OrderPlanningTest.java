@@ -156,6 +156,18 @@ class OrderPlanningTest {
     }
 
     @Test
+    void whatWasBroughtBackOutsideTheWindowIsGivenTheTimeToStart() {
+        Declaration before = declared("1", WINDOW);
+        ImmutableList<ObservedProcess> starting =
+                ImmutableList.of(process(before, Handle.StartState.NOT_SENT, Duration.ofMillis(100)));
+
+        WorkloadPlan plan = plan(declared("2", WINDOW), before, starting, Company.NONE);
+
+        assertEquals(Reason.START_NOT_FINISHED, plan.reason(), plan::message);
+        assertTrue(plan.steps().stream().allMatch(Step.Wait.class::isInstance), plan::message);
+    }
+
+    @Test
     void aChangeThatHasBegunIsBroughtToItsEndWhenTheWindowCloses() {
         Declaration before = declared("1", WINDOW);
         Declaration after = declared("2", WINDOW);
