@@ -11,10 +11,12 @@ import java.util.Map;
 /** Which of some limits could not be set, and why: the first reason is the one that counts. */
 final class Lacking {
     private final Limits limits;
+    private final String oomGroup;
     private final Map<Controller, String> reasons = new EnumMap<>(Controller.class);
 
     Lacking(CgroupLayout layout, Limits limits) {
         this.limits = limits;
+        this.oomGroup = layout.obstacles().oomGroup();
         for (Controller controller : Controller.values()) {
             if (layout.hierarchies().stream()
                     .noneMatch(hierarchy -> hierarchy.controllers().contains(controller))) {
@@ -28,7 +30,7 @@ final class Lacking {
     }
 
     Enforcement result() {
-        return new LimitObstacles(ImmutableMap.copyOf(reasons))
+        return new LimitObstacles(ImmutableMap.copyOf(reasons), oomGroup)
                 .against(limits)
                 .<Enforcement>map(Enforcement.Unavailable::new)
                 .orElseGet(Enforcement.Enforced::new);

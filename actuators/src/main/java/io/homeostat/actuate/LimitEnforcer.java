@@ -249,7 +249,11 @@ public final class LimitEnforcer {
             try {
                 for (Map.Entry<String, String> each : LimitFiles.contents(hierarchy.version(), controller, limits)
                         .entrySet()) {
-                    files.write(group.resolve(each.getKey()), each.getValue());
+                    Path file = group.resolve(each.getKey());
+                    boolean unknown = each.getKey().equals(LimitFiles.OOM_GROUP) && !limits.oomGroup();
+                    if (!unknown || Files.exists(file)) {
+                        files.write(file, each.getValue());
+                    }
                 }
             } catch (IOException e) {
                 lacking.add(controller, refused(e));

@@ -56,6 +56,39 @@ class LimitEnforcerTest {
     }
 
     @Test
+    void wholeTreesAreKilledTogetherWhereThatIsWantedAndNoLongerWhereItIsNot() throws IOException {
+        FakeControlGroups kernel = kernel("cpu memory");
+        LimitEnforcer enforcer = enforcer(kernel, "/user.slice");
+        Limits together = new Limits(SOME.memory(), null, true, true);
+        String file = "homeostat.slice/plugin-ops-agent/memory.oom.group";
+        enforcer.prepare(ID, SOME);
+        Path group = kernel.root.resolve("homeostat.slice/plugin-ops-agent");
+        Files.writeString(group.resolve("memory.oom.group"), "0\n");
+
+        assertEquals(new Enforced(), enforcer.apply(ID, together, ImmutableList.of()));
+        assertTrue(kernel.written.contains(file + " 1"), kernel.written::toString);
+
+        assertEquals(new Enforced(), enforcer.apply(ID, SOME, ImmutableList.of()));
+        assertEquals(
+                file + " 0",
+                kernel.written.stream()
+                        .filter(line -> line.startsWith(file))
+                        .toList()
+                        .getLast());
+    }
+
+    @Test
+    void whereTheKernelCanNotKillWholeTreesThatIsSaid() throws IOException {
+        FakeControlGroups kernel = kernel("cpu memory");
+        LimitEnforcer enforcer = enforcer(kernel, "/user.slice");
+
+        Enforcement enforcement = enforcer.prepare(ID, new Limits(SOME.memory(), null, true, true))
+                .enforcement();
+
+        assertTrue(enforcement.toString().contains("memory.oom.group"), enforcement::toString);
+    }
+
+    @Test
     void groupsOfWorkloadsThatNobodyKnowsAreSweptAwayUnlessSomebodyIsInThem() throws IOException {
         FakeControlGroups kernel = kernel("cpu memory");
         LimitEnforcer enforcer = enforcer(kernel, "/user.slice");

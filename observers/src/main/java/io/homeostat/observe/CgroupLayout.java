@@ -182,7 +182,20 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
                 hierarchy.get().obstacle().ifPresent(why -> reasons.put(controller, why));
             }
         }
-        return new LimitObstacles(ImmutableMap.copyOf(reasons));
+        return new LimitObstacles(ImmutableMap.copyOf(reasons), obstacleToOomGroup(reasons));
+    }
+
+    private String obstacleToOomGroup(Map<Controller, String> reasons) {
+        String memory = reasons.get(Controller.MEMORY);
+        if (memory != null) {
+            return memory;
+        }
+        boolean second = hierarchies.stream()
+                .anyMatch(hierarchy -> hierarchy.controllers().contains(Controller.MEMORY)
+                        && hierarchy.version() == CgroupHierarchy.Version.V2);
+        return second
+                ? ""
+                : "the memory controller is in control groups of version 1 here, which know no memory.oom.group";
     }
 
     private static Set<Controller> controllers(Path group) {

@@ -24,20 +24,28 @@ public final class LimitFiles {
     /** Version 1 says "no limit" with the largest number of whole pages; the largest pages are 64 KiB. */
     private static final long NO_MEMORY_LIMIT = Long.MAX_VALUE - (64 << 10);
 
+    /** Whether all of a group is killed together when its memory runs out; not there on kernels before 4.19. */
+    public static final String OOM_GROUP = "memory.oom.group";
+
     private LimitFiles() {}
 
     /** What to write into which file of a group, in this order; what is not limited is written as that. */
     public static ImmutableMap<String, String> contents(Version version, Controller controller, Limits limits) {
         return switch (controller) {
-            case MEMORY -> memory(version, limits.memory());
+            case MEMORY -> memory(version, limits.memory(), limits.oomGroup());
             case CPU -> cpu(version, limits.cpu());
         };
     }
 
-    private static ImmutableMap<String, String> memory(Version version, @Nullable Size limit) {
+    private static ImmutableMap<String, String> memory(Version version, @Nullable Size limit, boolean oomGroup) {
         return switch (version) {
             case V1 -> ImmutableMap.of("memory.limit_in_bytes", limit == null ? "-1" : Long.toString(limit.bytes()));
-            case V2 -> ImmutableMap.of("memory.max", limit == null ? "max" : Long.toString(limit.bytes()));
+            case V2 ->
+                ImmutableMap.of(
+                        "memory.max",
+                        limit == null ? "max" : Long.toString(limit.bytes()),
+                        OOM_GROUP,
+                        oomGroup ? "1" : "0");
         };
     }
 
@@ -63,6 +71,12 @@ public final class LimitFiles {
                 yield text.equals("max") ? null : new Size(number(group.resolve("memory.max"), text));
             }
         };
+    }
+
+    /** Whether all of a group is killed together. */
+    static boolean oomGroup(Version version, Path group) throws IOException {
+        Path file = group.resolve(OOM_GROUP);
+        return version == Version.V2 && Files.exists(file) && read(file).equals("1");
     }
 
     /** The processor limit of a group, rounded down to whole percent but not to none; null when there is none. */

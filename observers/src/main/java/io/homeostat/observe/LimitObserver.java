@@ -58,16 +58,18 @@ public final class LimitObserver {
         try {
             Size memory = null;
             Cpu cpu = null;
+            boolean oomGroup = false;
             for (CgroupHierarchy hierarchy : layout.hierarchies()) {
                 Optional<Path> group = hierarchy.current(id);
                 if (group.isPresent() && hierarchy.controllers().contains(Controller.MEMORY)) {
                     memory = LimitFiles.memory(hierarchy.version(), group.get());
+                    oomGroup = LimitFiles.oomGroup(hierarchy.version(), group.get());
                 }
                 if (group.isPresent() && hierarchy.controllers().contains(Controller.CPU)) {
                     cpu = LimitFiles.cpu(hierarchy.version(), group.get());
                 }
             }
-            return Observation.seen(new Limits(memory, cpu, false));
+            return Observation.seen(new Limits(memory, cpu, false, oomGroup));
         } catch (IOException e) {
             return unseen(id, "limits", e);
         }
@@ -75,7 +77,9 @@ public final class LimitObserver {
 
     /** Whether what is in force is what was declared, as exactly as the kernel can keep it. */
     public static boolean agree(Limits declared, Limits inForce) {
-        return agree(declared.memory(), inForce.memory()) && Objects.equals(declared.cpu(), inForce.cpu());
+        return agree(declared.memory(), inForce.memory())
+                && Objects.equals(declared.cpu(), inForce.cpu())
+                && declared.oomGroup() == inForce.oomGroup();
     }
 
     private static boolean agree(@Nullable Size declared, @Nullable Size inForce) {

@@ -4,21 +4,30 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Limits;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What this machine can't limit.
  *
  * @param reasons why, by controller; empty when it can limit everything
+ * @param oomGroup why the kernel can't kill a process tree together when its memory runs out; empty when it can
  */
-public record LimitObstacles(ImmutableMap<Controller, String> reasons) {
+public record LimitObstacles(ImmutableMap<Controller, String> reasons, String oomGroup) {
     public static final LimitObstacles NONE = new LimitObstacles(ImmutableMap.of());
+
+    public LimitObstacles(ImmutableMap<Controller, String> reasons) {
+        this(reasons, "");
+    }
 
     /** Which of these limits can't be enforced, why, and what to do, for people; empty when all can. */
     public Optional<String> against(Limits limits) {
-        String parts = Controller.of(limits).stream()
+        Stream<String> ofControllers = Controller.of(limits).stream()
                 .filter(reasons::containsKey)
-                .map(controller -> "limits." + controller.word() + " (" + reasons.get(controller) + ")")
-                .collect(Collectors.joining(" and "));
+                .map(controller -> "limits." + controller.word() + " (" + reasons.get(controller) + ")");
+        Stream<String> ofGroup = limits.oomGroup() && !oomGroup.isEmpty()
+                ? Stream.of("limits.oomGroup (" + oomGroup + ")")
+                : Stream.of();
+        String parts = Stream.concat(ofControllers, ofGroup).collect(Collectors.joining(" and "));
         return parts.isEmpty()
                 ? Optional.empty()
                 : Optional.of("can't enforce " + parts
@@ -30,6 +39,7 @@ public record LimitObstacles(ImmutableMap<Controller, String> reasons) {
         return new Limits(
                 reasons.containsKey(Controller.MEMORY) ? null : limits.memory(),
                 reasons.containsKey(Controller.CPU) ? null : limits.cpu(),
-                limits.required());
+                limits.required(),
+                limits.oomGroup() && oomGroup.isEmpty());
     }
 }

@@ -189,6 +189,18 @@ class CgroupLayoutTest {
     }
 
     @Test
+    void onlyVersion2KillsWholeTreesTogether() throws IOException {
+        unified("", "cpu memory");
+        Limits together = new Limits(new Size(64 << 20), null, true, true);
+        assertEquals(Optional.empty(), detect().obstacles().against(together));
+
+        LimitObstacles first = new LimitObstacles(ImmutableMap.of(), "version 1");
+        assertEquals(new Limits(new Size(64 << 20), null, true), first.enforceable(together));
+        assertTrue(first.against(together).orElseThrow().startsWith("can't enforce limits.oomGroup (version 1)"));
+        assertEquals(Optional.empty(), first.against(new Limits(new Size(64 << 20), null, true)));
+    }
+
+    @Test
     void aMissingControllerIsAnObstacleToItsLimitOnly() throws IOException {
         unified("", "memory pids");
         LimitObstacles obstacles = detect().obstacles();

@@ -46,6 +46,16 @@ class LimitObserverTest {
     }
 
     @Test
+    void readsWhetherAllIsKilledTogether() throws IOException {
+        write("memory.oom.group", "1\n");
+        assertEquals(
+                Observation.seen(new Limits(null, null, false, true)),
+                observer().observe(ID));
+        write("memory.oom.group", "0\n");
+        assertEquals(Observation.seen(Limits.NONE), observer().observe(ID));
+    }
+
+    @Test
     void readsTheLimitsOfVersion1() throws IOException {
         Files.delete(root.resolve("cgroup.controllers"));
         Path memory = version1("memory");

@@ -13,9 +13,19 @@ public record Limits(
         Cpu cpu,
 
         @Doc("true: where limits can't be enforced, the program is not started.") @Default("false")
-        boolean required) {
+        boolean required,
+
+        @Doc(
+                "true: beyond the memory limit the kernel kills all of the process tree and not one process of it; takes control groups of version 2.")
+        @Default("false")
+        boolean oomGroup) {
 
     public static final Limits NONE = new Limits(null, null, false);
+
+    /** Of which the kernel kills one process when memory runs out. */
+    public Limits(@Nullable Size memory, @Nullable Cpu cpu, boolean required) {
+        this(memory, cpu, required, false);
+    }
 
     /** Whether anything is limited. */
     public boolean areAny() {

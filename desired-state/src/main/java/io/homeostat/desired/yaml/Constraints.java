@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Probe;
@@ -48,6 +49,7 @@ final class Constraints {
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
                     .put(Source.class, new Verifiable())
                     .put(MaintenanceWindow.class, new KnownTimeZone())
+                    .put(Limits.class, new MemoryToRunOutOf())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .build();
@@ -192,6 +194,24 @@ final class Constraints {
             if (record.value("url") instanceof String url && url.startsWith("http") && !record.has("sha256")) {
                 record.warningAtValue("url", "no sha256 beside it, so what is fetched will not be verified");
             }
+        }
+    }
+
+    private static final class MemoryToRunOutOf implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (Boolean.TRUE.equals(record.value("oomGroup")) && !record.has("memory")) {
+                record.errorAtKey("oomGroup", "without memory there is no limit to run out of; write both or none");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            ObjectNode condition = rule.putObject("if");
+            condition.putObject("properties").putObject("oomGroup").put("const", true);
+            condition.putArray("required").add("oomGroup");
+            rule.putObject("then").putArray("required").add("memory");
         }
     }
 

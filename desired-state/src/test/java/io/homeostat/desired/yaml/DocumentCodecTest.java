@@ -25,7 +25,7 @@ class DocumentCodecTest {
         assertEquals("""
                 {"apiVersion":"homeostat.io/v1","kind":"Process","metadata":{"name":"a","labels":{}},"spec":{\
                 "revision":"local","entryPoint":"/bin/a","arguments":[],"env":{},"install":"local",\
-                "limits":{"required":false},"start":{"timeout":"30s","attempts":3,"backoffFactor":2},\
+                "limits":{"required":false,"oomGroup":false},"start":{"timeout":"30s","attempts":3,"backoffFactor":2},\
                 "stop":{"timeout":"30s"},"health":{"interval":"10s","timeout":"2s","failureThreshold":3},\
                 "restart":{"initialDelay":"0s","maxDelay":"5m","resetAfter":"10m","giveUpAfter":0},\
                 "metrics":{"interval":"10s","maxDatapoints":60},"execution":{"type":"daemon","bootCritical":false,\

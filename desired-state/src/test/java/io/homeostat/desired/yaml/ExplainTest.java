@@ -29,6 +29,9 @@ class ExplainTest {
                         Percent of one core; above 100% for several cores.
                     required  <boolean> default: false
                         true: where limits can't be enforced, the program is not started.
+                    oomGroup  <boolean> default: false
+                        true: beyond the memory limit the kernel kills all of the process tree and not one process
+                        of it; takes control groups of version 2.
                 """, Explain.text("Plugin.spec.limits"));
     }
 

@@ -66,6 +66,9 @@ final class Confinement {
         if (!Objects.equals(wanted.cpu(), inForce.cpu())) {
             parts.add("cpu " + words(inForce.cpu()) + between + words(wanted.cpu()));
         }
+        if (wanted.oomGroup() != inForce.oomGroup()) {
+            parts.add("oomGroup " + inForce.oomGroup() + between + wanted.oomGroup());
+        }
         return String.join(", ", parts);
     }
 
@@ -76,7 +79,10 @@ final class Confinement {
 
     /** "memory 64Mi, cpu 20%". */
     static String words(Limits limits) {
-        return limits.areAny() ? "memory " + words(limits.memory()) + ", cpu " + words(limits.cpu()) : "none";
+        return limits.areAny()
+                ? "memory " + words(limits.memory()) + ", cpu " + words(limits.cpu())
+                        + (limits.oomGroup() ? ", oomGroup" : "")
+                : "none";
     }
 
     private static String words(@Nullable Size size) {

@@ -39,6 +39,16 @@ class LimitPlanningTest {
     }
 
     @Test
+    void whetherAllIsKilledTogetherIsALimitLikeTheOthers() {
+        Limits together = new Limits(SOME.memory(), SOME.cpu(), false, true);
+        Example example = running(together).proven("A").limited(SOME);
+        assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
+        assertEquals("limits changed: oomGroup false -> true", example.plan().message());
+        assertEquals(
+                "none AT_DESIRED_STATE", running(together).limited(together).planned());
+    }
+
+    @Test
     void limitsThatDoNotHoldYetAreSetBeforeStart() {
         assertEquals(
                 "restart START_NOT_FINISHED: setLimits start",
