@@ -28,18 +28,29 @@ record Aftermath(Homeostat homeostat, Commands commands, Path root) {
 
     /** Takes away every workload that has a process, and waits until nothing of it is left. */
     void removeAll() {
-        Set<String> running = commands.processes().stream()
-                .map(Processes.Seen::workload)
-                .filter(workload -> !workload.isEmpty())
-                .collect(Collectors.toCollection(TreeSet::new));
+        Set<String> running = running();
         if (running.isEmpty()) {
             return;
         }
         if (commands.hadAgent()) {
             withdrawAndDelete();
-        } else {
-            delete(running);
+            return;
         }
+        // A command repairs what else is declared: what a test has killed runs again after it.
+        Set<String> deleted = new TreeSet<>();
+        while (!deleted.containsAll(running)) {
+            running.removeAll(deleted);
+            delete(running);
+            deleted.addAll(running);
+            running = running();
+        }
+    }
+
+    private Set<String> running() {
+        return commands.processes().stream()
+                .map(Processes.Seen::workload)
+                .filter(workload -> !workload.isEmpty())
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** Only an agent withdraws what files declare: one that reads a directory without any. */
