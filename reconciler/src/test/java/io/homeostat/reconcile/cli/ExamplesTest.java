@@ -62,7 +62,12 @@ class ExamplesTest {
             ReadResult read = DocumentReader.readAll(List.of(
                     new Input.Stream("-", new ByteArrayInputStream(text), ROOT.resolve("examples/quickstart"))));
             assertEquals(ImmutableList.of(), read.errors());
-            assertEquals(ImmutableList.of(), read.warnings());
+            assertEquals(
+                    List.of(),
+                    read.warnings().stream()
+                            // An example of an order has not to show all that stands in it.
+                            .filter(warning -> !warning.message().contains("is not declared here"))
+                            .toList());
         } else {
             Path config = Files.writeString(directory.resolve("agent.yaml"), yaml);
             assertEquals(ImmutableList.of(), AgentConfigReader.read(config).errors());
