@@ -115,7 +115,7 @@ final class PlanTest {
 
         JsonNode plan = homeostat.plan("-f", file.toString());
 
-        assertEquals("1.1", plan.get("formatVersion").asText());
+        assertEquals("1.0", plan.get("formatVersion").asText());
         assertEquals(List.of("formatVersion", "changes", "drift", "summary"), Shapes.keys(plan));
         JsonNode change = plan.at("/changes/0");
         assertEquals(

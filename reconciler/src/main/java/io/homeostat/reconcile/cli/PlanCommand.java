@@ -28,9 +28,10 @@ final class PlanCommand implements Command {
         Plan plan = new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         Rivals.overruled(given.ids(), sight.desired()).forEach(console::say);
         if (console.json()) {
-            Json.print(console.out(), json -> PlanJson.write(plan, json));
+            Json.print(console.out(), json -> PlanJson.write(plan, sight.desired(), json));
         } else {
             PlanText.print(plan, console);
+            Rivals.contested(sight.desired()).stream().map(Rivals::words).forEach(console::say);
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
     }

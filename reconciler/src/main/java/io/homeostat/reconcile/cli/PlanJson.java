@@ -1,6 +1,10 @@
 package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -11,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A plan for programs; its form is a public interface. */
 final class PlanJson {
-    /** Grows in its second part when a field is added, in its first when one changes or goes. */
-    static final String FORMAT_VERSION = "1.1";
+    /** Another one when a field changes or goes. Those that are only there when there is something to say leave it as it is. */
+    static final String FORMAT_VERSION = "1.0";
 
     private PlanJson() {}
 
-    static void write(Plan plan, JsonGenerator json) throws IOException {
+    static void write(Plan plan, DesiredState desired, JsonGenerator json) throws IOException {
         json.writeStartObject();
         json.writeStringField("formatVersion", FORMAT_VERSION);
         writeChanges("changes", plan, false, json);
@@ -32,7 +36,29 @@ final class PlanJson {
         json.writeNumberField("unchanged", plan.count(Bucket.UNCHANGED));
         json.writeEndObject();
         writeDisabled(plan, json);
+        writeOverruled(desired, json);
         json.writeEndObject();
+    }
+
+    /** Which source has its way where several declare a workload. */
+    private static void writeOverruled(DesiredState desired, JsonGenerator json) throws IOException {
+        ImmutableList<Declaration> contested = Rivals.contested(desired);
+        if (contested.isEmpty()) {
+            return;
+        }
+        json.writeArrayFieldStart("overruled");
+        for (Declaration winner : contested) {
+            json.writeStartObject();
+            json.writeStringField("workload", winner.id().toString());
+            json.writeStringField("source", winner.source().word());
+            json.writeArrayFieldStart("overrules");
+            for (SourceName weaker : winner.overruled()) {
+                json.writeString(weaker.word());
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        json.writeEndArray();
     }
 
     private static void writeDisabled(Plan plan, JsonGenerator json) throws IOException {

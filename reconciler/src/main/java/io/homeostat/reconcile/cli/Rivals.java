@@ -7,6 +7,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.StoredDeclaration;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What people have to know of the other sources of a workload that they apply or delete. */
@@ -25,6 +26,19 @@ final class Rivals {
     private static String overruled(Declaration winner) {
         return winner.id() + ": " + winner.source().word()
                 + " declares it, too, and is stronger; what is applied comes into force when it no longer does";
+    }
+
+    /** The winners over weaker sources. */
+    static ImmutableList<Declaration> contested(DesiredState desired) {
+        return desired.declarations().values().stream()
+                .filter(winner -> !winner.overruled().isEmpty())
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** "plugin/a: as controlPlane declares it, which overrules files". */
+    static String words(Declaration winner) {
+        return winner.id() + ": as " + winner.source().word() + " declares it, which overrules "
+                + winner.overruled().stream().map(SourceName::word).collect(Collectors.joining(", "));
     }
 
     /** What other sources say of a workload, the strongest first. */

@@ -44,7 +44,7 @@ class AfterApplyTest {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         Result result = shell.run("apply", "-f", directory + "/a.yaml", "-o", "json");
         assertEquals(
-                "{\"formatVersion\":\"1.1\",\"workloads\":[{\"workload\":\"process/a\",\"result\":\"converged\",\"action\":\"install\","
+                "{\"formatVersion\":\"1.0\",\"workloads\":[{\"workload\":\"process/a\",\"result\":\"converged\",\"action\":\"install\","
                         + "\"reason\":\"NOT_INSTALLED\",\"message\":\"not running\",\"revision\":\"local\"}],"
                         + "\"summary\":{\"installed\":1,\"updated\":0,\"repaired\":0,\"removed\":0,\"failed\":0,\"unchanged\":0}}\n",
                 result.out());

@@ -98,6 +98,12 @@ class DeleteTest {
         Shell.Result json = shell.run("status", "-o", "json");
 
         assertTrue(plan.out().contains("+ plugin/a"), plan.out());
+        assertTrue(plan.err().contains("plugin/a: as controlPlane declares it, which overrules applied"), plan.err());
+        assertTrue(
+                shell.run("plan", "-o", "json")
+                        .out()
+                        .contains(
+                                "\"overruled\":[{\"workload\":\"plugin/a\",\"source\":\"controlPlane\",\"overrules\":[\"applied\"]}]"));
         assertTrue(status.out().contains("controlPlane, overrules applied"), status.out());
         assertTrue(json.out().contains("\"source\":\"controlPlane\",\"overruled\":[\"applied\"]"), json.out());
     }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Plan;
@@ -124,7 +125,7 @@ class PlanRenderingTest {
     @Test
     void jsonTellsChangesFromDrift() {
         assertEquals(
-                "{\"formatVersion\":\"1.1\",\"changes\":["
+                "{\"formatVersion\":\"1.0\",\"changes\":["
                         + "{\"workload\":\"plugin/ops-agent\",\"action\":\"install\",\"reason\":\"NOT_INSTALLED\","
                         + "\"message\":\"not installed\",\"steps\":[\"activate\",\"remove\"],\"before\":null,\"after\":{\"revision\":\"67C5640D\"}},"
                         + "{\"workload\":\"plugin/legacy\",\"action\":\"remove\",\"reason\":\"NO_LONGER_DECLARED\","
@@ -141,7 +142,7 @@ class PlanRenderingTest {
     void jsonCountsWaitingOnlyWhenSomethingWaits() {
         WorkloadPlan waiting = plan(EXPORTER, Action.WAIT, Reason.CRASH_LOOP, "failed twice", "1", "1");
         assertEquals(
-                "{\"formatVersion\":\"1.1\",\"changes\":[],\"drift\":["
+                "{\"formatVersion\":\"1.0\",\"changes\":[],\"drift\":["
                         + "{\"workload\":\"process/node-exporter\",\"action\":\"wait\",\"reason\":\"CRASH_LOOP\","
                         + "\"message\":\"failed twice\",\"steps\":[\"wait\"],\"before\":{\"revision\":\"1\"},\"after\":{\"revision\":\"1\"}}],"
                         + "\"summary\":{\"install\":0,\"update\":0,\"repair\":0,\"remove\":0,\"waiting\":1,\"unchanged\":0}}\n",
@@ -183,7 +184,9 @@ class PlanRenderingTest {
 
     private static String json(Plan plan) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        Json.print(new PrintStream(bytes, true, StandardCharsets.UTF_8), json -> PlanJson.write(plan, json));
+        Json.print(
+                new PrintStream(bytes, true, StandardCharsets.UTF_8),
+                json -> PlanJson.write(plan, DesiredState.EMPTY, json));
         return bytes.toString(StandardCharsets.UTF_8);
     }
 }
