@@ -53,6 +53,7 @@ public final class ControlPlaneChannel implements Channel {
     private ControlPlaneChannel(
             ControlPlane config,
             MetadataClient metadata,
+            String instance,
             Inbox inbox,
             InstantSource clock,
             Timing timing,
@@ -60,7 +61,7 @@ public final class ControlPlaneChannel implements Channel {
         this.endpoint = new Endpoint(config.endpoint(), config.tls());
         this.caller = new Caller(
                 config.channel(),
-                new ResourceId(config.resource(), metadata),
+                new ResourceId(config.resource(), metadata, instance),
                 Credential.of(config.identity(), metadata, clock));
         this.inbox = inbox;
         this.timing = timing;
@@ -74,20 +75,23 @@ public final class ControlPlaneChannel implements Channel {
      * Starts to connect, and returns.
      *
      * @param metadata for the resource and the identity, as far as the configuration leaves them to it; not closed
+     * @param instance the metadata server's id of the instance whose state is used; while that server does not confirm it, nothing is
+     *     connected, unless the resource is configured. Empty when it has none
      */
     public static ControlPlaneChannel open(
-            ControlPlane config, MetadataClient metadata, Inbox inbox, InstantSource clock) {
-        return open(config, metadata, inbox, clock, Timing.DEFAULT, RandomGenerator.getDefault());
+            ControlPlane config, MetadataClient metadata, String instance, Inbox inbox, InstantSource clock) {
+        return open(config, metadata, instance, inbox, clock, Timing.DEFAULT, RandomGenerator.getDefault());
     }
 
     static ControlPlaneChannel open(
             ControlPlane config,
             MetadataClient metadata,
+            String instance,
             Inbox inbox,
             InstantSource clock,
             Timing timing,
             RandomGenerator random) {
-        ControlPlaneChannel channel = new ControlPlaneChannel(config, metadata, inbox, clock, timing, random);
+        ControlPlaneChannel channel = new ControlPlaneChannel(config, metadata, instance, inbox, clock, timing, random);
         channel.threads.execute(channel::run);
         return channel;
     }

@@ -67,6 +67,8 @@ final class ChannelBench implements AutoCloseable {
     @Nullable
     String resource = RESOURCE;
 
+    String instance = "";
+
     Identity identity = Identity.Known.NONE;
 
     @Nullable
@@ -91,6 +93,7 @@ final class ChannelBench implements AutoCloseable {
         channel = ControlPlaneChannel.open(
                 new ControlPlane(endpoint, CHANNEL, resource, identity, tls),
                 client,
+                instance,
                 (id, body) -> {
                     received.add(id);
                     return answer.apply(body);

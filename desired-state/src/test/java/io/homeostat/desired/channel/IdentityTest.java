@@ -64,6 +64,43 @@ class IdentityTest {
     }
 
     @Test
+    void nothingIsSaidForAnInstanceBeforeTheMetadataServerHasConfirmedThatThisIsIt() throws Exception {
+        bench.metadata.set("instance/id", "202");
+        bench.resource = null;
+        bench.instance = "101";
+        bench.open();
+        var event = bench.channel().send(ChannelBench.body("of 101"));
+        await().atMost(ChannelBench.PATIENCE)
+                .until(() ->
+                        error().startsWith("this is instance 202, and the state it goes by is that of instance 101"));
+        assertTrue(error().contains("Restart the machine"), error());
+        assertTrue(bench.controlPlane.journal().entries().isEmpty());
+        assertFalse(event.isDone());
+
+        bench.metadata.set("instance/id", "101");
+        assertTrue(bench.controlPlane
+                .awaitConnection(ChannelBench.PATIENCE)
+                .caller()
+                .resource()
+                .endsWith("/instances/101"));
+    }
+
+    @Test
+    void aConfiguredResourceIsNobodysToConfirm() throws Exception {
+        bench.metadata.set("instance/id", "202");
+        bench.instance = "101";
+        bench.open();
+
+        assertEquals(
+                ChannelBench.RESOURCE,
+                bench.controlPlane
+                        .awaitConnection(ChannelBench.PATIENCE)
+                        .caller()
+                        .resource());
+        assertEquals(List.of(), bench.metadata.asked());
+    }
+
+    @Test
     void aMetadataServerThatKnowsNoUsableZoneIsNoReasonToSayNonsense() throws Exception {
         bench.metadata.set("instance/zone", "a zone\nwith a line");
         bench.resource = null;

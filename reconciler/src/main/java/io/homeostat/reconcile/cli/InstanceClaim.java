@@ -47,10 +47,11 @@ final class InstanceClaim {
      * What came of it.
      *
      * @param layout with the id of the instance
+     * @param metadataId what the metadata server calls the instance, or once did; empty when it has never said anything
      * @param news for people: that this is another instance than before; empty when it is not
      * @param doubt for people: that it may be, and nobody could say; empty when it was found out
      */
-    record Claimed(Layout layout, Optional<String> news, Optional<String> doubt) {
+    record Claimed(Layout layout, String metadataId, Optional<String> news, Optional<String> doubt) {
         /** Says the news, in the database of the new instance, too. */
         void tell(StateStore store, Consumer<String> say, InstantSource clock) {
             doubt.ifPresent(say);
@@ -82,6 +83,7 @@ final class InstanceClaim {
         boolean setAside = state.claim(former, now);
         return new Claimed(
                 layout.of(now.id()),
+                now.metadataId(),
                 setAside
                         ? Optional.of("this is instance " + now.id() + " and not " + former
                                 + " any more; the state of the former one is set aside in "
@@ -97,7 +99,9 @@ final class InstanceClaim {
         return knewBetter && !unanswered.isEmpty()
                 ? Optional.of(
                         "whether this is still instance " + now.id() + " or a clone of it could not be found out: "
-                                + unanswered + "; it goes on as " + now.id() + ", and asks again after the next boot")
+                                + unanswered + "; it goes on as " + now.id()
+                                + " until the next boot, and talks with a control plane only once the metadata server"
+                                + " says that this is it, or as sources.controlPlane.resource says")
                 : Optional.empty();
     }
 

@@ -72,7 +72,7 @@ final class RunCommand implements Command {
                 opened.setAside().ifPresent(console::say);
                 claimed.tell(store, console::say, clock);
                 new Directories(environment).createRunDirectory(layout.runDir());
-                enforce(config, layout, store, hangUps, log);
+                enforce(config, claimed, store, hangUps, log);
             }
         } catch (InterruptedException e) {
             console.say("told to end; nothing was enforced yet");
@@ -99,7 +99,9 @@ final class RunCommand implements Command {
         }
     }
 
-    private void enforce(AgentConfig config, Layout layout, StateStore store, Semaphore hangUps, AgentLog log) {
+    private void enforce(
+            AgentConfig config, InstanceClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
+        Layout layout = claimed.layout();
         Sources sources = new Sources(new Directories(environment).desiredFiles());
         Telemetry telemetry = Telemetry.of(
                 Ticker.systemTicker(),
@@ -110,7 +112,7 @@ final class RunCommand implements Command {
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
-                ControlPlane controlPlane = controlPlane(agent, store, metadata);
+                ControlPlane controlPlane = controlPlane(agent, claimed.metadataId(), store, metadata);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
@@ -149,10 +151,10 @@ final class RunCommand implements Command {
         }
     }
 
-    private ControlPlane controlPlane(Agent agent, StateStore store, MetadataClient metadata) {
+    private ControlPlane controlPlane(Agent agent, String instance, StateStore store, MetadataClient metadata) {
         return new ControlPlane(
                 agent,
-                (endpoint, inbox) -> ControlPlaneChannel.open(endpoint, metadata, inbox, environment.clock()),
+                (endpoint, inbox) -> ControlPlaneChannel.open(endpoint, metadata, instance, inbox, environment.clock()),
                 new SampledStates(agent.usage()),
                 store,
                 agent.modules(),

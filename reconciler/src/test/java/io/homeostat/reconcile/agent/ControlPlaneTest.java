@@ -59,7 +59,7 @@ class ControlPlaneTest {
         controlPlane = new ControlPlane(
                 agent,
                 (endpoint, inbox) ->
-                        ControlPlaneChannel.open(endpoint, new MetadataClient("127.0.0.1:1"), inbox, clock),
+                        ControlPlaneChannel.open(endpoint, new MetadataClient("127.0.0.1:1"), "", inbox, clock),
                 new SampledStates(agent.usage()),
                 bench.store(),
                 agent.modules(),

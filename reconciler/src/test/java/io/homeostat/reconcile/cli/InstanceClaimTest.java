@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 class InstanceClaimTest {
     private static final String MACHINE = "0123456789abcdef0123456789abcdef";
 
+    private static final int OK = 200;
     private static final int SERVER_ERROR = 500;
 
     private final Path directory;
@@ -93,7 +94,7 @@ class InstanceClaimTest {
         Layout first = claim("auto").layout();
         boot("boot2");
 
-        assertEquals(new InstanceClaim.Claimed(first, Optional.empty(), Optional.empty()), claim("auto"));
+        assertEquals(new InstanceClaim.Claimed(first, "1", Optional.empty(), Optional.empty()), claim("auto"));
     }
 
     @Test
@@ -109,6 +110,12 @@ class InstanceClaimTest {
         String words = doubtful.doubt().orElseThrow();
         assertTrue(words.startsWith("whether this is still instance 101 or a clone of it could not be found out: "));
         assertTrue(words.contains("status 500"), words);
+
+        // Another agent in the same boot is told nothing, and has to learn it before it speaks for 101.
+        metadata.fail(OK);
+        metadata.set("instance/id", "202");
+        assertEquals(
+                new InstanceClaim.Claimed(layout.of("101"), "101", Optional.empty(), Optional.empty()), claim("auto"));
     }
 
     @Test
