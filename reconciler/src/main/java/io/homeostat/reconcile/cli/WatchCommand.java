@@ -10,9 +10,7 @@ import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.adhoc.PluginTalks;
 import io.homeostat.reconcile.adhoc.PluginTalks.Talk;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.stream.Collectors;
 
 /** Waits until a plugin answers GetStatus with a certain code; its JSON is a public interface. */
@@ -34,9 +32,8 @@ final class WatchCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        Clock clock = workspace.environment().clock();
-        Instant end = clock.instant().plus(watch.timeout());
-        try (PluginChannel plugins = new PluginChannel(clock)) {
+        long start = System.nanoTime();
+        try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginTalks talks = new PluginTalks(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::handles);
             while (true) {
@@ -44,7 +41,7 @@ final class WatchCommand implements Command {
                 if (isIt(talk)) {
                     return print(talk, true);
                 }
-                Duration left = Duration.between(clock.instant(), end);
+                Duration left = watch.timeout().minusNanos(System.nanoTime() - start);
                 if (!left.isPositive()) {
                     return print(talk, false);
                 }

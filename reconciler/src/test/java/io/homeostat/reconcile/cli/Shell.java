@@ -33,6 +33,7 @@ final class Shell {
     private ImmutableMap<String, String> variables = ImmutableMap.of();
     private String in = "";
     private boolean terminal;
+    private Clock clock = Clock.systemUTC();
 
     Shell(Path directory) {
         this.directory = directory;
@@ -55,6 +56,11 @@ final class Shell {
 
     Shell onTerminal() {
         terminal = true;
+        return this;
+    }
+
+    Shell at(Clock time) {
+        clock = time;
         return this;
     }
 
@@ -100,7 +106,7 @@ final class Shell {
                 new PrintStream(err, false, StandardCharsets.UTF_8),
                 terminal,
                 terminal,
-                Clock.systemUTC(),
+                clock,
                 Interrupts.none());
         int status = Homeostat.run(words, environment);
         return new Result(status, "", err.toString(StandardCharsets.UTF_8));

@@ -11,6 +11,10 @@ import io.homeostat.proto.plugin.Status;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -105,6 +109,18 @@ class WatchTest {
         assertEquals(1, watched.status());
         assertTrue(watched.err().contains("plugin/a did not answer 0 within 100ms; it is not running"), watched.err());
         assertEquals(List.of(), plugin.asked);
+    }
+
+    @Test
+    void aClockThatIsSetMeanwhileIsNoTimeThatPasses() {
+        apply();
+        AtomicInteger answers = new AtomicInteger();
+        plugin.status = request -> answer(answers.incrementAndGet() < 2 ? 1 : 0, "");
+        InstantSource jumps = () -> Instant.EPOCH.plus(Duration.ofDays(answers.get()));
+        shell.at(jumps.withZone(ZoneOffset.UTC));
+
+        assertEquals(0, watch("--timeout", "1m").status());
+        assertEquals(2, answers.get());
     }
 
     @Test
