@@ -87,9 +87,14 @@ public final class Schedule {
                 && (last == null || !last.bootId().equals(id));
     }
 
-    /** A run that began in the future was before the clock was set back: how much of the interval is over can't be told. */
+    /**
+     * A run that began in the future was before the clock was set back: how much of the interval is over can't be told. It is waited
+     * for as if nothing had happened, which takes two intervals at most; but not for years, when the clock was wrong by years.
+     */
     private boolean isOver(Duration every) {
-        return last == null || last.startedAt().isAfter(now) || !now.isBefore(after(last.startedAt(), every));
+        return last == null
+                || last.startedAt().isAfter(after(now, every))
+                || !now.isBefore(after(last.startedAt(), every));
     }
 
     private static Instant after(Instant start, Duration every) {

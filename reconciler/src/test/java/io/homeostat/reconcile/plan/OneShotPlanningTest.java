@@ -77,9 +77,13 @@ class OneShotPlanningTest {
                         "run RUN_DUE: launch",
                         process("A", HOURLY).ran(NOW.minusSeconds(360_000))),
                 row(
-                        "a run in the future was before the clock was set back: it is due",
+                        "a run in the future was before the clock was set back: its interval is waited for",
+                        "none AT_DESIRED_STATE until 2026-11-20T14:00:00Z",
+                        process("A", HOURLY).ran(NOW.plusSeconds(3600))),
+                row(
+                        "but not when that is further away than one interval: it is due",
                         "run RUN_DUE: launch",
-                        process("A", HOURLY).ran(NOW.plusSeconds(1))),
+                        process("A", HOURLY).ran(NOW.plusSeconds(3601))),
                 row(
                         "a failed run counts as one, and is shown",
                         "wait RUN_FAILED: wait",

@@ -71,7 +71,7 @@ final class OneShotReckoning {
         Duration every = triggers.every();
         Duration ago = Duration.between(run.startedAt(), clock.instant());
         Invariant.A_DUE_RUN_IS_NOT_LOST.require(
-                every == null || (!ago.isNegative() && ago.compareTo(every.plus(LATE)) < 0),
+                every == null || (ago.compareTo(every.negated()) >= 0 && ago.compareTo(every.plus(LATE)) < 0),
                 () -> "none since " + ago + " but " + run);
     }
 }

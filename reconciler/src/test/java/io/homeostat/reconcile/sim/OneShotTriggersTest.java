@@ -60,11 +60,25 @@ class OneShotTriggersTest extends OneShotScene {
         declare(PROCESS, "FINISHES-A", HOURLY);
         happens(PROCESS);
 
-        for (Duration jump : List.of(Duration.ofDays(1000), Duration.ofDays(-1500), Duration.ofMinutes(-10))) {
+        for (Duration jump : List.of(Duration.ofDays(1000), Duration.ofDays(-1500), Duration.ofHours(-2))) {
             clock.set(jump);
             assertEquals(A_GOOD_RUN, happens(PROCESS), jump::toString);
             assertEquals(List.of(), happens(PROCESS), jump::toString);
         }
+    }
+
+    @Test
+    void aClockThatIsSetBackByLessThanAnIntervalRunsNothingBeforeThatIsOver() {
+        declare(PROCESS, "FINISHES-A", HOURLY);
+        happens(PROCESS);
+        Instant first = lastRun(PROCESS).startedAt();
+
+        clock.set(Duration.ofMinutes(-50));
+        assertEquals(List.of(), happens(PROCESS));
+        assertEquals(first.plus(Duration.ofHours(1)), pass.run(PROCESS).plan().due());
+
+        clock.advance(Duration.between(clock.instant(), first.plus(Duration.ofHours(1))));
+        assertEquals(A_GOOD_RUN, happens(PROCESS));
     }
 
     @Test

@@ -55,7 +55,7 @@ final class TrueRuns {
         }
         Duration every = triggers.every();
         boolean due = (triggers.startup() && !run.bootId.equals(bootId))
-                || (every != null && (run.at.isAfter(now) || !now.isBefore(run.at.plus(every))));
+                || (every != null && (run.at.isAfter(now.plus(every)) || !now.isBefore(run.at.plus(every))));
         Invariant.A_TRIGGER_RUNS_ONCE.require(due, () -> step + " again after " + run);
     }
 
