@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 class HostObserverTest {
     private static final HostFact ID = new HostFact(Scope.OS, "ID");
     private static final HostFact NAME = new HostFact(Scope.OS, "PRETTY_NAME");
+    private static final HostFact INSTANCE = new HostFact(Scope.INSTANCE, "id");
     private static final HostFact ZONE = new HostFact(Scope.INSTANCE, "zone");
 
     @TempDir
@@ -96,6 +98,34 @@ class HostObserverTest {
                 Observation.seen(Optional.of("z")),
                 observer.look(ImmutableSet.of(ID, ZONE)).get(ZONE));
         assertEquals(List.of(ZONE), questions);
+    }
+
+    @Test
+    void theInstancesIdIsKnownWithoutAMetadataServerToo() {
+        assertEquals(known("i-1"), idWhere(Observation.unseen("no connection")));
+        assertEquals(known("i-1"), idWhere(Observation.seen(Optional.empty())));
+        assertEquals(known("4711"), idWhere(known("4711")));
+    }
+
+    @Test
+    void theInstancesIdIsNotAnotherWhileTheMetadataServerIsAway() {
+        AtomicReference<Observation<Optional<String>>> answer = new AtomicReference<>(known("4711"));
+        observer = new HostObserver(new ProcFs(), new OsRelease(), "i-1", fact -> answer.get());
+        assertEquals(known("4711"), observer.look(ImmutableSet.of(INSTANCE)).get(INSTANCE));
+
+        answer.set(Observation.unseen("no connection"));
+
+        assertEquals(known("4711"), observer.look(ImmutableSet.of(INSTANCE)).get(INSTANCE));
+    }
+
+    private static Observation<Optional<String>> idWhere(Observation<Optional<String>> answer) {
+        return new HostObserver(new ProcFs(), new OsRelease(), "i-1", fact -> answer)
+                .look(ImmutableSet.of(INSTANCE))
+                .get(INSTANCE);
+    }
+
+    private static Observation<Optional<String>> known(String value) {
+        return Observation.seen(Optional.of(value));
     }
 
     @Test
