@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.homeostat.desired.instance.Instance;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Kind;
 import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
@@ -15,37 +16,75 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Which instance a state directory belongs to, and what belonged to former ones. The database of an instance that is not this one is
  * in the directory of its id; the note in {@link Layout#instanceFile} says which one this is. Who writes holds the {@link StateLock}.
  */
 public final class InstanceState {
+    private static final Logger LOG = LoggerFactory.getLogger(InstanceState.class);
     private static final JsonFactory JSON = new JsonFactory();
 
+    private final Layout layout;
     private final Path stateDir;
     private final Path database;
     private final Path note;
 
     public InstanceState(Layout layout) {
+        this.layout = layout;
         this.stateDir = layout.stateDir();
         this.database = layout.database();
         this.note = layout.instanceFile();
     }
 
     /**
-     * Whose state this is; empty when nobody has claimed it, or the note is not one of ours.
+     * Whose state this is; empty when nobody has claimed it, or when the note is damaged and nothing else tells whose it is.
      *
      * @throws StoreException when the note can't be read
      */
     public Optional<Instance> owner() {
         try {
-            return Files.exists(note) ? parsed(Files.readAllBytes(note)) : Optional.empty();
+            Optional<Instance> noted = noted();
+            return noted.isPresent() || !Files.exists(note) ? noted : inferred();
         } catch (IOException e) {
             throw StateDirectory.failure("read", note, e);
+        }
+    }
+
+    private Optional<Instance> noted() throws IOException {
+        return Files.exists(note) ? parsed(Files.readAllBytes(note)) : Optional.empty();
+    }
+
+    /** Who has installed something here and whose database was not set aside, if there is exactly one: this database is his. */
+    private Optional<Instance> inferred() throws IOException {
+        List<String> ids = Files.exists(database) ? installers() : List.of();
+        if (ids.size() != 1) {
+            LOG.warn("{} is damaged and does not say whose state this is; whoever is here now goes on with it", note);
+            return Optional.empty();
+        }
+        String id = ids.getFirst();
+        LOG.warn(
+                "{} is damaged and does not say whose state this is; it is taken for that of instance {}, whose {} is the only one without a database of its own",
+                note,
+                id,
+                stateDir.resolve(id));
+        return Optional.of(new Instance(id, "", "", ""));
+    }
+
+    private List<String> installers() throws IOException {
+        try (Stream<Path> entries = Files.list(stateDir)) {
+            return entries.map(entry -> String.valueOf(entry.getFileName()))
+                    .filter(id -> Stream.of(Kind.values())
+                            .anyMatch(kind -> Files.isDirectory(layout.of(id).installs(kind))))
+                    .filter(id -> !Files.exists(layout.of(id).instance().resolve(database.getFileName())))
+                    .toList();
         }
     }
 
@@ -103,7 +142,7 @@ public final class InstanceState {
     }
 
     private void write(Instance instance) throws IOException {
-        if (owner().filter(instance::equals).isPresent()) {
+        if (noted().filter(instance::equals).isPresent()) {
             return;
         }
         Path unfinished = note.resolveSibling(note.getFileName() + ".new");

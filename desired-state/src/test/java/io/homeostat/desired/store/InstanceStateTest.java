@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.instance.Instance;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Kind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,6 +58,26 @@ class InstanceStateTest {
 
         state.claim("a", A);
         assertEquals(Optional.of(A), state.owner());
+    }
+
+    @Test
+    void withoutItsNoteADatabaseIsWhoseInstallationsHaveNoneOfTheirOwn() throws IOException {
+        state.claim("a", A);
+        installed("a");
+        remember("process/of-a");
+        state.claim("a", B);
+        installed("b");
+        remember("process/of-b");
+        Files.writeString(layout.instanceFile(), "{\"id\": ");
+
+        assertEquals(Optional.of("b"), state.owner().map(Instance::id));
+
+        installed("c");
+        assertEquals(Optional.empty(), state.owner());
+    }
+
+    private void installed(String id) throws IOException {
+        Files.createDirectories(layout.of(id).installs(Kind.PLUGIN));
     }
 
     @Test

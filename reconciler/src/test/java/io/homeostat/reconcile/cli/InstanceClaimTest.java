@@ -4,14 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.InstanceState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.ProcFs;
@@ -31,6 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** With a real store and a metadata server; the machine's id and its boots are the test's. */
 class InstanceClaimTest {
@@ -116,6 +122,34 @@ class InstanceClaimTest {
         metadata.set("instance/id", "202");
         assertEquals(
                 new InstanceClaim.Claimed(layout.of("101"), "101", Optional.empty(), Optional.empty()), claim("auto"));
+    }
+
+    @Test
+    void aDamagedNoteIsSaidAndWhatRunsKeepsItsPaths() throws Exception {
+        metadata.set("instance/id", "101");
+        assertEquals("101", claim("auto").layout().instanceId());
+        Handle handle = launched();
+        Files.createDirectories(layout.of("101").installs(Kind.PROCESS));
+        Files.writeString(layout.instanceFile(), "{");
+        Logger logger = (Logger) LoggerFactory.getLogger(InstanceState.class);
+        ListAppender<ILoggingEvent> heard = new ListAppender<>();
+        heard.start();
+        logger.addAppender(heard);
+
+        metadata.set("instance/id", "202");
+        Layout claimed = claim("auto").layout();
+
+        logger.detachAppender(heard);
+        assertEquals("101", claimed.instanceId());
+        try (StateStore store =
+                StateStores.openForWriting(claimed, Clock.systemUTC()).store()) {
+            assertEquals(List.of(handle), store.handles());
+        }
+        assertEquals(
+                List.of(layout.instanceFile() + " is damaged and does not say whose state this is;"
+                        + " it is taken for that of instance 101, whose "
+                        + layout.of("101").instance() + " is the only one without a database of its own"),
+                heard.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
     }
 
     @Test
