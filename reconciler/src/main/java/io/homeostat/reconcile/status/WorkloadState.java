@@ -64,7 +64,7 @@ public enum WorkloadState {
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
         if (declared != null && !isKeptStopped(plan) && isOneShot(declared)) {
-            return ofOneShot(situation, declared);
+            return ofOneShot(situation, declared, plan);
         }
         if (declared == null
                 || plan.action() == Action.NONE
@@ -83,7 +83,7 @@ public enum WorkloadState {
         if (ranBefore) {
             return STOPPED;
         }
-        if (plan.reason() == Reason.PAUSED) {
+        if (plan.reason() == Reason.PAUSED || plan.reason() == Reason.FACTS_UNKNOWN) {
             return STOPPED;
         }
         return history.trial().start().count() > 0 ? STARTING : INSTALLING;
@@ -98,9 +98,12 @@ public enum WorkloadState {
         return declared.workload().program().execution().type() == Execution.Type.ONE_SHOT;
     }
 
-    private static WorkloadState ofOneShot(Situation situation, Declaration declared) {
+    private static WorkloadState ofOneShot(Situation situation, Declaration declared, WorkloadPlan plan) {
         WorkloadHistory history = situation.history();
         OneShotRun run = Schedule.lastRun(situation, declared).orElse(null);
+        if (run == null && plan.reason() == Reason.FACTS_UNKNOWN) {
+            return STOPPED;
+        }
         if (run == null) {
             boolean failed = history.trial().install().count() > 0;
             return failed ? INSTALL_FAILED : INSTALLING;

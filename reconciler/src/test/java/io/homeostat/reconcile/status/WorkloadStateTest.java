@@ -2,6 +2,10 @@ package io.homeostat.reconcile.status;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle.StartState;
@@ -155,6 +159,24 @@ class WorkloadStateTest {
                         .proven("A")
                         .ended("A", KILLED)
                         .paused("why"));
+    }
+
+    @Test
+    void whatNobodyCouldEverDecideIsStopped() {
+        for (Execution.Type type : Execution.Type.values()) {
+            Rule rule = new Rule(Rule.Scope.OS, "ID", Rule.Operator.EQUAL, "debian");
+            Triggers triggers = type == Execution.Type.ONE_SHOT ? new Triggers(true, false, null) : null;
+            Execution execution = new Execution(
+                    type,
+                    false,
+                    Execution.State.DISABLED,
+                    Execution.State.ENABLED,
+                    Execution.Match.ALL,
+                    ImmutableList.of(rule),
+                    triggers,
+                    null);
+            expect(WorkloadState.STOPPED, Example.plugin().wants("A", execution));
+        }
     }
 
     private static void expect(WorkloadState expected, Example example) {
