@@ -25,7 +25,9 @@ public record Execution(
         @Doc("What makes a one-shot run. Only with type oneShot.") @Nullable
         Triggers triggers,
 
-        @Doc("How long one run of a one-shot may take. Only with type oneShot.") @Nullable @Range(min = 1)
+        @Doc("How long one run of a one-shot may take; 10m when left out. Only with type oneShot.")
+        @Nullable
+        @Range(min = 1)
         Duration timeout) {
 
     /** Whether the program is expected to end. */

@@ -17,7 +17,7 @@ public record Source(
         String sha256,
 
         @Doc(
-                "Ed25519 signature of the archive's SHA-256 (the 32 bytes), in base64; checked with the keys in agent.yaml.")
+                "Ed25519 signature of the archive's SHA-256 (the 32 bytes), in base64; checked with the keys in agent.yaml. It covers the archive alone, not name and revision.")
         @Matches(value = "[A-Za-z0-9+/]{85}[AQgw]==", words = "64 bytes in base64 (86 characters and '==')")
         @Nullable
         String signature,

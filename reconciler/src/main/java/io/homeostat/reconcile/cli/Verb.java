@@ -38,8 +38,8 @@ enum Verb {
     LOGS("Show a workload's own output."),
     VM_EVENT(
             "Tell every plugin that runs of something that happens to the machine.",
-            "Each has 5 s to take it; what is declared stays as it is.",
-            "Exit status: 0 all that run have taken it, 1 not."),
+            "Each has 5 s to be done with what is being done to it, and 5 s to answer; what is declared stays as it is.",
+            "Exit status: 0 all that run have taken it (501, it does not run, is no failure), 1 not."),
     WATCH(
             "Ask a plugin for its status until it answers with the code that is waited for.",
             "One that does not run is waited for.",
