@@ -193,7 +193,10 @@ class UsageTest {
                         + "\"Percent of one core; above 100% for several cores."
                         + " Written as 20%, or 250% for two cores and a half.\"},"
                         + "{\"name\":\"required\",\"type\":\"boolean\",\"required\":false,\"default\":\"false\",\"description\":"
-                        + "\"true: where limits can't be enforced, the program is not started.\"}]}\n",
+                        + "\"true: where limits can't be enforced, the program is not started.\"},"
+                        + "{\"name\":\"oomGroup\",\"type\":\"boolean\",\"required\":false,\"default\":\"false\",\"description\":"
+                        + "\"true: beyond the memory limit the kernel kills all of the process tree and not one process of it;"
+                        + " takes control groups of version 2.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
                 "{\"kinds\":[\"Plugin\",\"Process\",\"Agent\"]}\n",
