@@ -1,18 +1,28 @@
 package io.homeostat.reconcile.cli;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.controlplane.FakeControlPlane;
+import io.homeostat.controlplane.FakeMetadataServer;
+import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.metadata.MetadataServer;
+import io.homeostat.observe.ProcFs;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -51,13 +61,61 @@ class RunCommandTest {
         assertEquals(ExitStatus.FAILED, run(Interrupts.none()), this::messages);
     }
 
+    @Test
+    void anAgentOnTheStateOfAnotherInstanceTellsTheControlPlaneNothing() throws Exception {
+        Files.createDirectory(directory.resolve("state"));
+        Files.writeString(
+                directory.resolve("state/instance"),
+                "{\"id\": \"101\", \"machineId\": \"\", \"metadataId\": \"101\", \"bootId\": \"" + new ProcFs().bootId()
+                        + "\"}");
+        try (FakeMetadataServer metadata = new FakeMetadataServer();
+                FakeControlPlane plane = FakeControlPlane.onUnixSocket(directory.resolve("acs"))) {
+            metadata.set("instance/id", "202");
+            String source = ", controlPlane: {endpoint: \"" + plane.endpoint() + "\", identity: none}";
+            AtomicInteger status = new AtomicInteger(-1);
+            Thread agent = Thread.ofPlatform()
+                    .start(() -> status.set(run(
+                            Interrupts.none(),
+                            source,
+                            ImmutableMap.of(MetadataClient.HOST_VARIABLE, metadata.host()))));
+
+            // Whoever is answered what he wanted to hear asks once.
+            await().atMost(Duration.ofSeconds(30))
+                    .until(() -> metadata.asked().stream()
+                                    .filter(MetadataServer.INSTANCE_ID::equals)
+                                    .count()
+                            > 1);
+            agent.interrupt();
+            agent.join();
+
+            assertEquals(ExitStatus.OK, status.get(), this::messages);
+            assertEquals(List.of(), plane.journal().entries());
+        }
+    }
+
     private int run(Interrupts interrupts) throws IOException {
+        return run(interrupts, "", ImmutableMap.of());
+    }
+
+    private int run(Interrupts interrupts, String source, ImmutableMap<String, String> variables) {
+        try {
+            return Homeostat.run(words(source), environment(interrupts, variables));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private String[] words(String source) throws IOException {
         Path config = Files.writeString(
                 directory.resolve("agent.yaml"),
-                "sources: {files: [], local: {directories: []}}\nmetrics: {listen: \"\"}\n");
+                "sources: {files: [], local: {directories: []}" + source + "}\nmetrics: {listen: \"\"}\n");
+        return new String[] {"run", "--config", config.toString(), "--state-dir", "state", "--run-dir", "run"};
+    }
+
+    private Environment environment(Interrupts interrupts, ImmutableMap<String, String> variables) throws IOException {
         PrintStream messages = new PrintStream(err, true, StandardCharsets.UTF_8);
-        Environment environment = new Environment(
-                ImmutableMap.of(),
+        return new Environment(
+                variables,
                 directory,
                 ((Number) Files.getAttribute(directory, "unix:uid")).longValue(),
                 InputStream.nullInputStream(),
@@ -67,8 +125,6 @@ class RunCommandTest {
                 false,
                 Clock.systemUTC(),
                 interrupts);
-        String[] words = {"run", "--config", config.toString(), "--state-dir", "state", "--run-dir", "run"};
-        return Homeostat.run(words, environment);
     }
 
     private String messages() {
