@@ -79,14 +79,17 @@ class RunCommandTest {
                             source,
                             ImmutableMap.of(MetadataClient.HOST_VARIABLE, metadata.host()))));
 
-            // Whoever is answered what he wanted to hear asks once.
-            await().atMost(Duration.ofSeconds(30))
-                    .until(() -> metadata.asked().stream()
-                                    .filter(MetadataServer.INSTANCE_ID::equals)
-                                    .count()
-                            > 1);
-            agent.interrupt();
-            agent.join();
+            try {
+                // Whoever is answered what he wanted to hear asks once.
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> metadata.asked().stream()
+                                        .filter(MetadataServer.INSTANCE_ID::equals)
+                                        .count()
+                                > 1);
+            } finally {
+                agent.interrupt();
+                agent.join();
+            }
 
             assertEquals(ExitStatus.OK, status.get(), this::messages);
             assertEquals(List.of(), plane.journal().entries());
