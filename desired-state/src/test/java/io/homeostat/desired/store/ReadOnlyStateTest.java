@@ -114,7 +114,8 @@ final class ReadOnlyStateTest {
         try (StateStore store = openForWriting()) {
             Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         }
-        Schema next = new Schema(ImmutableList.of("schema-1.sql", "schema-2-of-a-test.sql"));
+        Schema next =
+                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
         Map<Path, String> before = listing();
 
         try (StateReader reader =
@@ -127,7 +128,8 @@ final class ReadOnlyStateTest {
 
     @Test
     void anOlderSchemaInUseIsReadFromAPrivateCopy() throws Exception {
-        Schema next = new Schema(ImmutableList.of("schema-1.sql", "schema-2-of-a-test.sql"));
+        Schema next =
+                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
         try (ChildJvm writer =
                 ChildJvm.start(CommittingWriter.class, layout.stateDir().toString())) {
             writer.awaitLines(20);
