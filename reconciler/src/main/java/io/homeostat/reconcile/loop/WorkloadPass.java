@@ -234,12 +234,17 @@ public final class WorkloadPass {
         });
     }
 
-    /** Stopping what is to be replaced takes one of the places that its {@code maxDisruption} leaves, where it has one. */
+    /**
+     * Stopping what runs well and is to be replaced takes one of the places that its {@code maxDisruption} leaves, where it has one.
+     * What does not run well is down already, and those that are down may be waiting for it.
+     */
     private boolean mayDisturb(Step step, Situation situation) {
         Declaration declared = situation.declared();
         MaxDisruption disruption =
                 declared == null ? null : declared.workload().program().maxDisruption();
-        boolean replaces = step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED;
+        boolean replaces = step instanceof Step.Stop stop
+                && stop.cause() == Step.Stop.Cause.REPLACED
+                && situation.runsWell(stop.handle());
         return disruption == null
                 || !replaces
                 || neighbours.takePlace(situation.id(), situation.host(), disruption.count());

@@ -86,8 +86,7 @@ final class Course {
     private boolean mustNotDisturb(ObservedProcess current) {
         return !isUndoing()
                 && !current.handle().target().equals(declared.hash())
-                && current.handle().start() == Handle.StartState.SUCCEEDED
-                && isWellEnough()
+                && situation.runsWell(current.handle())
                 && (gates.awaitWindow() || gates.isBlocked() || gates.awaitOthers());
     }
 

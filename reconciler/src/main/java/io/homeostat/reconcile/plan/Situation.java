@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
@@ -35,6 +36,14 @@ public record Situation(
         Instant now) {
     public WorkloadId id() {
         return seen.id();
+    }
+
+    /** Whether a process has started and is not known to have lost its health, by what is declared now. */
+    public boolean runsWell(Handle handle) {
+        return declared != null
+                && handle.start() == Handle.StartState.SUCCEEDED
+                && history.run().healthFailures()
+                        < declared.workload().program().health().failureThreshold();
     }
 
     public Situation withHistory(WorkloadHistory next) {
