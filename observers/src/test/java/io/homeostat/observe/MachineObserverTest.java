@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataServer;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -232,6 +233,14 @@ class MachineObserverTest {
 
     @Test
     void aWorkloadOfWhichThereIsNoTraceIsSeenToBeAbsent() {
-        assertEquals(ObservedWorkload.absent(Launches.ID), observer.look(Launches.ID, ImmutableList.of(), Checks.NONE));
+        ObservedWorkload absent = ObservedWorkload.absent(Launches.ID);
+
+        ObservedWorkload seen = observer.look(Launches.ID, ImmutableList.of(), Checks.NONE);
+
+        // What could be limited is a matter of this machine, and not of the workload.
+        assertEquals(
+                List.of(absent.installations(), absent.active(), absent.processes(), absent.residue()),
+                List.of(seen.installations(), seen.active(), seen.processes(), seen.residue()));
+        assertEquals(Observation.seen(Limits.NONE), seen.limits().map(ObservedLimits::inForce));
     }
 }
