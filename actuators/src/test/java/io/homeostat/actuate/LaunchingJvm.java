@@ -44,8 +44,9 @@ final class LaunchingJvm implements AutoCloseable {
                 launchId,
                 program.toString(),
                 user));
-        return new LaunchingJvm(
-                new ProcessBuilder(command).redirectErrorStream(true).start());
+        return new LaunchingJvm(new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start());
     }
 
     /** What it said of its launch. */
