@@ -1,6 +1,5 @@
 package io.homeostat.actuate;
 
-import com.google.common.base.Joiner;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Limits;
@@ -11,24 +10,15 @@ import io.homeostat.observe.Controller;
 import io.homeostat.observe.LimitFiles;
 import io.homeostat.observe.LimitObserver;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Limits workloads by control groups. A limit that can't be enforced is an answer and no failure: whether the workload may run
- * without it is the declaration's decision.
+ * Limits workloads by control groups, which {@link GroupRemover} takes away again. A limit that can't be enforced is an answer and
+ * no failure: whether the workload may run without it is the declaration's decision.
  *
  * <p>Every workload has its groups, limited or not, so that a limit that is declared later holds for all of its processes.
  */
@@ -37,14 +27,6 @@ public final class LimitEnforcer {
     private static final int MOVING_ROUNDS = 10;
 
     private static final int MAKING_ROUNDS = 10;
-
-    private static final Duration LEAVING_TIME = Duration.ofSeconds(1);
-    private static final Duration LEAVING_POLL = Duration.ofMillis(20);
-
-    /** In this time whoever has made a place for groups has made the first one. */
-    private static final Duration SETTLED = Duration.ofMinutes(1);
-
-    private static final Logger LOG = LoggerFactory.getLogger(LimitEnforcer.class);
 
     private final CgroupLayout layout;
     private final ControlFiles files;
@@ -131,64 +113,6 @@ public final class LimitEnforcer {
         }
     }
 
-    /**
-     * Removes the groups of a workload that has no process any more; nothing there is fine.
-     *
-     * @throws ActuationFailure when there still are processes
-     */
-    public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
-        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-            for (Path group : hierarchy.existing(id)) {
-                try {
-                    removeWhenLeft(group);
-                } catch (IOException e) {
-                    throw new ActuationFailure(
-                            "could not remove the control group " + group + " of " + id + occupants(group) + ": "
-                                    + Disk.reason(e),
-                            false,
-                            e);
-                }
-            }
-            if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy.home());
-            }
-        }
-    }
-
-    /**
-     * Removes groups that nobody is in: of workloads that are not known any more, and the empty places of others of us, unless they are
-     * so young that somebody may be about to make a group there.
-     *
-     * @param known workloads that may have processes, or get some
-     */
-    public void sweep(Set<WorkloadId> known, Instant now) {
-        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
-            for (Path group : hierarchy.strangers(known)) {
-                try {
-                    removeTree(group);
-                    LOG.info("removed the control group {}: nobody is in it, and no such workload is known", group);
-                } catch (IOException e) {
-                    LOG.debug("the control group {} of no known workload stays: {}", group, Disk.reason(e));
-                }
-            }
-            if (hierarchy.isHomeOurs()) {
-                removeIfEmpty(hierarchy.home());
-            }
-            for (Path place : hierarchy.placesOfOthers(now.minus(SETTLED))) {
-                removeIfEmpty(place);
-            }
-        }
-    }
-
-    /** With the last workload goes the place of all. */
-    private void removeIfEmpty(Path home) {
-        try {
-            files.removeGroup(home);
-        } catch (IOException e) {
-            LOG.trace("{} is still used: {}", home, e.getMessage());
-        }
-    }
-
     private void makeHome(CgroupHierarchy hierarchy, Lacking lacking) throws IOException {
         files.makeGroup(hierarchy.home());
         if (hierarchy.version() == CgroupHierarchy.Version.V1) {
@@ -258,46 +182,6 @@ public final class LimitEnforcer {
             } catch (IOException e) {
                 lacking.add(controller, refused(e));
             }
-        }
-    }
-
-    /** A process that was killed leaves its group a moment after it can't be seen any more. */
-    private void removeWhenLeft(Path group) throws IOException, InterruptedException {
-        for (long looks = LEAVING_TIME.dividedBy(LEAVING_POLL); looks > 1; looks--) {
-            try {
-                removeTree(group);
-                return;
-            } catch (IOException e) {
-                Thread.sleep(LEAVING_POLL);
-            }
-        }
-        removeTree(group);
-    }
-
-    private void removeTree(Path group) throws IOException {
-        List<Path> groups;
-        try (Stream<Path> all = Files.walk(group)) {
-            groups = all.filter(Files::isDirectory)
-                    .sorted(Comparator.reverseOrder())
-                    .toList();
-        } catch (NoSuchFileException e) {
-            return;
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
-        for (Path each : groups) {
-            files.removeGroup(each);
-        }
-    }
-
-    private static String occupants(Path group) {
-        try {
-            ImmutableList<Long> pids = CgroupHierarchy.processes(group);
-            return pids.isEmpty()
-                    ? ""
-                    : ", in which are the processes " + Joiner.on(", ").join(pids);
-        } catch (IOException e) {
-            return "";
         }
     }
 

@@ -3,7 +3,6 @@ package io.homeostat.actuate;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -21,8 +20,6 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -86,41 +83,6 @@ class LimitEnforcerTest {
                 .enforcement();
 
         assertTrue(enforcement.toString().contains("memory.oom.group"), enforcement::toString);
-    }
-
-    @Test
-    void groupsOfWorkloadsThatNobodyKnowsAreSweptAwayUnlessSomebodyIsInThem() throws IOException {
-        FakeControlGroups kernel = kernel("cpu memory");
-        LimitEnforcer enforcer = enforcer(kernel, "/user.slice");
-        WorkloadId known = WorkloadId.plugin("known");
-        WorkloadId occupied = WorkloadId.process("occupied");
-        for (WorkloadId id : new WorkloadId[] {ID, known, occupied}) {
-            enforcer.prepare(id, SOME);
-        }
-        Path home = kernel.root.resolve("homeostat.slice");
-        kernel.run(home.resolve("process-occupied"), 7);
-        Path foreign = made(kernel, home.resolve("somebody-else"));
-        Path empty = made(kernel, kernel.root.resolve("homeostat-0123abcd.slice"));
-        Path ofAnother = made(kernel, kernel.root.resolve("homeostat-0123abce.slice"));
-        Path workload = made(kernel, ofAnother.resolve("plugin-ops-agent"));
-        Path noneOfUs = made(kernel, kernel.root.resolve("homeostat-web.slice"));
-
-        enforcer.sweep(Set.of(known), Files.getLastModifiedTime(empty).toInstant());
-        assertTrue(Files.exists(empty), "somebody may just have made it");
-        enforcer.sweep(Set.of(known), Instant.now().plusSeconds(3600));
-
-        assertFalse(Files.exists(home.resolve("plugin-ops-agent")));
-        assertFalse(Files.exists(empty), "the empty place of another of us");
-        for (Path kept :
-                new Path[] {home.resolve("plugin-known"), home.resolve("process-occupied"), foreign, workload, noneOfUs
-                }) {
-            assertTrue(Files.exists(kept), kept.toString());
-        }
-    }
-
-    private static Path made(FakeControlGroups kernel, Path group) throws IOException {
-        kernel.makeGroup(group);
-        return group;
     }
 
     @Test
@@ -239,26 +201,6 @@ class LimitEnforcerTest {
 
         assertEquals(Observation.seen(ImmutableSortedSet.of(4711L)), observer.pids(ID));
         assertTrue(LimitObserver.agree(SOME, ((Observation.Seen<Limits>) observer.observe(ID)).value()));
-    }
-
-    @Test
-    void groupsAreRemovedWithThoseBelowAndOnlyWhenEmpty() throws Exception {
-        FakeControlGroups kernel = kernel("cpu memory");
-        LimitEnforcer enforcer = enforcer(kernel, "/");
-        enforcer.prepare(ID, SOME);
-        Path group = kernel.root.resolve("homeostat.slice/plugin-ops-agent");
-        kernel.makeGroup(group.resolve("payload"));
-        kernel.makeGroup(group.resolve("payload/inner"));
-        kernel.run(group, 4711);
-
-        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> enforcer.remove(ID));
-        assertTrue(String.valueOf(failure.getMessage()).contains("4711"), failure.getMessage());
-        assertFalse(failure.fatal());
-
-        kernel.run(kernel.root, 4711);
-        enforcer.remove(ID);
-        assertFalse(Files.exists(group));
-        enforcer.remove(ID);
     }
 
     private FakeControlGroups kernel(String controllers) throws IOException {

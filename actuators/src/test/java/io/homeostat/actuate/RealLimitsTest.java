@@ -59,7 +59,7 @@ class RealLimitsTest {
             process.destroyForcibly();
         });
         await().atMost(DEADLINE).ignoreException(ActuationFailure.class).until(() -> {
-            enforcer.remove(ID);
+            new GroupRemover(layout).remove(ID);
             return true;
         });
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
@@ -144,7 +144,7 @@ class RealLimitsTest {
         assertEquals(
                 Observation.seen(false),
                 observer.holds(ID, ProcessHandle.current().pid()));
-        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> enforcer.remove(ID));
+        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> new GroupRemover(layout).remove(ID));
         assertTrue(String.valueOf(failure.getMessage()).contains(Long.toString(parent.pid())), failure.getMessage());
         assertTrue(parent.isAlive());
     }

@@ -5,7 +5,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CacheBounds;
 import io.homeostat.actuate.CacheCleaner;
 import io.homeostat.actuate.GarbageCollector;
-import io.homeostat.actuate.LimitEnforcer;
+import io.homeostat.actuate.GroupRemover;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
@@ -27,13 +27,13 @@ public final class Housekeeping {
     private final StateStore store;
     private final CacheCleaner cache;
     private final GarbageCollector garbage;
-    private final LimitEnforcer groups;
+    private final GroupRemover groups;
 
     public Housekeeping(Layout layout, StateStore store) {
         this.store = store;
         this.cache = new CacheCleaner(layout);
         this.garbage = new GarbageCollector(layout);
-        this.groups = new LimitEnforcer(CgroupLayout.detect(layout));
+        this.groups = new GroupRemover(CgroupLayout.detect(layout));
     }
 
     /** Deletes the oldest events but this many, and says when the control plane had yet to be told of some. */

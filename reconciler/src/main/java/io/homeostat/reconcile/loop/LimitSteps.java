@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CgroupPlan;
 import io.homeostat.actuate.Enforcement;
+import io.homeostat.actuate.GroupRemover;
 import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Limits;
@@ -31,12 +32,14 @@ final class LimitSteps {
     private final ProcFs procFs;
     private final LimitObserver groups;
     private final LimitEnforcer enforcer;
+    private final GroupRemover remover;
 
     LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups) {
         this.layout = layout;
         this.procFs = procFs;
         this.groups = new LimitObserver(cgroups);
         this.enforcer = new LimitEnforcer(cgroups);
+        this.remover = new GroupRemover(cgroups);
     }
 
     LimitObserver groups() {
@@ -83,7 +86,7 @@ final class LimitSteps {
 
     /** Removes the groups of what runs no more. */
     void lift(WorkloadId id) throws ActuationFailure, InterruptedException {
-        enforcer.remove(id);
+        remover.remove(id);
     }
 
     private ImmutableList<Long> tree(Handle handle) throws ActuationFailure {

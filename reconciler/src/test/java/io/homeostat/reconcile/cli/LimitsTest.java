@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.Enforcement;
+import io.homeostat.actuate.GroupRemover;
 import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Limits;
@@ -45,10 +46,10 @@ class LimitsTest {
         shell = new Shell(directory);
         groups = CgroupLayout.detect(shell.layout());
         observer = new LimitObserver(groups);
-        LimitEnforcer enforcer = new LimitEnforcer(groups);
-        Enforcement enforcement = enforcer.prepare(ID, new Limits(new Size(64 << 20), new Cpu(50), true))
+        Enforcement enforcement = new LimitEnforcer(groups)
+                .prepare(ID, new Limits(new Size(64 << 20), new Cpu(50), true))
                 .enforcement();
-        enforcer.remove(ID);
+        new GroupRemover(groups).remove(ID);
         assumeTrue(enforcement instanceof Enforcement.Enforced, enforcement::toString);
     }
 

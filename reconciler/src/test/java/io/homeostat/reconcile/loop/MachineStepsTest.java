@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.actuate.LimitEnforcer;
+import io.homeostat.actuate.GroupRemover;
 import io.homeostat.actuate.Progress;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataServer;
@@ -97,7 +97,7 @@ class MachineStepsTest {
                     new Step.Stop(handle, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
                     look(handle.workload()));
         }
-        LimitEnforcer groups = new LimitEnforcer(CgroupLayout.detect(layout));
+        GroupRemover groups = new GroupRemover(CgroupLayout.detect(layout));
         groups.remove(PROCESS);
         groups.remove(PLUGIN);
         steps.close();
