@@ -8,7 +8,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -54,7 +53,7 @@ public final class WorkloadPass {
     private final StepExecutor executor;
     private final StateStore store;
     private final InstantSource clock;
-    private final LogTails logs;
+    private final Journal journal;
     private final PassListener listener;
     private final Neighbours neighbours;
     /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
@@ -75,7 +74,7 @@ public final class WorkloadPass {
         this.executor = executor;
         this.store = store;
         this.clock = clock;
-        this.logs = logs;
+        this.journal = new Journal(store, logs);
         this.listener = listener;
         this.neighbours = new Neighbours(desired, store);
     }
@@ -180,7 +179,7 @@ public final class WorkloadPass {
         if (situation.declared() == null) {
             boolean gone =
                     plan.steps().isEmpty() && !store.history(situation.id()).equals(WorkloadHistory.NONE);
-            commit(new Change(
+            journal.write(new Change(
                     change.workload(),
                     gone ? null : change.history(),
                     gone,
@@ -201,7 +200,7 @@ public final class WorkloadPass {
                     .build();
             change = new Change(change.workload(), history, false, change.handles(), change.ended(), events);
         }
-        commit(change);
+        journal.write(change);
         return situation.withHistory(history);
     }
 
@@ -218,18 +217,9 @@ public final class WorkloadPass {
         listener.starting(step);
         Outcome outcome = execute(step, situation);
         return holding(notes.readLock(), () -> {
-            Situation after = new Situation(
-                    situation.declared(),
-                    situation.policy(),
-                    situation.seen(),
-                    situation.host(),
-                    situation.company(),
-                    situation.archives(),
-                    store.history(situation.id()),
-                    situation.pause(),
-                    situation.seed(),
-                    clock.instant());
-            commit(StepLedger.stepped(after, plan, step, outcome));
+            Situation after =
+                    situation.withHistory(store.history(situation.id())).at(clock.instant());
+            journal.write(StepLedger.stepped(after, plan, step, outcome));
             return new Next.Again(plan, step, outcome);
         });
     }
@@ -272,39 +262,5 @@ public final class WorkloadPass {
         WorkloadId id = situation.id();
         return Objects.equals(desired.declaration(id).orElse(null), situation.declared())
                 && Objects.equals(pause(id), situation.pause());
-    }
-
-    private void commit(Change change) {
-        boolean nothing = change.history() == null
-                && !change.dropHistory()
-                && change.handles().isEmpty()
-                && change.ended().isEmpty()
-                && change.events().isEmpty();
-        if (!nothing) {
-            store.commit(withLogTails(change));
-        }
-    }
-
-    private Change withLogTails(Change change) {
-        ImmutableList<Event> events = change.events().stream()
-                .map(event -> tellsOfAnEnd(event.type()) ? withLogTail(event) : event)
-                .collect(ImmutableList.toImmutableList());
-        return new Change(
-                change.workload(), change.history(), change.dropHistory(), change.handles(), change.ended(), events);
-    }
-
-    private Event withLogTail(Event event) {
-        String lines = logs.lastLines(Objects.requireNonNull(event.workload()));
-        return lines.isEmpty()
-                ? event
-                : new Event(
-                        event.time(), event.workload(), event.revision(), event.type(), event.message() + "\n" + lines);
-    }
-
-    private static boolean tellsOfAnEnd(EventType type) {
-        return type == EventType.PLUGIN_CRASHED
-                || type == EventType.PLUGIN_START_FAILED
-                || type == EventType.PLUGIN_EXECUTION_FAILED
-                || type == EventType.AGENT_ROLLED_BACK;
     }
 }
