@@ -9,11 +9,9 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.metadata.MetadataServer;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.ExitWatcher;
@@ -40,8 +38,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -62,14 +58,13 @@ public final class Agent implements Enforcement, AutoCloseable {
     /** For steps under way when it is closed: a plugin in the middle of its Start would have to be started anew. */
     private static final Duration GRACE = Duration.ofSeconds(10);
 
-    private final StateStore store;
     private final Clock clock;
     private final PluginChannel plugins;
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
-    private final WorkloadPass pass;
     private final Reconciler reconciler;
+    private final Amendments amendments;
     private final SourceReading sources;
     private final Chores chores;
     private final Modules modules = new Modules();
@@ -78,10 +73,7 @@ public final class Agent implements Enforcement, AutoCloseable {
     private final @Nullable ExitHints exits;
     private final Agenda sampling = new Agenda("sampling");
     private final DeclaredState declared = new DeclaredState();
-    private final PassBroadcast broadcast;
     private final BootGate boot = new BootGate();
-    /** Held by whoever changes what is declared, or goes by it for good. */
-    private final ReentrantLock declaring = new ReentrantLock();
 
     private volatile AgentConfig config;
     private volatile ArchiveRules archives;
@@ -104,7 +96,6 @@ public final class Agent implements Enforcement, AutoCloseable {
             throws ActuationFailure {
         this.config = config;
         this.archives = ArchiveRules.of(config);
-        this.store = store;
         this.clock = clock;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
@@ -121,9 +112,9 @@ public final class Agent implements Enforcement, AutoCloseable {
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
         residents.add(new UsageFollowing(usage, store, declared));
         telemetry.metrics().usage(usage::latest);
-        this.broadcast = new PassBroadcast(residents.build());
+        PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(layout, procFs, store, plugins, clock, () -> this.archives, broadcast::download);
-        this.pass = new WorkloadPass(
+        WorkloadPass pass = new WorkloadPass(
                 declared,
                 observer,
                 new TurnTaking(steps, turns),
@@ -136,8 +127,10 @@ public final class Agent implements Enforcement, AutoCloseable {
                 broadcast,
                 new Cadence(declared, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);
-        this.chores =
-                new Chores(layout, store, clock, declaring, telemetry.watch(), modules, () -> this.config.limits());
+        this.amendments =
+                new Amendments(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
+        this.chores = new Chores(
+                layout, store, clock, amendments.declaring(), telemetry.watch(), modules, () -> this.config.limits());
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
@@ -169,16 +162,15 @@ public final class Agent implements Enforcement, AutoCloseable {
         } catch (StoreException e) {
             LOG.error("{}; what was declared before is enforced", e.getMessage());
         }
-        DesiredState first = declared.now();
-        ImmutableSortedSet<WorkloadId> critical = BootGate.critical(first);
+        ImmutableSortedSet<WorkloadId> critical = BootGate.critical(declared.now());
         boot.await(critical, whenUp);
         chores.in(BOOT, "going on with the boot", boot::open);
-        Scope scope = scope(first);
+        Scope scope = amendments.scope();
         chores.tidy(scope);
         // In front of the queue before anything is taken from it.
-        hint(critical, Trigger.START);
+        amendments.hint(critical, Trigger.START);
         reconciler.start();
-        hint(scope.all(), Trigger.START);
+        amendments.hint(scope.all(), Trigger.START);
         sources.every(() -> config.resync(), this::resync);
         chores.begin();
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);
@@ -224,31 +216,12 @@ public final class Agent implements Enforcement, AutoCloseable {
      * @param follower is told which workloads there are and says who follows
      */
     public Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
-        declaring.lock();
-        try {
-            pass.amend(() -> change.accept(store));
-            DesiredState next = wanted();
-            Scope scope = scope(next);
-            Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
-            become(next);
-            hint(scope.all(), Trigger.REQUEST);
-            return following;
-        } finally {
-            declaring.unlock();
-        }
+        return amendments.declare(change, follower);
     }
 
     @Override
     public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
-        declaring.lock();
-        try {
-            AtomicReference<ImmutableSet<WorkloadId>> look = new AtomicReference<>(ImmutableSet.of());
-            pass.amend(() -> look.set(change.apply(store)));
-            hint(become(wanted()), Trigger.REQUEST);
-            look.get().forEach(id -> reconciler.hint(id, Trigger.REQUEST));
-        } finally {
-            declaring.unlock();
-        }
+        amendments.declare(change);
     }
 
     @Override
@@ -263,44 +236,27 @@ public final class Agent implements Enforcement, AutoCloseable {
      * @param change made to the store at once; nothing else happens when it throws
      */
     public void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        pass.amend(() -> change.accept(store));
-        look(ids);
+        amendments.remember(ids, change);
     }
 
     /** As {@link #remember(ImmutableCollection, Consumer)}; whoever follows hears of the passes over these workloads that go by it. */
     public Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
-        pass.amend(() -> change.accept(store));
-        Scope scope = scope(declared.now()).about(ids);
-        Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
-        look(ids);
-        return following;
-    }
-
-    private void look(ImmutableCollection<WorkloadId> ids) {
-        for (WorkloadId id : ids) {
-            pass.abandonFetching(id);
-            reconciler.hint(id, Trigger.REQUEST);
-        }
+        return amendments.remember(ids, change, follower);
     }
 
     private void readSources() {
         try {
-            sources.read(declaring);
+            sources.read(amendments.declaring());
         } finally {
-            declaring.lock();
-            try {
-                // Of several sources one may have been stored.
-                hint(become(wanted()), Trigger.FILES);
-            } finally {
-                declaring.unlock();
-            }
+            // Of several sources one may have been stored.
+            amendments.goByWhatIsStored(Trigger.FILES);
         }
     }
 
     private void resync() {
         readSources();
-        Scope scope = scope(declared.now());
+        Scope scope = amendments.scope();
         Duration resync = config.resync();
         for (WorkloadId id : scope.all()) {
             // What is declared comes up by its own cadence; all at once would be a stampede every time.
@@ -313,24 +269,6 @@ public final class Agent implements Enforcement, AutoCloseable {
 
     private static double chance() {
         return ThreadLocalRandom.current().nextDouble();
-    }
-
-    private ImmutableSortedSet<WorkloadId> become(DesiredState next) {
-        ImmutableSortedSet<WorkloadId> changed = declared.become(next);
-        changed.forEach(pass::abandonFetching);
-        return changed;
-    }
-
-    private DesiredState wanted() {
-        return StoredState.desired(store.declarations()).under(Policy.of(config));
-    }
-
-    private Scope scope(DesiredState desired) {
-        return Scope.of(desired, store, observer);
-    }
-
-    private void hint(ImmutableSortedSet<WorkloadId> ids, Trigger trigger) {
-        ids.forEach(id -> reconciler.hint(id, trigger));
     }
 
     private void ended(WorkloadId id) {
