@@ -1,0 +1,199 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static io.homeostat.reconcile.plan.Example.process;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** What one look adds to what is remembered: of declarations, of ends, and of processes that somebody else has launched. */
+class BookkeepingTest {
+    private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+
+    @Test
+    void anotherDeclarationForgetsTheFailuresOfTheOneBefore() {
+        Learned learned = plugin().wants("B")
+                .proven("A")
+                .trial(trial -> Trial.of("former").withStart(failed(2, NOW)))
+                .history(history -> history.withFailed(new FailedRevision("former", "X", 1, NOW, "it does not listen"))
+                        .withRun(history.run().withCrashes(failed(4, NOW))))
+                .learned();
+
+        WorkloadHistory history = learned.situation().history();
+        assertEquals(Attempts.NONE, history.trial().start());
+        assertEquals(Attempts.NONE, history.run().crashes());
+        assertNull(history.failed());
+        assertEquals(List.of("PLUGIN_CONFIG_INSTALL B"), told(learned));
+    }
+
+    @Test
+    void whatIsWithdrawnForgetsItsTrialAndItsRunAndNamesTheRevisionThatWasSeenWell() {
+        OneShotRun run = OneShotRun.begun("work", "launch", "boot", "instance", NOW);
+        Learned learned = plugin().proven("A")
+                .history(history -> history.withTrial(4, Trial.of("former").withStart(failed(2, NOW)))
+                        .withFailed(new FailedRevision("former", "B", 1, NOW, "it does not listen"))
+                        .withRun(history.run().withOneShot(run)))
+                .learned();
+
+        WorkloadHistory history = learned.situation().history();
+        assertEquals("", history.trial().hash());
+        assertEquals(Attempts.NONE, history.trial().start());
+        assertEquals("A", history.trial().told().revision());
+        assertNull(history.failed());
+        assertNull(history.run().oneShot());
+        assertEquals(List.of("PLUGIN_CONFIG_REMOVE A"), told(learned));
+    }
+
+    @Test
+    void theEndOfWhatNobodyWantsIsNoCrash() {
+        Learned learned = plugin().wasWanted().proven("A").ended("A", KILLED).learned();
+
+        assertEquals(List.of("PLUGIN_STOPPED A"), told(learned));
+        assertEquals(Attempts.NONE, learned.situation().history().run().crashes());
+        assertEquals(KILLED, learned.situation().history().run().lastExit());
+        assertEquals(List.of("launch-A0"), learned.change().ended());
+    }
+
+    @Test
+    void anEndThatOnlyTheMachineRemembersWasWrittenDownBefore() {
+        Learned learned = look(
+                plugin().wants("A").installed("A").ended("A", KILLED),
+                process -> new ObservedProcess(process.handle(), false, process.liveness()));
+
+        assertEquals(List.of(), told(learned));
+        assertNull(learned.situation().history().run().lastExit());
+    }
+
+    @Test
+    void whatRunsAndIsNotRememberedIsAdopted() {
+        Learned learned = look(
+                plugin().wants("A")
+                        .provenAsDeclared()
+                        .installed("A")
+                        .active("A")
+                        .runs("A"),
+                process -> new ObservedProcess(process.handle(), false, process.liveness()));
+
+        Event event = Iterables.getOnlyElement(learned.change().events());
+        assertEquals(EventType.AGENT_ADOPTED, event.type());
+        assertEquals("found running with pid 1", event.message());
+        assertEquals(
+                "launch-A0",
+                Iterables.getOnlyElement(learned.change().handles()).launchId());
+        assertTrue(onlyProcess(learned).remembered());
+    }
+
+    @Test
+    void whoALaunchedProcessIsIsWrittenDownOnceItSays() {
+        Learned learned = look(
+                plugin().wants("A")
+                        .provenAsDeclared()
+                        .installed("A")
+                        .active("A")
+                        .runs("A"),
+                process -> new ObservedProcess(withoutIdentity(process.handle()), true, process.liveness()));
+
+        assertEquals(
+                new ProcessIdentity(1, 1, "boot"),
+                Iterables.getOnlyElement(learned.change().handles()).identity());
+        assertEquals(List.of(), told(learned));
+    }
+
+    @Test
+    void whatIsKnownOfAProcessIsNotWrittenAgain() {
+        Change change = plugin().wants("A")
+                .provenAsDeclared()
+                .installed("A")
+                .active("A")
+                .runs("A")
+                .learned()
+                .change();
+        assertEquals(List.of(), change.handles());
+        assertEquals(List.of(), change.events());
+    }
+
+    @Test
+    void aProcessHasStartedOnceItHasStayedAliveAndThatIsToldOnce() {
+        Learned young = process()
+                .wants("A")
+                .installed("A")
+                .runs("A", StartState.NOT_SENT, Duration.ofMillis(999), null)
+                .learned();
+        assertEquals(StartState.NOT_SENT, onlyProcess(young).handle().start());
+
+        Learned old = process()
+                .wants("A")
+                .installed("A")
+                .runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null)
+                .learned();
+        assertEquals(StartState.SUCCEEDED, onlyProcess(old).handle().start());
+        assertEquals(List.of("PLUGIN_STARTED A", "PLUGIN_INSTALLED A"), told(old));
+
+        Learned older = process()
+                .wants("A")
+                .installed("A")
+                .runs("A", StartState.SUCCEEDED, Duration.ofSeconds(2), null)
+                .learned();
+        assertEquals(List.of("PLUGIN_INSTALLED A"), told(older));
+    }
+
+    /** What is learned when the processes of an example are seen otherwise. */
+    private static Learned look(Example example, UnaryOperator<ObservedProcess> otherwise) {
+        Situation situation = example.situation();
+        ImmutableList<ObservedProcess> processes = Planner.seen(situation.seen().processes()).stream()
+                .map(otherwise)
+                .collect(ImmutableList.toImmutableList());
+        return Bookkeeping.observed(situation.withSeen(situation.seen().withProcesses(processes)));
+    }
+
+    private static ObservedProcess onlyProcess(Learned learned) {
+        ObservedProcess process =
+                Iterables.getOnlyElement(Planner.seen(learned.situation().seen().processes()));
+        assertTrue(process.liveness() instanceof Liveness.Running);
+        return process;
+    }
+
+    private static Handle withoutIdentity(Handle handle) {
+        return new Handle(
+                handle.launchId(),
+                handle.workload(),
+                handle.target(),
+                handle.revision(),
+                handle.directory(),
+                handle.inputs(),
+                handle.launchedAt(),
+                null,
+                handle.start(),
+                handle.configHash());
+    }
+
+    private static List<String> told(Learned learned) {
+        return learned.change().events().stream()
+                .map(event -> event.type() + " " + event.revision())
+                .toList();
+    }
+}

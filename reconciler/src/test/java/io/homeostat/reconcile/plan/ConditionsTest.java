@@ -1,0 +1,184 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.MoreCollectors;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Condition.Status;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** What status and the control plane are shown of a workload. */
+class ConditionsTest {
+    private static final Duration LONG = Duration.ofHours(1);
+    private static final Health WELL = Health.healthy(NOW);
+    private static final Health SICK = Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW);
+    private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+
+    private record Row(String situation, Condition.Type type, String shown, Supplier<Example> example) {}
+
+    @TestFactory
+    Stream<DynamicTest> whatIsShown() {
+        return Stream.of(
+                        row("what is as declared", Condition.Type.CONVERGED, "TRUE AtDesiredState", () -> good()),
+                        row("what is not", Condition.Type.CONVERGED, "FALSE NotInstalled", () -> plugin().wants("A")),
+                        row(
+                                "what could not be looked at",
+                                Condition.Type.CONVERGED,
+                                "UNKNOWN CannotObserve: could not look: no permission",
+                                () -> good().blind("no permission")),
+                        row("what is well", Condition.Type.HEALTHY, "TRUE Healthy", () -> good()),
+                        row(
+                                "what could not be looked at, either way",
+                                Condition.Type.HEALTHY,
+                                "UNKNOWN CannotObserve: could not look: no permission",
+                                () -> good().blind("no permission")),
+                        row("what does not run", Condition.Type.HEALTHY, "FALSE NotRunning", () -> installed()),
+                        row(
+                                "what left a child behind does not run",
+                                Condition.Type.HEALTHY,
+                                "FALSE NotRunning",
+                                () -> installed().is("A", new Liveness.Orphaned(KILLED, 1))),
+                        row(
+                                "one that runs beside what an earlier one left behind",
+                                Condition.Type.HEALTHY,
+                                "TRUE Healthy",
+                                () -> installed()
+                                        .is("A", new Liveness.Orphaned(KILLED, 1))
+                                        .runs("A")),
+                        row(
+                                "what is starting",
+                                Condition.Type.HEALTHY,
+                                "UNKNOWN Starting",
+                                () -> installed().runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null)),
+                        row(
+                                "what failed a check",
+                                Condition.Type.HEALTHY,
+                                "FALSE CheckFailed: says no (1 of 3 failed checks)",
+                                () -> installed().runs("A", StartState.SUCCEEDED, LONG, SICK)),
+                        row("what nobody paused", Condition.Type.PAUSED, "FALSE NotPaused", () -> good()),
+                        row(
+                                "what somebody paused",
+                                Condition.Type.PAUSED,
+                                "TRUE PausedByUser: at work on it",
+                                () -> good().paused("at work on it")),
+                        row(
+                                "what somebody stopped",
+                                Condition.Type.PAUSED,
+                                "TRUE StoppedByUser: at work on it",
+                                () -> good().stopped("at work on it")),
+                        row("what is tried again", Condition.Type.GIVEN_UP, "FALSE Trying", () -> good()),
+                        row(
+                                "an upgrade that was undone",
+                                Condition.Type.ROLLED_BACK,
+                                "TRUE UpgradeFailed: revision B was undone: it does not listen",
+                                () -> good().wants("B").undone(1, NOW)),
+                        row(
+                                "one whose declaration is another by now",
+                                Condition.Type.ROLLED_BACK,
+                                "FALSE NoFailedUpgrade",
+                                () -> good().history(history -> history.withFailed(
+                                        new FailedRevision("former", "B", 1, NOW, "it does not listen")))),
+                        row(
+                                "limits that could not be set",
+                                Condition.Type.LIMITS_NOT_ENFORCED,
+                                "TRUE NotSet: no luck",
+                                () -> limited().limited(Limits.NONE).trial(trial -> trial.withLimits(failed(1, NOW)))))
+                .map(row -> DynamicTest.dynamicTest(
+                        row.type() + " of " + row.situation(),
+                        () -> assertEquals(
+                                row.shown(),
+                                words(condition(row.type(), row.example().get())))));
+    }
+
+    @Test
+    void limitsThatCouldNotBeSetOnceAndHoldByNowAreEnforced() {
+        Example held = limited()
+                .limited(new Limits(new Size(64 << 20), null, false))
+                .trial(trial -> trial.withLimits(failed(1, NOW)));
+        assertEquals(
+                0L,
+                Conditions.of(held.learned().situation(), held.plan()).stream()
+                        .filter(condition -> condition.type() == Condition.Type.LIMITS_NOT_ENFORCED)
+                        .count());
+    }
+
+    @Test
+    void whatStaysAsItWasKeepsItsTimeWhateverElseChanged() {
+        Instant before = NOW.minusSeconds(600);
+        ImmutableList<Condition> were = ImmutableList.of(
+                new Condition(Condition.Type.CONVERGED, Status.FALSE, "NotInstalled", "not installed", before),
+                new Condition(Condition.Type.HEALTHY, Status.TRUE, "Healthy", "", before),
+                new Condition(Condition.Type.GIVEN_UP, Status.FALSE, "Trying", "", before.plusSeconds(1)));
+        Example example = installed()
+                .runs("A", StartState.SUCCEEDED, LONG, WELL)
+                .history(history -> history.withConditions(were));
+
+        assertEquals(NOW, condition(Condition.Type.CONVERGED, example).lastTransitionTime());
+        assertEquals(before, condition(Condition.Type.HEALTHY, example).lastTransitionTime());
+        assertEquals(
+                before.plusSeconds(1),
+                condition(Condition.Type.GIVEN_UP, example).lastTransitionTime());
+        assertEquals(NOW, condition(Condition.Type.ROLLED_BACK, example).lastTransitionTime());
+    }
+
+    @Test
+    void whatIsStillNotConvergedForAnotherReasonKeepsItsTime() {
+        Instant before = NOW.minusSeconds(600);
+        Example example = installed()
+                .history(history -> history.withConditions(ImmutableList.of(
+                        new Condition(Condition.Type.CONVERGED, Status.FALSE, "InstallFailed", "no luck", before))));
+
+        assertEquals("FALSE NotInstalled", words(condition(Condition.Type.CONVERGED, example)));
+        assertEquals(before, condition(Condition.Type.CONVERGED, example).lastTransitionTime());
+    }
+
+    private static Row row(String situation, Condition.Type type, String shown, Supplier<Example> example) {
+        return new Row(situation, type, shown, example);
+    }
+
+    private static Example installed() {
+        return plugin().wants("A").installed("A").active("A");
+    }
+
+    private static Example good() {
+        return installed().runs("A");
+    }
+
+    private static Example limited() {
+        return plugin().wants("A", new Limits(new Size(64 << 20), null, false))
+                .installed("A")
+                .active("A")
+                .runs("A");
+    }
+
+    private static Condition condition(Condition.Type type, Example example) {
+        Situation situation = example.learned().situation();
+        return Conditions.of(situation, Planner.plan(situation)).stream()
+                .filter(condition -> condition.type() == type)
+                .collect(MoreCollectors.onlyElement());
+    }
+
+    /** "TRUE Healthy", or "FALSE CheckFailed: says no"; what a restart or an installation says for itself is left out. */
+    private static String words(Condition condition) {
+        boolean plans = condition.type() == Condition.Type.CONVERGED && condition.status() != Status.UNKNOWN;
+        String message = plans || condition.message().isEmpty() ? "" : ": " + condition.message();
+        return condition.status() + " " + condition.reason() + message;
+    }
+}

@@ -1,0 +1,117 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedProcess.Loss;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** When DRIFT_DETECTED is told: once for each drift that no other event tells of. */
+class DriftTest {
+    private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+
+    private record Row(Reason drift, Supplier<Example> example) {}
+
+    @TestFactory
+    Stream<DynamicTest> whatNobodyElseTellsOfIsTold() {
+        return Stream.of(
+                        new Row(
+                                Reason.INSTALL_MISSING,
+                                () -> plugin().wants("A")
+                                        .provenAsDeclared()
+                                        .active("A")
+                                        .runs("A")),
+                        new Row(Reason.INSTALL_DAMAGED, () -> damaged()),
+                        new Row(
+                                Reason.LINK_MOVED,
+                                () -> plugin().wants("A")
+                                        .provenAsDeclared()
+                                        .installed("A")
+                                        .runs("A")),
+                        new Row(Reason.PROCESS_MISSING, () -> installed()),
+                        new Row(Reason.PROCESS_SURPLUS, () -> running().runs("A")),
+                        new Row(Reason.SOCKET_MISSING, () -> installed().lost("A", Loss.SOCKET)),
+                        new Row(Reason.LOG_MISSING, () -> installed().lost("A", Loss.LOG)))
+                .map(row -> DynamicTest.dynamicTest(row.drift().toString(), () -> {
+                    Situation situation = row.example().get().learned().situation();
+                    WorkloadPlan plan = Planner.plan(situation);
+                    assertEquals(row.drift(), plan.reason());
+                    Event event = Drift.detected(situation, plan).orElseThrow();
+                    assertEquals(EventType.DRIFT_DETECTED, event.type());
+                    assertEquals("A", event.revision());
+                    assertEquals(plan.message(), event.message());
+                }));
+    }
+
+    @Test
+    void whatIsToldOtherwiseIsNot() {
+        assertEquals(Optional.empty(), told(running()), "nothing has moved");
+        assertEquals(Optional.empty(), told(plugin().wants("A")), "an installation tells of itself");
+        assertEquals(Optional.empty(), told(installed().ended("A", KILLED)), "the crash was told");
+        assertEquals(Optional.empty(), told(installed().is("A", new Liveness.Orphaned(KILLED, 2))));
+    }
+
+    @Test
+    void itIsToldOnceAndNotByEachTryOfTheRepair() {
+        assertEquals(Optional.empty(), told(damaged().history(was("InstallDamaged"))));
+        assertEquals(Optional.of("A"), told(damaged().history(was("LinkMoved"))), "another drift than before");
+        assertEquals(Optional.of("A"), told(damaged().history(was("AtDesiredState"))));
+    }
+
+    @Test
+    void aRepairThatFailedBeforeHasBeenTold() {
+        Example missing = plugin().wants("A").provenAsDeclared().active("A").runs("A");
+        assertEquals(Optional.empty(), told(missing.history(was("InstallFailed"))));
+        assertEquals(Optional.empty(), told(damaged().history(was("InstallFailed"))));
+        assertEquals(
+                Optional.of("A"),
+                told(installed().history(was("InstallFailed"))),
+                "that its process is gone has nothing to do with an installation");
+    }
+
+    @Test
+    void onlyWhatWasSaidOfConvergenceCounts() {
+        Example drift = damaged()
+                .history(history -> history.withConditions(ImmutableList.of(
+                        new Condition(Condition.Type.CONVERGED, Condition.Status.TRUE, "AtDesiredState", "", NOW),
+                        new Condition(Condition.Type.HEALTHY, Condition.Status.FALSE, "InstallDamaged", "", NOW))));
+        assertEquals(Optional.of("A"), told(drift));
+    }
+
+    private static UnaryOperator<WorkloadHistory> was(String reason) {
+        return history -> history.withConditions(ImmutableList.of(
+                new Condition(Condition.Type.CONVERGED, Condition.Status.FALSE, reason, "", NOW.minusSeconds(60))));
+    }
+
+    private static Example installed() {
+        return plugin().wants("A").provenAsDeclared().installed("A").active("A");
+    }
+
+    private static Example running() {
+        return installed().runs("A");
+    }
+
+    private static Example damaged() {
+        return plugin().wants("A").provenAsDeclared().damaged("A").active("A").runs("A");
+    }
+
+    /** The revision that the event names, if there is one. */
+    private static Optional<String> told(Example example) {
+        Situation situation = example.learned().situation();
+        return Drift.detected(situation, Planner.plan(situation)).map(Event::revision);
+    }
+}

@@ -1,0 +1,155 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Size;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Told;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** When what is declared counts as proven, and what that puts an end to: from then on it is the last good revision. */
+class ProofTest {
+    private static final Duration LONG = Duration.ofHours(1);
+
+    private record Row(String situation, Supplier<Example> example) {}
+
+    @Test
+    void whatRunsStartedConfiguredAndWellIsProven() {
+        WorkloadHistory history = after(good());
+        ProvenRevision proven = Objects.requireNonNull(history.proven());
+        assertEquals("A", proven.workload().revision());
+        assertEquals("p_A", proven.directory());
+        assertEquals(List.of(EventType.PLUGIN_INSTALLED), told(good()));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> nothingLessIsProof() {
+        Limits some = new Limits(new Size(64 << 20), null, false);
+        return Stream.of(
+                        new Row(
+                                "its Start has not succeeded",
+                                () -> installed("A").runs("A", StartState.SENT, LONG, Health.healthy(NOW))),
+                        new Row(
+                                "it runs with another configuration",
+                                () -> plugin().wants("A", "d")
+                                        .installed("A")
+                                        .active("A")
+                                        .runs("A")),
+                        new Row(
+                                "it runs with other arguments",
+                                () -> plugin().wants("A", "c", "--new")
+                                        .installed("A")
+                                        .active("A")
+                                        .runs("A")),
+                        new Row("another revision runs", () -> installed("B").runs("A")),
+                        new Row(
+                                "its installation is gone",
+                                () -> plugin().wants("A").active("A").runs("A")),
+                        new Row(
+                                "its limits are not in force",
+                                () -> plugin().wants("A", some)
+                                        .installed("A")
+                                        .active("A")
+                                        .runs("A")
+                                        .limited(Limits.NONE)),
+                        new Row(
+                                "it says that it is not well",
+                                () -> installed("A")
+                                        .runs("A", StartState.SUCCEEDED, LONG, health(Health.Verdict.UNHEALTHY))
+                                        .history(history ->
+                                                history.withRun(history.run().healthy(NOW.minusSeconds(1))))),
+                        new Row(
+                                "nobody could ask it, and it failed the check before",
+                                () -> installed("A")
+                                        .runs("A", StartState.SUCCEEDED, LONG, health(Health.Verdict.UNKNOWN))
+                                        .history(history ->
+                                                history.withRun(history.run().unhealthy(NOW.minusSeconds(20))))),
+                        new Row("two of it run", () -> good().runs("A")))
+                .map(row -> DynamicTest.dynamicTest(
+                        row.situation(),
+                        () -> assertNull(after(row.example().get()).proven())));
+    }
+
+    @Test
+    void proofEndsTheTrialAndTheUpgradeThatFailedBefore() {
+        Example again = good().proven("B")
+                .undone(2, NOW.minus(LONG))
+                .trial(trial -> trial.withStart(failed(2, NOW))
+                        .withInstall(failed(1, NOW))
+                        .withTold(Told.of("A").and("digest")));
+
+        WorkloadHistory history = after(again);
+
+        assertNull(history.failed());
+        String hash = Objects.requireNonNull(history.proven()).hash();
+        assertEquals(Trial.of(hash).withTold(Told.of("A")), history.trial());
+    }
+
+    @Test
+    void whatIsProvenIsNotProvenAgain() {
+        Example known = good().provenAsDeclared().trial(trial -> trial.withLimits(failed(1, NOW)));
+        assertEquals(1, after(known).trial().limits().count());
+        assertEquals(List.of(), told(known));
+    }
+
+    @Test
+    void theSameFromAnotherDirectoryIsTheLastGoodInstallationFromThenOn() {
+        Example moved = good().provenAsDeclared().history(history -> {
+            ProvenRevision proven = Objects.requireNonNull(history.proven());
+            return history.withProven(new ProvenRevision(proven.workload(), proven.hash(), "p_A_damaged"));
+        });
+        assertEquals("p_A", Objects.requireNonNull(after(moved).proven()).directory());
+        assertEquals(List.of(), told(moved));
+    }
+
+    @Test
+    void anotherConfigurationIsProvenWithoutBeingInstalled() {
+        Example configured = plugin().wants("A", "c").installed("A").active("A").runs("A");
+        Example before = plugin().wants("A", "b").provenAsDeclared();
+        configured.history(
+                history -> history.withProven(before.situation().history().proven()));
+
+        assertEquals(
+                Objects.requireNonNull(configured.situation().declared()).hash(),
+                Objects.requireNonNull(after(configured).proven()).hash());
+        assertEquals(List.of(), told(configured));
+    }
+
+    private static Example good() {
+        return installed("A").runs("A");
+    }
+
+    private static Example installed(String revision) {
+        return plugin().wants(revision).installed(revision).active(revision);
+    }
+
+    private static Health health(Health.Verdict verdict) {
+        return Health.failed(verdict, "says no", NOW);
+    }
+
+    private static WorkloadHistory after(Example example) {
+        return example.learned().situation().history();
+    }
+
+    private static List<EventType> told(Example example) {
+        return example.learned().change().events().stream().map(Event::type).toList();
+    }
+}
