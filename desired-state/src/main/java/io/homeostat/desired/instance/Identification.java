@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which instance this is, by what is known of the last one and by what can be known now. An instance is another one only
- * after another boot: within one boot the processes that run are those of whoever was here before.
+ * Decides which instance this is, by what is known of the last one and by what can be known now. Another id is another instance,
+ * within a boot too: state that was copied, or a disk that was mounted elsewhere, says nothing of who runs here.
  */
 public final class Identification {
     /** For a machine that has no id at all: state that is kept on it is its own all the same. */
@@ -51,21 +51,18 @@ public final class Identification {
         if (last == null) {
             return first(configured, machineId, bootId, olderState, metadata);
         }
-        boolean sameBoot = last.bootId().equals(bootId);
-        if (sameBoot && (configured != null || !last.metadataId().isEmpty())) {
-            return last;
-        }
         if (configured != null) {
             return configured.equals(last.id())
                     ? last.seenIn(bootId, machineId, "")
                     : new Instance(configured, machineId, "", bootId);
         }
-        // Only who knows a former id can be told by another one that this is a clone.
-        Duration patience = last.metadataId().isEmpty() ? Duration.ZERO : PATIENCE;
-        String answer = asked(metadata, patience);
-        return sameBoot || !isAnother(last, machineId, answer)
-                ? last.seenIn(bootId, machineId, answer)
-                : new Instance(chosen(answer, machineId), machineId, answer, bootId);
+        boolean sameBoot = last.bootId().equals(bootId);
+        // Only who knows a former id can be told by another one that this is a clone, and a network is slow only at
+        // boot.
+        String answer = asked(metadata, sameBoot || last.metadataId().isEmpty() ? Duration.ZERO : PATIENCE);
+        return isAnother(last, machineId, answer, sameBoot)
+                ? new Instance(chosen(answer, machineId), machineId, answer, bootId)
+                : last.seenIn(bootId, machineId, answer);
     }
 
     private static Instance first(
@@ -78,10 +75,16 @@ public final class Identification {
         return new Instance(olderState ? machineId : chosen(answer, machineId), machineId, answer, bootId);
     }
 
-    /** The metadata server's word counts, when it said something now and before; else the machine's id. */
-    private static boolean isAnother(Instance last, String machineId, String answer) {
+    /**
+     * The metadata server's word counts, when it said something now and before; else the machine's id. But within a boot a server that
+     * does not answer now leaves things as they are, since a machine's id can be made anew.
+     */
+    private static boolean isAnother(Instance last, String machineId, String answer, boolean sameBoot) {
         if (!answer.isEmpty() && !last.metadataId().isEmpty()) {
             return !answer.equals(last.metadataId());
+        }
+        if (sameBoot && !last.metadataId().isEmpty()) {
+            return false;
         }
         return !machineId.isEmpty() && !last.machineId().isEmpty() && !machineId.equals(last.machineId());
     }

@@ -7,7 +7,7 @@ package io.homeostat.desired.instance;
  *     runs have it in them
  * @param machineId what the operating system said; empty when it said nothing
  * @param metadataId what the metadata server said; empty when it has never said anything
- * @param bootId of the boot in which it was claimed
+ * @param bootId of the boot in which it was claimed last
  */
 public record Instance(String id, String machineId, String metadataId, String bootId) {
     Instance seenIn(String boot, String machine, String metadata) {

@@ -18,7 +18,8 @@ public record AgentConfig(
         @Nullable
         String runDir,
 
-        @Doc("Which machine this is. auto: what the metadata server says, else the machine-id.")
+        @Doc(
+                "Which machine this is. auto: what the metadata server says, else the machine-id. With another one the agent begins with no state.")
         @Default("auto")
         @Matches(
                 value = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}",

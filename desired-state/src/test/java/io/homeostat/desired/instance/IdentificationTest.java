@@ -62,7 +62,30 @@ class IdentificationTest {
                     "boot2",
                     null,
                     new Instance(N, N, "", "boot2")),
-            new Row("within a boot nothing is another instance", BY_METADATA, null, N, "boot1", "202", BY_METADATA),
+            new Row(
+                    "a clone that learns it within a boot",
+                    BY_METADATA,
+                    null,
+                    M,
+                    "boot1",
+                    "202",
+                    new Instance("202", M, "202", "boot1")),
+            new Row(
+                    "within a boot nobody answers: the same, whatever became of the machine's id",
+                    BY_METADATA,
+                    null,
+                    N,
+                    "boot1",
+                    null,
+                    new Instance("101", N, "101", "boot1")),
+            new Row(
+                    "within a boot the machine's id becomes another, and nobody ever answered",
+                    BY_MACHINE,
+                    null,
+                    N,
+                    "boot1",
+                    null,
+                    new Instance(N, N, "", "boot1")),
             new Row(
                     "the metadata server is heard for the first time: the same instance, known better",
                     BY_MACHINE,
@@ -97,7 +120,14 @@ class IdentificationTest {
                     "boot2",
                     null,
                     new Instance("web-1", M, "", "boot2")),
-            new Row("it waits for a boot", BY_MACHINE, "web-1", M, "boot1", null, BY_MACHINE));
+            new Row(
+                    "another id is chosen within a boot",
+                    BY_MACHINE,
+                    "web-1",
+                    M,
+                    "boot1",
+                    null,
+                    new Instance("web-1", M, "", "boot1")));
 
     @TestFactory
     Stream<DynamicTest> whichInstanceThisIs() {
@@ -128,11 +158,14 @@ class IdentificationTest {
 
         ask(BY_METADATA, null, "boot2");
         assertEquals(List.of(Duration.ofSeconds(10)), patience);
+        patience.clear();
+
+        ask(BY_METADATA, null, "boot1");
+        assertEquals(List.of(Duration.ZERO), patience, "within a boot nobody waits again");
     }
 
     @Test
-    void theMetadataServerIsAskedOnceABootAndNotForAChosenId() throws InterruptedException {
-        ask(BY_METADATA, null, "boot1");
+    void theMetadataServerIsNotAskedForAChosenId() throws InterruptedException {
         ask(BY_METADATA, "web-1", "boot2");
         ask(null, "web-1", "boot2");
 

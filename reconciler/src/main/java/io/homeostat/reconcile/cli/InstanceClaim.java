@@ -29,6 +29,10 @@ final class InstanceClaim {
     private static final Path PRODUCT = Path.of("/sys/class/dmi/id/product_name");
     private static final Duration BETWEEN_QUESTIONS = Duration.ofMillis(500);
 
+    /** Whoever gives a machine another id while it runs has to know what becomes of what runs. */
+    private static final String LEFT_ALONE =
+            "; what that one started in this boot and still runs is not this one's, and is left alone: restart the machine to be rid of it";
+
     private final Environment environment;
     private final ProcFs procFs;
     private final Path machineId;
@@ -81,15 +85,17 @@ final class InstanceClaim {
                 patience -> ask(patience, unanswered::set));
         String former = last == null ? now.id() : last.id();
         boolean setAside = state.claim(former, now);
+        boolean sameBoot = last != null && last.bootId().equals(now.bootId());
         return new Claimed(
                 layout.of(now.id()),
                 now.metadataId(),
                 setAside
                         ? Optional.of("this is instance " + now.id() + " and not " + former
                                 + " any more; the state of the former one is set aside in "
-                                + layout.of(former).instance())
+                                + layout.of(former).instance()
+                                + (sameBoot ? LEFT_ALONE : ""))
                         : Optional.empty(),
-                doubt(last, now, unanswered.get()));
+                sameBoot ? Optional.empty() : doubt(last, now, unanswered.get()));
     }
 
     /** A clone that can't find out that it is one does for a whole boot what its source was to do. */
@@ -100,7 +106,7 @@ final class InstanceClaim {
                 ? Optional.of(
                         "whether this is still instance " + now.id() + " or a clone of it could not be found out: "
                                 + unanswered + "; it goes on as " + now.id()
-                                + " until the next boot, and talks with a control plane only once the metadata server"
+                                + " until the agent is started again, and talks with a control plane only once the metadata server"
                                 + " says that this is it, or as sources.controlPlane.resource says")
                 : Optional.empty();
     }

@@ -190,8 +190,7 @@ final class RunCommand implements Command {
             AgentConfig config = file.read();
             Layout wanted = new Directories(environment).layout(options, config);
             if (!wanted.equals(layout)) {
-                LOG.warn(
-                        "stateDir and runDir take effect when the agent is started the next time, instanceId after the next boot");
+                LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
             }
             agent.reload(config);
             log.change(config.log().format(), level(config));

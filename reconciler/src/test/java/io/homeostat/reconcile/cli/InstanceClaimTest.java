@@ -117,11 +117,35 @@ class InstanceClaimTest {
         assertTrue(words.startsWith("whether this is still instance 101 or a clone of it could not be found out: "));
         assertTrue(words.contains("status 500"), words);
 
-        // Another agent in the same boot is told nothing, and has to learn it before it speaks for 101.
+        assertEquals(Optional.empty(), claim("auto").doubt(), "said once a boot");
+
         metadata.fail(OK);
         metadata.set("instance/id", "202");
+        assertEquals("202", claim("auto").layout().instanceId());
+    }
+
+    @Test
+    void whoChoosesAnotherIdBeginsWithNoStateAtOnceAndIsToldOfWhatRuns() throws Exception {
+        claim("web-1");
+        Handle handle = launched();
+
+        InstanceClaim.Claimed other = claim("web-2");
+
+        assertEquals("web-2", other.layout().instanceId());
         assertEquals(
-                new InstanceClaim.Claimed(layout.of("101"), "101", Optional.empty(), Optional.empty()), claim("auto"));
+                "this is instance web-2 and not web-1 any more; the state of the former one is set aside in "
+                        + layout.of("web-1").instance()
+                        + "; what that one started in this boot and still runs is not this one's, and is left alone:"
+                        + " restart the machine to be rid of it",
+                other.news().orElseThrow());
+        try (StateStore store =
+                StateStores.openForWriting(other.layout(), Clock.systemUTC()).store()) {
+            assertEquals(List.of(), store.handles());
+        }
+        try (StateStore store = StateStores.openForWriting(claim("web-1").layout(), Clock.systemUTC())
+                .store()) {
+            assertEquals(List.of(handle), store.handles());
+        }
     }
 
     @Test
