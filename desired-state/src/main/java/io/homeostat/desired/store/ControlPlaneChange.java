@@ -16,13 +16,25 @@ import io.homeostat.desired.store.StateStore.ToApply;
  * @param withdrawn what it declares no longer; none of them is declared
  * @param histories of workloads of which something else has to be remembered than before
  * @param events what happened, oldest first
+ * @param withheld how many refused items no event tells of, because there were too many
  */
 public record ControlPlaneChange(
         String messageId,
         ImmutableList<ToApply> declared,
         ImmutableSet<WorkloadId> withdrawn,
         ImmutableMap<WorkloadId, WorkloadHistory> histories,
-        ImmutableList<Event> events) {
+        ImmutableList<Event> events,
+        int withheld) {
+
+    /** One all of which is told. */
+    public ControlPlaneChange(
+            String messageId,
+            ImmutableList<ToApply> declared,
+            ImmutableSet<WorkloadId> withdrawn,
+            ImmutableMap<WorkloadId, WorkloadHistory> histories,
+            ImmutableList<Event> events) {
+        this(messageId, declared, withdrawn, histories, events, 0);
+    }
 
     public ControlPlaneChange {
         ImmutableSet<WorkloadId> ids =

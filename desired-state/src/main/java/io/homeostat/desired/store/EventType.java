@@ -31,6 +31,8 @@ public enum EventType {
     AGENT_ADOPTED,
     /** Events were deleted before the control plane had acknowledged them, because there were too many. */
     AGENT_EVENTS_DROPPED,
+    /** Refused items of the control plane's messages were counted and not told one by one, because there were too many. */
+    AGENT_REFUSALS_WITHHELD,
     /** The database could not be read and was set aside. */
     AGENT_STATE_SET_ASIDE,
     /** Something that a source reads is wrong; its last good content stays in force. */

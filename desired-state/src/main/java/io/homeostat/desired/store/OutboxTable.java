@@ -14,6 +14,7 @@ final class OutboxTable {
     private static final String OPEN = "outbox";
     private static final String DROPPED = "eventsDropped";
     private static final String REFUSED = "eventsRefused";
+    private static final String WITHHELD = "refusalsWithheld";
 
     private OutboxTable() {}
 
@@ -96,7 +97,13 @@ final class OutboxTable {
                 Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" + OPEN + "')") == 1,
                 Sqlite.integer(connection, "SELECT count(*) FROM outbox"),
                 counted(connection, DROPPED),
-                counted(connection, REFUSED));
+                counted(connection, REFUSED),
+                counted(connection, WITHHELD));
+    }
+
+    /** Counts refused items of which no event tells. */
+    static void withhold(Connection connection, int refusals) throws SQLException {
+        count(connection, WITHHELD, refusals);
     }
 
     static Event droppedEvent(Connection connection, int dropped, int kept, Instant now) throws SQLException {

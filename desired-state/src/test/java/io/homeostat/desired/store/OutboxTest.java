@@ -90,7 +90,7 @@ final class OutboxTest {
         reopen();
 
         assertEquals(ImmutableList.of("one", "two"), queued());
-        assertEquals(new EventQueue(true, 2, 0, 0), store.eventQueue());
+        assertEquals(new EventQueue(true, 2, 0, 0, 0), store.eventQueue());
     }
 
     @Test
@@ -105,7 +105,7 @@ final class OutboxTest {
         reopen();
 
         assertEquals(ImmutableList.of("two"), queued());
-        assertEquals(new EventQueue(true, 1, 0, 1), store.eventQueue());
+        assertEquals(new EventQueue(true, 1, 0, 1, 0), store.eventQueue());
         assertEquals(3, store.events(0, 10).size(), "events stay, whoever was told of them");
     }
 
@@ -140,7 +140,7 @@ final class OutboxTest {
         assertEquals(3, store.trimEvents(3, Samples.NOON));
 
         assertEquals(ImmutableList.of("4", "5"), queued());
-        assertEquals(new EventQueue(true, 2, 3, 0), store.eventQueue());
+        assertEquals(new EventQueue(true, 2, 3, 0, 0), store.eventQueue());
         Event told = store.events(0, 10).getLast().event();
         assertEquals(EventType.AGENT_EVENTS_DROPPED, told.type());
         assertTrue(told.message().startsWith("3 events of plugins were dropped"), told::message);
@@ -155,7 +155,7 @@ final class OutboxTest {
 
         assertEquals(0, store.trimEvents(3, Samples.NOON));
 
-        assertEquals(new EventQueue(true, 2, 3, 0), store.eventQueue());
+        assertEquals(new EventQueue(true, 2, 3, 0, 0), store.eventQueue());
     }
 
     @Test

@@ -79,6 +79,7 @@ final class StatusJson {
         json.writeNumberField("droppedEvents", controlPlane.get().droppedEvents());
         json.writeNumberField("refusedEvents", controlPlane.get().refusedEvents());
         json.writeStringField("lastError", channel.lastError());
+        json.writeNumberField("withheldRefusals", controlPlane.get().withheldRefusals());
         json.writeEndObject();
     }
 

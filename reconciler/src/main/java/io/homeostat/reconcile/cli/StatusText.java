@@ -61,6 +61,7 @@ final class StatusText {
         Instant heard = channel.lastMessage();
         String dropped = status.droppedEvents() == 0 ? "" : ", " + status.droppedEvents() + " dropped";
         String refused = status.refusedEvents() == 0 ? "" : ", " + status.refusedEvents() + " refused";
+        String withheld = status.withheldRefusals() == 0 ? "" : ", " + status.withheldRefusals() + " refusals withheld";
         console.err()
                 .println("control plane: " + OneLine.of(channel.endpoint())
                         + (since == null
@@ -68,7 +69,7 @@ final class StatusText {
                                 : ", connected for " + Spans.words(Duration.between(since, now)))
                         + (heard == null ? "" : ", last heard " + Spans.ago(Duration.between(heard, now)))
                         + ", " + channel.unacknowledged() + " unacknowledged, " + status.queuedEvents()
-                        + " events queued" + dropped + refused
+                        + " events queued" + dropped + refused + withheld
                         + (since == null && !channel.lastError().isEmpty()
                                 ? ": " + OneLine.of(channel.lastError())
                                 : ""));

@@ -5,13 +5,15 @@ import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
 import io.homeostat.desired.channel.Channel;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.store.ControlPlaneChange;
+import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventQueue;
+import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.Kernel;
 import io.homeostat.observe.OsRelease;
 import io.homeostat.proto.acs.MessageBody;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Objects;
 import java.util.Optional;
@@ -39,10 +41,14 @@ public final class ControlPlane implements AutoCloseable {
     private final Modules modules;
     private final InstantSource clock;
     private final Peer peer;
+    private final Refusals refusals = new Refusals();
     private final ScheduledExecutorService reporting = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("control-plane").daemon(true).factory());
 
     private volatile ImmutableSet<String> protectedPlugins = ImmutableSet.of();
+    /** How many refusals were withheld when that was last told; of the reporting thread. */
+    private long withheld;
+
     private AgentConfig.@Nullable ControlPlane configured;
     private @Nullable Connection connection;
 
@@ -89,6 +95,7 @@ public final class ControlPlane implements AutoCloseable {
         this.modules = modules;
         this.clock = clock;
         this.peer = new Peer(version, new OsRelease(), new Kernel(), System.getProperty("os.arch", ""));
+        this.withheld = store.eventQueue().withheld();
         // It ends with this, and what it throws it logs.
         ScheduledFuture<?> _ = reporting.scheduleAtFixedRate(
                 this::report, betweenReports.toMillis(), betweenReports.toMillis(), TimeUnit.MILLISECONDS);
@@ -139,11 +146,16 @@ public final class ControlPlane implements AutoCloseable {
 
     private void accept(String messageId, ImmutableList<Item> items, String endpoint) {
         enforcement.declare(store -> {
-            ControlPlaneChange change = Translation.of(
+            Instant now = clock.instant();
+            Translation.Outcome outcome = Translation.of(
                     messageId,
                     items,
-                    new Translation.Known(store.declarations(), store::history, endpoint, clock.instant()));
-            return store.receive(change) ? change.histories().keySet() : ImmutableSet.of();
+                    new Translation.Known(store.declarations(), store::history, endpoint, now, refusals.left(now)));
+            if (!store.receive(outcome.change())) {
+                return ImmutableSet.of();
+            }
+            refusals.leave(outcome.refusals());
+            return outcome.change().histories().keySet();
         });
     }
 
@@ -151,16 +163,33 @@ public final class ControlPlane implements AutoCloseable {
     public synchronized Optional<ControlPlaneStatus> status() {
         return Optional.ofNullable(connection).map(open -> {
             EventQueue queue = store.eventQueue();
-            return new ControlPlaneStatus(open.channel().status(), queue.queued(), queue.dropped(), queue.refused());
+            return new ControlPlaneStatus(
+                    open.channel().status(), queue.queued(), queue.dropped(), queue.refused(), queue.withheld());
         });
     }
 
     private void report() {
         try {
+            tellWithheld();
             post();
         } catch (RuntimeException e) {
             // Thrown on, it would be the last report.
             LOG.warn("how our modules fare could not be told: {}", e.getMessage(), e);
+        }
+    }
+
+    /** Not with each message: that would be as many events as were spared. */
+    private void tellWithheld() {
+        long all = store.eventQueue().withheld();
+        long more = all - withheld;
+        if (more > 0) {
+            String words = more
+                    + " refused items of the control plane were not told one by one: it sends more of them than "
+                    + Refusals.MOST + " at once and then one in " + Refusals.FOR_ONE_MORE.toMillis() + " ms; " + all
+                    + " altogether";
+            store.record(new Event(clock.instant(), null, "", EventType.AGENT_REFUSALS_WITHHELD, words));
+            withheld = all;
+            LOG.warn("{}", words);
         }
     }
 

@@ -8,5 +8,7 @@ import io.homeostat.desired.channel.ChannelStatus;
  * @param queuedEvents that the control plane has not acknowledged
  * @param droppedEvents that it will never hear of, because there were too many
  * @param refusedEvents that it would not take
+ * @param withheldRefusals refused items of its messages of which no event tells, because there were too many
  */
-public record ControlPlaneStatus(ChannelStatus channel, long queuedEvents, long droppedEvents, long refusedEvents) {}
+public record ControlPlaneStatus(
+        ChannelStatus channel, long queuedEvents, long droppedEvents, long refusedEvents, long withheldRefusals) {}

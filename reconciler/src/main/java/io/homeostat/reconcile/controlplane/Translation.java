@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.controlplane;
 
-import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -10,7 +9,6 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.ManifestReader;
 import io.homeostat.desired.store.ControlPlaneChange;
-import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.ProvenRevision;
@@ -40,13 +38,6 @@ final class Translation {
     /** So many plugins may a control plane declare. */
     static final int MOST_PLUGINS = 1_000;
 
-    /** The longest message of an event, in characters: what a control plane gets wrong may be as long as its message. */
-    private static final int LONGEST = 2_000;
-
-    private static final int LONGEST_REVISION = 64;
-
-    private static final CharMatcher UNPRINTABLE = CharMatcher.inRange(' ', '~').negate();
-
     private static final String NO_ROOM = "manifest: all that is declared together would be longer than "
             + (Room.MOST >> 20) + " MiB; send a shorter configuration, or REMOVE some plugins first";
 
@@ -55,12 +46,17 @@ final class Translation {
      *
      * @param declarations of all sources
      * @param origin where the control plane is, for people
+     * @param refusals how many refused items may be told of one by one
      */
     record Known(
             ImmutableList<StoredDeclaration> declarations,
             Function<WorkloadId, WorkloadHistory> histories,
             String origin,
-            Instant now) {}
+            Instant now,
+            Refusals.Left refusals) {}
+
+    /** @param refusals how many refused items may be told of once this is stored */
+    record Outcome(ControlPlaneChange change, Refusals.Left refusals) {}
 
     private final Known known;
     private final Map<WorkloadId, Workload> own = new TreeMap<>();
@@ -68,11 +64,12 @@ final class Translation {
     private final Map<WorkloadId, Workload> declared = new LinkedHashMap<>();
     private final Set<WorkloadId> withdrawn = new LinkedHashSet<>();
     private final Map<WorkloadId, WorkloadHistory> histories = new LinkedHashMap<>();
-    private final List<Event> events = new ArrayList<>();
+    private final Telling telling;
     private final Room room;
 
     private Translation(Known known) {
         this.known = known;
+        this.telling = new Telling(known.refusals());
         for (StoredDeclaration declaration : known.declarations()) {
             WorkloadId id = declaration.workload().id();
             if (declaration.source() == SourceName.CONTROL_PLANE) {
@@ -84,21 +81,26 @@ final class Translation {
         this.room = new Room(own.values());
     }
 
-    static ControlPlaneChange of(String messageId, ImmutableList<Item> items, Known known) {
+    static Outcome of(String messageId, ImmutableList<Item> items, Known known) {
         Translation translation = new Translation(known);
         items.forEach(translation::take);
-        return translation.change(messageId);
+        return new Outcome(translation.change(messageId), translation.telling.left());
     }
 
     private void take(Item item) {
+        boolean declared = item.plugin()
+                .filter(id -> own.containsKey(id) || others.containsKey(id))
+                .isPresent();
+        Said said = new Said(item, known.now());
         switch (item.sent().getAction()) {
-            case REMOVE -> remove(item);
-            case APPLY -> apply(item);
-            case INSTALL, ACTION_UNSPECIFIED, UNRECOGNIZED -> install(item);
+            case REMOVE -> remove(item, said);
+            case APPLY -> apply(item, said);
+            case INSTALL, ACTION_UNSPECIFIED, UNRECOGNIZED -> install(item, said);
         }
+        telling.add(said, declared);
     }
 
-    private void install(Item item) {
+    private void install(Item item, Said said) {
         Optional<Workload> read = item.install().flatMap(ManifestReader.Result::workload);
         List<String> refusals = new ArrayList<>(item.refusals());
         if (read.isPresent()
@@ -110,21 +112,21 @@ final class Translation {
             refusals.add(NO_ROOM);
         }
         if (read.isEmpty() || !refusals.isEmpty()) {
-            tell(item, EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
-            refuse(item, EventType.PLUGIN_INSTALL_FAILED, refusals);
+            said.tell(EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
+            said.refuse(EventType.PLUGIN_INSTALL_FAILED, refusals);
             return;
         }
         Workload wanted = read.get();
         if (withdrawn.contains(wanted.id())) {
-            tell(item, EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
-            tell(item, EventType.PLUGIN_REMOVED, "declared again by the same message");
+            said.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
+            said.tell(EventType.PLUGIN_REMOVED, "declared again by the same message");
         }
-        tellOfInstall(item, wanted);
+        tellOfInstall(said, wanted);
         declare(wanted);
     }
 
     /** Tells what the loop does not: that what is asked for was heard and, when the program is there already, that it is. */
-    private void tellOfInstall(Item item, Workload wanted) {
+    private void tellOfInstall(Said said, Workload wanted) {
         WorkloadHistory history = known.histories().apply(wanted.id());
         String hash = DocumentCodec.hash(wanted);
         boolean another = !hash.equals(history.trial().hash());
@@ -132,22 +134,21 @@ final class Translation {
         if (another && (newProgram || history.trial().hash().isEmpty())) {
             return;
         }
-        tell(item, EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
+        said.tell(EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
         FailedRevision failed = history.failed();
         if (failed != null && failed.hash().equals(hash)) {
-            tell(
-                    item,
+            said.tell(
                     EventType.PLUGIN_INSTALL_FAILED,
                     "it was tried and undone: " + failed.error()
                             + "; it is tried again when another declaration is sent, or later by itself");
         } else if (!newProgram) {
-            tell(item, EventType.PLUGIN_INSTALLED, "it is installed already");
+            said.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
         }
     }
 
-    private void remove(Item item) {
+    private void remove(Item item, Said said) {
         if (!item.refusals().isEmpty() || item.plugin().isEmpty()) {
-            refuse(item, EventType.PLUGIN_REMOVE_FAILED, item.refusals());
+            said.refuse(EventType.PLUGIN_REMOVE_FAILED, item.refusals());
             return;
         }
         WorkloadId id = item.plugin().get();
@@ -156,43 +157,43 @@ final class Translation {
         boolean removing = other == null && history.isOfSomethingDeclared();
         if (own.remove(id) == null) {
             if (removing) {
-                tell(item, EventType.PLUGIN_CONFIG_REMOVE, "it is being removed already");
+                said.tell(EventType.PLUGIN_CONFIG_REMOVE, "it is being removed already");
                 return;
             }
             String why = other == null
                     ? "no plugin of this name is declared; nothing has to be removed"
                     : SourceName.CONTROL_PLANE.word() + " does not declare it; it is declared by "
                             + other.source().word() + " (" + other.origin() + "), take it out there";
-            refuse(item, EventType.PLUGIN_REMOVE_FAILED, ImmutableList.of("plugin.name: " + why));
+            said.refuse(EventType.PLUGIN_REMOVE_FAILED, ImmutableList.of("plugin.name: " + why));
             return;
         }
         room.free(id);
         declared.remove(id);
         withdrawn.add(id);
         if (other != null) {
-            tellOfSuccession(item, other, history);
+            tellOfSuccession(said, other, history);
             // What was removed is nothing to go back to, should the successor fail.
             histories.put(id, history.withProven(null).withFailed(null));
         } else if (!removing) {
-            tell(item, EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
-            tell(item, EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
+            said.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
+            said.tell(EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
         }
     }
 
     /** Another source declares it as well. Of a revision that gives way to another one the loop tells that it was removed. */
-    private void tellOfSuccession(Item item, StoredDeclaration successor, WorkloadHistory history) {
+    private void tellOfSuccession(Said said, StoredDeclaration successor, WorkloadHistory history) {
         ProvenRevision proven = history.proven();
         boolean stays = proven == null
                 || proven.workload().revision().equals(successor.workload().revision());
         if (stays) {
             String words = "no longer declared by " + SourceName.CONTROL_PLANE.word() + "; what "
                     + successor.source().word() + " declares is in force now";
-            tell(item, EventType.PLUGIN_CONFIG_REMOVE, words);
-            tell(item, EventType.PLUGIN_REMOVED, words);
+            said.tell(EventType.PLUGIN_CONFIG_REMOVE, words);
+            said.tell(EventType.PLUGIN_REMOVED, words);
         }
     }
 
-    private void apply(Item item) {
+    private void apply(Item item, Said said) {
         Optional<Workload> base = item.plugin()
                 .flatMap(id -> Optional.ofNullable(own.get(id))
                         .or(() -> Optional.ofNullable(others.get(id)).map(StoredDeclaration::workload)));
@@ -209,7 +210,7 @@ final class Translation {
             }
         }
         if (wanted.isEmpty() || !refusals.isEmpty()) {
-            refuse(item, EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
+            said.refuse(EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
             return;
         }
         if (!wanted.equals(base)) {
@@ -221,8 +222,8 @@ final class Translation {
         ProvenRevision proven = known.histories().apply(wanted.get().id()).proven();
         if (proven != null && proven.hash().equals(DocumentCodec.hash(wanted.get()))) {
             String revision = wanted.get().revision();
-            tell(item, revision, EventType.PLUGIN_CONFIG_APPLY, "");
-            tell(item, revision, EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
+            said.tell(revision, EventType.PLUGIN_CONFIG_APPLY, "");
+            said.tell(revision, EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
         }
     }
 
@@ -242,27 +243,6 @@ final class Translation {
         }
     }
 
-    private void refuse(Item item, EventType type, List<String> refusals) {
-        tell(item, type, "refused: " + String.join("; ", refusals));
-    }
-
-    private void tell(Item item, EventType type, String message) {
-        tell(item, item.sent().getPlugin().getRevisionId(), type, message);
-    }
-
-    private void tell(Item item, String revision, EventType type, String message) {
-        events.add(new Event(known.now(), item.plugin().orElse(null), shown(revision), type, cut(message, LONGEST)));
-    }
-
-    /** A refused one may be anything, and ends up on terminals. */
-    private static String shown(String revision) {
-        return UNPRINTABLE.replaceFrom(cut(revision, LONGEST_REVISION), '?');
-    }
-
-    private static String cut(String text, int longest) {
-        return text.length() <= longest ? text : text.substring(0, longest) + "...";
-    }
-
     private ControlPlaneChange change(String messageId) {
         return new ControlPlaneChange(
                 messageId,
@@ -271,6 +251,7 @@ final class Translation {
                         .collect(ImmutableList.toImmutableList()),
                 ImmutableSet.copyOf(withdrawn),
                 ImmutableMap.copyOf(histories),
-                ImmutableList.copyOf(events));
+                telling.events(),
+                telling.withheld());
     }
 }

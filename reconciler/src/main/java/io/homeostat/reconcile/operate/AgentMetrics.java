@@ -116,6 +116,10 @@ public final class AgentMetrics {
                 "homeostat.control.plane.refused.events",
                 "Events that the control plane would not take.",
                 number(status, ControlPlaneStatus::refusedEvents));
+        counted(
+                "homeostat.control.plane.withheld.refusals",
+                "Refused items of the control plane's messages that were counted and not told, because there were too many.",
+                number(status, ControlPlaneStatus::withheldRefusals));
     }
 
     private static Supplier<Number> number(

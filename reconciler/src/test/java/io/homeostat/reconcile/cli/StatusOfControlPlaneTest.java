@@ -21,14 +21,14 @@ class StatusOfControlPlaneTest {
         assertEquals(
                 "control plane: unix:/run/acs.sock, connected for 5m0s, last heard 2s ago, 1 unacknowledged, 3 events queued",
                 line(new ControlPlaneStatus(
-                        channel(NOW.minusSeconds(300), NOW.minusSeconds(2), "an old error"), 3, 0, 0)));
+                        channel(NOW.minusSeconds(300), NOW.minusSeconds(2), "an old error"), 3, 0, 0, 0)));
     }
 
     @Test
     void whyThereIsNoneIsShownInOneLineWithWhatWasLost() {
         assertEquals(
-                "control plane: unix:/run/acs.sock, not connected, 1 unacknowledged, 3 events queued, 4 dropped, 5 refused: no such?file",
-                line(new ControlPlaneStatus(channel(null, null, "no such\u001bfile"), 3, 4, 5)));
+                "control plane: unix:/run/acs.sock, not connected, 1 unacknowledged, 3 events queued, 4 dropped, 5 refused, 6 refusals withheld: no such?file",
+                line(new ControlPlaneStatus(channel(null, null, "no such\u001bfile"), 3, 4, 5, 6)));
     }
 
     private static ChannelStatus channel(@Nullable Instant since, @Nullable Instant heard, String error) {

@@ -22,6 +22,7 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.stream.Stream;
@@ -32,6 +33,8 @@ final class Declaring implements AutoCloseable {
     static final String ENDPOINT = "unix:/run/acs.sock";
 
     private final StateStore store;
+    private final Refusals refusals = new Refusals();
+    private Instant now = NOW;
     private int messages;
     private long told;
 
@@ -48,15 +51,26 @@ final class Declaring implements AutoCloseable {
     /** Receives a message that was never sent before. */
     Declaring receive(ConfigurePlugin... items) {
         messages++;
-        store.receive(translated("m" + messages, items));
+        Translation.Outcome outcome = outcome("m" + messages, items);
+        store.receive(outcome.change());
+        refusals.leave(outcome.refusals());
         return this;
     }
 
     ControlPlaneChange translated(String id, ConfigurePlugin... items) {
+        return outcome(id, items).change();
+    }
+
+    private Translation.Outcome outcome(String id, ConfigurePlugin... items) {
         return Translation.of(
                 id,
                 Item.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
-                new Translation.Known(store.declarations(), store::history, ENDPOINT, NOW));
+                new Translation.Known(store.declarations(), store::history, ENDPOINT, now, refusals.left(now)));
+    }
+
+    Declaring pass(Duration time) {
+        now = now.plus(time);
+        return this;
     }
 
     /** Another source declares what an INSTALL would. */

@@ -5,12 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.ControlPlaneChange;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.store.StoredEvent;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.GuestAgentModuleMetric;
@@ -98,6 +103,32 @@ class ModuleReportsTest {
         controlPlane.use(config(CONNECTED));
 
         await().atMost(PATIENCE).until(() -> !channel.posted().isEmpty());
+    }
+
+    @Test
+    void refusalsThatWereNotToldOneByOneAreToldAsANumber() throws Exception {
+        controlPlane.use(config(CONNECTED));
+        withhold("m1", 5);
+        await().atMost(PATIENCE).until(() -> told().size() == 1);
+        withhold("m2", 2);
+
+        await().atMost(PATIENCE).until(() -> told().size() == 2);
+        assertTrue(told().getFirst().startsWith("5 refused items"), told()::toString);
+        assertTrue(told().getLast().startsWith("2 refused items"), told()::toString);
+        assertTrue(told().getLast().endsWith("; 7 altogether"), told()::toString);
+    }
+
+    private void withhold(String messageId, int refusals) {
+        store.receive(new ControlPlaneChange(
+                messageId, ImmutableList.of(), ImmutableSet.of(), ImmutableMap.of(), ImmutableList.of(), refusals));
+    }
+
+    private ImmutableList<String> told() {
+        return store.events(0, 100).stream()
+                .map(StoredEvent::event)
+                .filter(event -> event.type() == EventType.AGENT_REFUSALS_WITHHELD)
+                .map(Event::message)
+                .collect(ImmutableList.toImmutableList());
     }
 
     @Test

@@ -113,17 +113,23 @@ class AgentMetricsTest {
         AtomicReference<Optional<ControlPlaneStatus>> status = new AtomicReference<>(Optional.empty());
         metrics.controlPlane(status::get);
         for (String series : ImmutableList.of(
-                "connected", "unacknowledged", "queued_events", "dropped_events_total", "refused_events_total")) {
+                "connected",
+                "unacknowledged",
+                "queued_events",
+                "dropped_events_total",
+                "refused_events_total",
+                "withheld_refusals_total")) {
             assertEquals(0, value("homeostat_control_plane_" + series));
         }
 
         ChannelStatus channel = new ChannelStatus("unix:/run/acs.sock", Instant.EPOCH, null, 2, "");
-        status.set(Optional.of(new ControlPlaneStatus(channel, 3, 4, 5)));
+        status.set(Optional.of(new ControlPlaneStatus(channel, 3, 4, 5, 6)));
         assertEquals(1, value("homeostat_control_plane_connected"));
         assertEquals(2, value("homeostat_control_plane_unacknowledged"));
         assertEquals(3, value("homeostat_control_plane_queued_events"));
         assertEquals(4, value("homeostat_control_plane_dropped_events_total"));
         assertEquals(5, value("homeostat_control_plane_refused_events_total"));
+        assertEquals(6, value("homeostat_control_plane_withheld_refusals_total"));
     }
 
     @Test
