@@ -179,7 +179,10 @@ public record AgentConfig(
             @Doc("The most log that is kept of one workload.") @Default("50Mi") @Range(min = 4096)
             Size logBytesPerWorkload,
 
-            @Doc("How many events are kept; the oldest go first.") @Default("10000") @Range(min = 1, max = 10_000_000)
+            @Doc(
+                    "How many events are kept; the oldest go first, those that a control plane has yet to be told of last.")
+            @Default("10000")
+            @Range(min = 1, max = 10_000_000)
             int events,
 
             @Doc(

@@ -41,36 +41,34 @@ final class EventTable {
     }
 
     /**
-     * Deletes all but the newest.
+     * Deletes what is too much: first the oldest events that the control plane waits for no more, or never has; when that is not enough,
+     * the oldest that it has yet to be told of. So nothing else that happens often can push those out. The newest event that tells how
+     * many of them were dropped stays.
      *
-     * @return how many of the deleted ones the control plane had yet to be told; an event that says so is among the kept ones then
+     * @return how many the control plane had yet to be told; an event that says so is among the kept ones then
      */
     static int trim(Connection connection, int keep, Instant now) throws SQLException {
-        long last = lastBut(connection, keep);
-        if (!OutboxTable.holdsAnyUpTo(connection, last)) {
-            delete(connection, last);
+        int excess = Sqlite.integer(connection, "SELECT count(*) FROM event") - keep;
+        if (excess <= 0) {
             return 0;
         }
-        // Room for the event that tells it: without, it would push out the next one at the next time, for ever.
-        long lastWithRoom = lastBut(connection, Math.max(0, keep - 1));
-        int dropped = OutboxTable.drop(connection, lastWithRoom);
-        delete(connection, lastWithRoom);
-        add(connection, OutboxTable.droppedEvent(connection, dropped, keep, now));
+        excess -= Database.update(connection, """
+                DELETE FROM event WHERE id IN (
+                  SELECT id FROM event
+                  WHERE id NOT IN (SELECT event FROM outbox) AND id IS NOT (SELECT max(id) FROM event WHERE type = ?)
+                  ORDER BY id LIMIT ?)
+                """, EventType.AGENT_EVENTS_DROPPED.name(), excess);
+        if (excess == 0) {
+            return 0;
+        }
+        // The new event takes the place of the one before it, or of one more event that would have been told.
+        int replaced =
+                Database.update(connection, "DELETE FROM event WHERE type = ?", EventType.AGENT_EVENTS_DROPPED.name());
+        int dropped = OutboxTable.drop(connection, excess - replaced + 1);
+        if (dropped > 0) {
+            add(connection, OutboxTable.droppedEvent(connection, dropped, keep, now));
+        }
         return dropped;
-    }
-
-    private static long lastBut(Connection connection, int keep) throws SQLException {
-        long[] last = {0};
-        Database.query(
-                connection,
-                "SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET ?",
-                row -> last[0] = row.getLong(1),
-                keep);
-        return last[0];
-    }
-
-    private static void delete(Connection connection, long last) throws SQLException {
-        Database.update(connection, "DELETE FROM event WHERE id <= ?", last);
     }
 
     private static Optional<StoredEvent> read(ResultSet row) throws SQLException {

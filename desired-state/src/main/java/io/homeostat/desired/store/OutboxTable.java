@@ -78,18 +78,16 @@ final class OutboxTable {
     }
 
     /**
-     * Drops what is queued of the events up to this one, which are about to be deleted.
+     * Drops the oldest of what is queued, the events with it.
      *
      * @return how many events that were
      */
-    static int drop(Connection connection, long last) throws SQLException {
-        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event <= ?", last);
+    static int drop(Connection connection, int number) throws SQLException {
+        String oldest = "(SELECT event FROM outbox ORDER BY event LIMIT ?)";
+        Database.update(connection, "DELETE FROM event WHERE id IN " + oldest, number);
+        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event IN " + oldest, number);
         count(connection, DROPPED, dropped);
         return dropped;
-    }
-
-    static boolean holdsAnyUpTo(Connection connection, long last) throws SQLException {
-        return Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM outbox WHERE event <= " + last + ")") == 1;
     }
 
     static EventQueue state(Connection connection) throws SQLException {

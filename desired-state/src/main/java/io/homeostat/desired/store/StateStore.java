@@ -81,8 +81,8 @@ public interface StateStore extends StateReader {
     void record(Event event);
 
     /**
-     * Deletes all but the newest {@code keep} events, whether the control plane was told of them or not. What it was not told is counted
-     * ({@link EventQueue#dropped}) and said in an event.
+     * Deletes the oldest events until {@code keep} are left; those that the control plane has yet to be told of only when all others
+     * are deleted. These are counted ({@link EventQueue#dropped}) and said in an event.
      *
      * @return how many it was not told of
      */

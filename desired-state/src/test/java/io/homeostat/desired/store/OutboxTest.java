@@ -186,6 +186,41 @@ final class OutboxTest {
     }
 
     @Test
+    void whatAProcessDoesAgainAndAgainPushesNothingOutThatIsYetToBeTold() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2"));
+        for (int crash = 0; crash < 5; crash++) {
+            store.record(event(WorkloadId.process("loop"), EventType.PLUGIN_CRASHED));
+        }
+
+        assertEquals(0, store.trimEvents(4, Samples.NOON));
+
+        assertEquals(ImmutableList.of("1", "2"), queued());
+        assertEquals(4, store.events(0, 10).size());
+        assertEquals(0, store.trimEvents(2, Samples.NOON));
+        assertEquals(new EventQueue(true, 2, 0, 0, 0), store.eventQueue());
+        assertEquals(2, store.events(0, 10).size());
+    }
+
+    @Test
+    void whatWasDroppedStaysToldWhateverElseIsTrimmed() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "2", "3", "4", "5"));
+        store.trimEvents(3, Samples.NOON);
+        store.record(event(WorkloadId.process("loop"), EventType.PLUGIN_CRASHED));
+
+        assertEquals(0, store.trimEvents(3, Samples.NOON));
+        assertEquals(
+                EventType.AGENT_EVENTS_DROPPED,
+                store.events(0, 10).getLast().event().type());
+
+        store.commit(Samples.events(AGENT, "6"));
+        assertEquals(1, store.trimEvents(3, Samples.NOON));
+        assertEquals(ImmutableList.of("5", "6"), queued());
+        assertEquals(3, store.events(0, 10).size());
+    }
+
+    @Test
     void whoListensIsCalledOnceWhatConcernsHimIsStored() {
         AtomicInteger seen = new AtomicInteger();
         outbox.open();

@@ -36,7 +36,7 @@ public final class Housekeeping {
         this.groups = new GroupRemover(CgroupLayout.detect(layout));
     }
 
-    /** Deletes the oldest events but this many, and says when the control plane had yet to be told of some. */
+    /** Deletes events until this many are left, and says when the control plane had yet to be told of some. */
     public void trimEvents(int kept, Instant now) {
         int dropped = store.trimEvents(kept, now);
         if (dropped > 0) {
