@@ -2,6 +2,7 @@ package io.homeostat.desired.channel;
 
 import com.google.rpc.Status;
 import io.homeostat.proto.acs.MessageBody;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /** Connects the agent with a control plane, and goes on doing so whatever happens to the connection. */
@@ -13,7 +14,18 @@ public interface Channel extends AutoCloseable {
      *     answered with INVALID_ARGUMENT and not sent. Cancelling takes back what was not sent yet. Completed exceptionally only when
      *     the channel is closed. What is done with it, unless asynchronously, keeps the channel from hearing more.
      */
-    CompletableFuture<Status> send(MessageBody message);
+    default CompletableFuture<Status> send(MessageBody message) {
+        return send(UUID.randomUUID().toString(), message);
+    }
+
+    /**
+     * Sends a message that may have been sent before, by this channel or another one.
+     *
+     * @param messageId a UUID by which the control plane can recognise it; no other message has it, and none that waits for its
+     *     acknowledgement
+     * @return as above
+     */
+    CompletableFuture<Status> send(String messageId, MessageBody message);
 
     /**
      * Sends a message of which no harm is done when it is lost, beside the stream (SendAgentMessage): once, when there is a connection.

@@ -97,8 +97,8 @@ public final class ControlPlaneChannel implements Channel {
     }
 
     @Override
-    public CompletableFuture<Status> send(MessageBody message) {
-        return outgoing.add(message);
+    public CompletableFuture<Status> send(String messageId, MessageBody message) {
+        return outgoing.add(messageId, message);
     }
 
     @Override

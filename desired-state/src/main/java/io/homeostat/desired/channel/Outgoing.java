@@ -7,7 +7,6 @@ import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
@@ -68,8 +67,7 @@ final class Outgoing {
         }
     }
 
-    CompletableFuture<Status> add(MessageBody body) {
-        String id = UUID.randomUUID().toString();
+    CompletableFuture<Status> add(String id, MessageBody body) {
         StreamAgentMessagesRequest request = StreamAgentMessagesRequest.newBuilder()
                 .setMessageId(id)
                 .setMessageBody(body)
@@ -88,12 +86,13 @@ final class Outgoing {
             if (closed) {
                 return CompletableFuture.failedFuture(closedChannel());
             }
-            letters.put(id, new Letter(request, future, ticker.read()));
+            Letter letter = new Letter(request, future, ticker.read());
+            letters.put(id, letter);
+            var _ = future.whenComplete((status, failure) -> forget(id, letter));
             changed.signalAll();
         } finally {
             lock.unlock();
         }
-        var _ = future.whenComplete((status, failure) -> forget(id));
         return future;
     }
 
@@ -239,10 +238,11 @@ final class Outgoing {
         left.values().forEach(letter -> letter.future.completeExceptionally(closedChannel()));
     }
 
-    private void forget(String id) {
+    /** Only this one: it may have been answered, and be on its way again. */
+    private void forget(String id, Letter letter) {
         lock.lock();
         try {
-            letters.remove(id);
+            letters.remove(id, letter);
             changed.signalAll();
         } finally {
             lock.unlock();

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import java.util.Optional;
+import java.util.UUID;
 
 /**
  * The events of plugins that the control plane has yet to be told: a queue in the store, so that an event is queued by the transaction
@@ -32,6 +33,12 @@ public interface Outbox {
 
     /** What happened; empty when it was dropped meanwhile, or can't be read. */
     Optional<Event> event(long id);
+
+    /**
+     * A UUID by which an event can be recognised when it is told again, also by another process: made of what is stored of it. Of no
+     * two events the same, nor of two databases; nor of two states of one database that was set back to an older copy.
+     */
+    UUID messageId(long id, Event event);
 
     /**
      * Takes events off the queue, all in one transaction; those that are not queued any more are ignored.

@@ -55,6 +55,11 @@ final class Schema {
         }
     }
 
+    /** A random number that the database got when it was made, and no other one has. */
+    static long seed(Connection connection) throws SQLException {
+        return Long.parseLong(Sqlite.text(connection, "SELECT value FROM meta WHERE key = 'seed'"));
+    }
+
     /**
      * Brings a database up to this version, each migration in its own transaction.
      *

@@ -2,7 +2,9 @@ package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.UUID;
 
 /** The queue as rows that name events. */
 final class SqliteOutbox implements Outbox {
@@ -38,6 +40,13 @@ final class SqliteOutbox implements Outbox {
                 .filter(event -> event.id() == id)
                 .map(StoredEvent::event)
                 .findFirst();
+    }
+
+    @Override
+    public UUID messageId(long id, Event event) {
+        long seed = database.read("read the random seed from", Schema::seed);
+        String words = seed + " " + id + " " + event.time() + " " + event.workload() + " " + event.type();
+        return UUID.nameUUIDFromBytes(words.getBytes(StandardCharsets.UTF_8));
     }
 
     @Override

@@ -132,9 +132,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public long seed() {
-        return database.read(
-                "read the random seed from",
-                connection -> Long.parseLong(Sqlite.text(connection, "SELECT value FROM meta WHERE key = 'seed'")));
+        return database.read("read the random seed from", Schema::seed);
     }
 
     @Override

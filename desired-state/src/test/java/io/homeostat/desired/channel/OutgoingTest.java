@@ -12,6 +12,7 @@ import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class OutgoingTest {
 
     @Test
     void whatIsNotAcknowledgedIsDueAgainAfterTwoSeconds() {
-        var _ = outgoing.add(body("1"));
+        var _ = add(body("1"));
         StreamAgentMessagesRequest first = taken().getFirst();
 
         pass(Duration.ofMillis(1_999));
@@ -41,11 +42,11 @@ class OutgoingTest {
 
     @Test
     void eachRefusalForTooMuchAddsAQuarterOfASecondAndHoldsTheOthers() {
-        var _ = outgoing.add(body("1"));
+        var _ = add(body("1"));
         String id = taken().getFirst().getMessageId();
         for (int i = 1; i <= 3; i++) {
             outgoing.answered(id, status(Code.RESOURCE_EXHAUSTED));
-            var _ = outgoing.add(body("other " + i));
+            var _ = add(body("other " + i));
             pass(Duration.ofMillis(250L * i - 1));
             assertEquals(List.of(), taken());
             pass(Duration.ofMillis(1));
@@ -55,7 +56,7 @@ class OutgoingTest {
 
     @Test
     void anErrorIsAnAnswerAndASecondAnswerIsNone() throws Exception {
-        CompletableFuture<Status> future = outgoing.add(body("1"));
+        CompletableFuture<Status> future = add(body("1"));
         String id = taken().getFirst().getMessageId();
         outgoing.answered(id, status(Code.INTERNAL));
         outgoing.answered(id, OK);
@@ -68,7 +69,7 @@ class OutgoingTest {
     @Test
     void noMoreThanTheWindowIsOnItsWay() {
         for (int i = 0; i < 40; i++) {
-            var _ = outgoing.add(body("" + i));
+            var _ = add(body("" + i));
         }
         List<StreamAgentMessagesRequest> sent = taken();
         assertEquals(32, sent.size());
@@ -79,13 +80,13 @@ class OutgoingTest {
 
     @Test
     void onANewStreamAllGoesOutInItsOrder() {
-        var _ = outgoing.add(body("1"));
+        var _ = add(body("1"));
         var _ = taken();
         pass(Duration.ofMillis(100));
-        var _ = outgoing.add(body("2"));
+        var _ = add(body("2"));
         var _ = taken();
         pass(Duration.ofMillis(100));
-        var _ = outgoing.add(body("3"));
+        var _ = add(body("3"));
 
         outgoing.startOver();
         assertEquals(List.of("1", "2", "3"), names(taken()));
@@ -94,7 +95,7 @@ class OutgoingTest {
     @Test
     void howLongToWaitIsSaid() {
         assertEquals(Outgoing.Turn.NOTHING, outgoing.turn());
-        var _ = outgoing.add(body("1"));
+        var _ = add(body("1"));
         var _ = taken();
         pass(Duration.ofMillis(500));
         assertEquals(Duration.ofMillis(1_500).toNanos(), outgoing.turn().pause());
@@ -103,7 +104,7 @@ class OutgoingTest {
     @Test
     void theBudgetHoldsForRepetitionsToo() {
         outgoing.limit(4, 0);
-        var _ = outgoing.add(body("1"));
+        var _ = add(body("1"));
         assertEquals(1, taken().size());
         pass(Duration.ofSeconds(19));
         assertEquals(List.of(), taken());
@@ -113,8 +114,7 @@ class OutgoingTest {
 
     @Test
     void whatIsTooLongToBeTakenIsAnsweredAtOnce() throws Exception {
-        Status status =
-                outgoing.add(body("x".repeat(Endpoint.MAX_MESSAGE_BYTES))).get();
+        Status status = add(body("x".repeat(Endpoint.MAX_MESSAGE_BYTES))).get();
 
         assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
         assertEquals(0, outgoing.size());
@@ -122,7 +122,7 @@ class OutgoingTest {
 
     @Test
     void whatIsWaitedForMaySendTheNextMessage() throws Exception {
-        CompletableFuture<Status> second = outgoing.add(body("1")).thenCompose(_ -> outgoing.add(body("2")));
+        CompletableFuture<Status> second = add(body("1")).thenCompose(_ -> add(body("2")));
         outgoing.answered(taken().getFirst().getMessageId(), OK);
         outgoing.answered(taken().getFirst().getMessageId(), OK);
 
@@ -130,14 +130,31 @@ class OutgoingTest {
     }
 
     @Test
+    void whatIsAnsweredMayBeSentAgainUnderItsIdAtOnce() throws Exception {
+        CompletableFuture<CompletableFuture<Status>> again = new CompletableFuture<>();
+        var _ = outgoing.add("id", body("1")).thenAccept(_ -> again.complete(outgoing.add("id", body("1"))));
+        var _ = taken();
+
+        outgoing.answered("id", status(Code.UNAVAILABLE));
+
+        assertEquals("id", taken().getFirst().getMessageId());
+        outgoing.answered("id", OK);
+        assertEquals(OK, again.get().get());
+    }
+
+    @Test
     void onceClosedNothingWaits() {
-        CompletableFuture<Status> before = outgoing.add(body("1"));
+        CompletableFuture<Status> before = add(body("1"));
         outgoing.close();
 
         assertTrue(before.isCompletedExceptionally());
-        assertTrue(outgoing.add(body("2")).isCompletedExceptionally());
+        assertTrue(add(body("2")).isCompletedExceptionally());
         assertEquals(0, outgoing.size());
         assertEquals(List.of(), taken());
+    }
+
+    private CompletableFuture<Status> add(MessageBody body) {
+        return outgoing.add(UUID.randomUUID().toString(), body);
     }
 
     /** All that may be sent now. */

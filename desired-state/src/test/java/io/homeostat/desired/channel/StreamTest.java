@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -132,7 +133,7 @@ class StreamTest {
         headers.put(key("agent-communication-bandwidth-limit"), "-1");
         stream.onHeaders(headers);
         for (int i = 0; i < 30; i++) {
-            var _ = outgoing.add(ChannelBench.body("" + i));
+            var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("" + i));
             assertTrue(outgoing.turn().request() != null);
         }
     }
@@ -142,8 +143,8 @@ class StreamTest {
         Metadata headers = new Metadata();
         headers.put(key("agent-communication-bandwidth-limit"), "400");
         stream.onHeaders(headers);
-        var _ = outgoing.add(ChannelBench.body("x".repeat(200)));
-        var _ = outgoing.add(ChannelBench.body("1"));
+        var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("x".repeat(200)));
+        var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("1"));
         assertTrue(outgoing.turn().request() != null);
         assertTrue(outgoing.turn().pause() > Duration.ofSeconds(10).toNanos());
     }

@@ -2,14 +2,18 @@ package io.homeostat.desired.store;
 
 import static io.homeostat.desired.store.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Outbox.Queued;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -218,6 +222,32 @@ final class OutboxTest {
         assertEquals(1, store.trimEvents(3, Samples.NOON));
         assertEquals(ImmutableList.of("5", "6"), queued());
         assertEquals(3, store.events(0, 10).size());
+    }
+
+    @Test
+    void anEventIsRecognisedInTheNextProcessAndTakenForNoOther() {
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "1"));
+        ImmutableList<UUID> before = names();
+        reopen();
+
+        assertEquals(before, names());
+        assertEquals(2, ImmutableSet.copyOf(before).size());
+        Event later = new Event(
+                Samples.NOON.plusSeconds(1), AGENT, "", EventType.PLUGIN_STARTED, "after an older copy was put back");
+        assertNotEquals(outbox.messageId(1, event(AGENT, EventType.PLUGIN_STARTED)), outbox.messageId(1, later));
+
+        layout = new Layout(directory.resolve("another"), directory.resolve("run"), "1");
+        reopen();
+        outbox.open();
+        store.commit(Samples.events(AGENT, "1", "1"));
+        assertTrue(Collections.disjoint(before, names()), "events of two databases have the same id");
+    }
+
+    private ImmutableList<UUID> names() {
+        return outbox.next(10, 10).stream()
+                .map(one -> outbox.messageId(one.id(), outbox.event(one.id()).orElseThrow()))
+                .collect(ImmutableList.toImmutableList());
     }
 
     @Test

@@ -56,6 +56,7 @@ public final class ProtocolRules {
         private Duration heardAt;
         private @Nullable Duration acknowledgedAt;
         private @Nullable Duration exhaustedAt;
+        private boolean refused;
 
         Message(MessageBody body, int connection, Duration heardAt) {
             this.body = body;
@@ -149,13 +150,17 @@ public final class ProtocolRules {
         }
         Duration acknowledged = known.acknowledgedAt;
         check(
-                acknowledged == null || at.minus(acknowledged).compareTo(late) <= 0,
+                acknowledged == null || known.refused || at.minus(acknowledged).compareTo(late) <= 0,
                 connection,
                 id,
                 "was repeated although it was acknowledged, at " + at);
         known.connection = connection;
         known.heardAt = at;
         known.exhaustedAt = null;
+        if (known.refused) {
+            known.refused = false;
+            known.acknowledgedAt = null;
+        }
     }
 
     private void say(Stream stream, Duration at, StreamAgentMessagesResponse message) {
@@ -173,6 +178,9 @@ public final class ProtocolRules {
         if (answered != null && code == Code.RESOURCE_EXHAUSTED_VALUE) {
             answered.exhaustedAt = at;
         } else if (answered != null) {
+            // An error is an answer; whether it is worth another try is for the agent to know.
+            answered.refused = code != Code.OK_VALUE;
+            answered.exhaustedAt = answered.refused ? at : null;
             answered.acknowledgedAt = at;
         }
     }

@@ -114,6 +114,16 @@ final class ProtocolRulesTest {
     }
 
     @Test
+    void whatIsAnsweredWithAnErrorMayBeTriedAgainOrNot() {
+        registered(1, 0);
+        heard(1, 10, M1, BODY);
+        acknowledged(1, 20, M1, Code.UNAVAILABLE);
+        heard(1, 15_000, M1, BODY);
+        acknowledged(1, 15_010, M1, Code.INVALID_ARGUMENT);
+        assertEquals(List.of(), violations(60_000));
+    }
+
+    @Test
     void aRepetitionHasTheSameContent() {
         registered(1, 0);
         heard(1, 10, M1, BODY);

@@ -17,6 +17,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Tells the control plane what happens to plugins: each plugin's events in order, the next one once the former is acknowledged, and of
  * several plugins at once. An event is told at least once: it leaves the queue in the store some time after it was acknowledged, together
- * with others, and is told again when the agent dies in between.
+ * with others, and is told again when the agent dies in between, under the same message id.
  *
  * <p>An event that the control plane refuses for good is logged, counted and left behind. One thread does it all, woken up by what is
  * stored and what is acknowledged.
@@ -225,25 +226,25 @@ public final class EventDelivery implements AutoCloseable {
     }
 
     private void sendOrPutBack(Queued next) {
-        Optional<Event> event;
         try {
-            event = outbox.event(next.id());
+            Optional<Event> event = outbox.event(next.id());
+            if (event.isPresent()) {
+                UUID messageId = outbox.messageId(next.id(), event.get());
+                send(next, messageId, PluginEvents.message(next.plugin(), event.get()));
+                return;
+            }
         } catch (StoreException e) {
             lanes.again(next);
             throw e;
         }
-        if (event.isPresent()) {
-            send(next, PluginEvents.message(next.plugin(), event.get()));
-        } else {
-            // Dropped meanwhile, which is counted already. Or it can't be read, and would be in the way of those behind
-            // it for ever.
-            lastRefusal = "event " + next.id() + " of " + next.plugin() + " can't be read";
-            over(next, refused);
-        }
+        // Dropped meanwhile, which is counted already. Or it can't be read, and would be in the way of those behind it
+        // for ever.
+        lastRefusal = "event " + next.id() + " of " + next.plugin() + " can't be read";
+        over(next, refused);
     }
 
-    private void send(Queued next, MessageBody message) {
-        CompletableFuture<Status> answer = channel.send(message);
+    private void send(Queued next, UUID messageId, MessageBody message) {
+        CompletableFuture<Status> answer = channel.send(messageId.toString(), message);
         sent.put(next, answer);
         CompletableFuture<Status> _ = answer.whenComplete((status, failure) ->
                 notices.add(failure == null ? new Notice.Answered(next, status) : new Notice.Closed()));

@@ -169,6 +169,22 @@ class EventDeliveryTest {
     }
 
     @Test
+    void whatIsToldAgainIsToldUnderItsId() {
+        happens("a", "1");
+        until(() -> channel.held().size() == 1);
+        String id = channel.held().getFirst().id();
+        channel.answer(Code.UNAVAILABLE, one -> true);
+        until(() -> channel.held().size() == 1);
+        assertEquals(id, channel.held().getFirst().id());
+
+        // As if it had been killed: what the control plane has heard it does not know.
+        restart();
+
+        until(() -> channel.held().size() == 1);
+        assertEquals(id, channel.held().getFirst().id());
+    }
+
+    @Test
     void whatHappensWhileNobodyDeliversIsToldLater() {
         delivery.close();
         store.close();

@@ -16,7 +16,7 @@ import java.util.function.Predicate;
 /** A channel whose messages are acknowledged when a test says so, in whatever order it likes; or all at once. */
 final class HeldChannel implements Channel {
     /** A message that waits to be acknowledged. */
-    record Sent(PluginEventMessage event, CompletableFuture<Status> answer) {
+    record Sent(String id, PluginEventMessage event, CompletableFuture<Status> answer) {
         String words() {
             return event.getPluginName() + " " + event.getEventDetails().toStringUtf8();
         }
@@ -28,8 +28,8 @@ final class HeldChannel implements Channel {
     private int most;
 
     @Override
-    public CompletableFuture<Status> send(MessageBody message) {
-        Sent one = new Sent(event(message), new CompletableFuture<>());
+    public CompletableFuture<Status> send(String messageId, MessageBody message) {
+        Sent one = new Sent(messageId, event(message), new CompletableFuture<>());
         synchronized (this) {
             sent.add(one.words());
             if (!prompt) {

@@ -20,7 +20,7 @@ final class OpenChannel implements Channel {
     private volatile boolean closed;
 
     @Override
-    public synchronized CompletableFuture<Status> send(MessageBody message) {
+    public synchronized CompletableFuture<Status> send(String messageId, MessageBody message) {
         CompletableFuture<Status> acknowledgement = new CompletableFuture<>();
         acknowledgements.add(acknowledgement);
         sent.add(message);
