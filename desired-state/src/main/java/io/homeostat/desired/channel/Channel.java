@@ -8,6 +8,12 @@ import java.util.concurrent.CompletableFuture;
 /** Connects the agent with a control plane, and goes on doing so whatever happens to the connection. */
 public interface Channel extends AutoCloseable {
     /**
+     * How many messages may be on their way at once, those that were given first; the others wait, so that what a stream has to send
+     * anew stays bounded. Whoever has many keeps some of it free for others.
+     */
+    int WINDOW = 32;
+
+    /**
      * Sends a message until it is acknowledged, over as many connections as that takes.
      *
      * @return completed with the acknowledgement; the default instance says that all is well. A message of more than 4 MiB is

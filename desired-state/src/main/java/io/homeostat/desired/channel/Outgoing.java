@@ -18,9 +18,6 @@ import org.jspecify.annotations.Nullable;
  * by any thread; futures are completed outside the lock, since whoever waits for one may send the next.
  */
 final class Outgoing {
-    /** How many may be on their way at once; the others wait, so that what a stream has to send anew stays bounded. */
-    private static final int WINDOW = 32;
-
     /** More refusals than this make no pause longer. */
     private static final int MAX_REFUSALS = 40;
 
@@ -188,7 +185,7 @@ final class Outgoing {
         lock.lock();
         try {
             long now = ticker.read();
-            Letter next = next(now);
+            Letter next = next();
             if (next == null) {
                 return Turn.NOTHING;
             }
@@ -206,18 +203,18 @@ final class Outgoing {
         }
     }
 
-    /** The first in the window that is due, else the one that will be soonest. */
-    private @Nullable Letter next(long now) {
+    /**
+     * The one in the window that is due for longest, or will be soonest. Not simply the first: where only so many may be sent, what is
+     * not acknowledged would be sent again and again, and what comes after it never.
+     */
+    private @Nullable Letter next() {
         Letter next = null;
         int seen = 0;
         for (Letter letter : letters.values()) {
-            if (letter.due - now <= 0) {
-                return letter;
-            }
             if (next == null || letter.due - next.due < 0) {
                 next = letter;
             }
-            if (++seen == WINDOW) {
+            if (++seen == Channel.WINDOW) {
                 break;
             }
         }

@@ -38,8 +38,8 @@ import org.slf4j.LoggerFactory;
 public final class EventDelivery implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
 
-    /** Plugins whose events are under way at the same time. */
-    private static final int WINDOW = 32;
+    /** Plugins whose events are under way at the same time. Answers must not wait until events are acknowledged. */
+    private static final int WINDOW = Channel.WINDOW - Replies.MOST;
 
     private static final int PER_PLUGIN = 1_000;
     private static final int PAGE = 4_000;

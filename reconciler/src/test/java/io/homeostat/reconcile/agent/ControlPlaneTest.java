@@ -9,6 +9,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
+import io.homeostat.controlplane.Answer;
+import io.homeostat.controlplane.AnswerPolicy;
 import io.homeostat.controlplane.Bodies;
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.desired.channel.ControlPlaneChannel;
@@ -85,6 +87,29 @@ class ControlPlaneTest {
         assertEquals("linux", os.getType());
         assertEquals(Files.readString(Path.of("/proc/sys/kernel/osrelease")).strip(), os.getKernelRelease());
         assertEquals(List.of(), states().getDaemonPluginStatesList());
+    }
+
+    @Test
+    void whatItAsksIsAnsweredWhileItAcknowledgesNoEvent() throws Exception {
+        AnswerPolicy acknowledge = AnswerPolicy.acknowledge();
+        fake.script()
+                .messages((message, delivery) -> isEvent(message.getMessageBody())
+                        ? new Answer.Ignore()
+                        : acknowledge.answer(message, delivery));
+        for (int plugin = 0; plugin < 40; plugin++) {
+            WorkloadId id = WorkloadId.plugin("p" + plugin);
+            bench.store().record(new Event(Instant.now(), id, "1", EventType.PLUGIN_REMOVED, "not heard"));
+        }
+        await().atMost(PATIENCE).until(() -> status().channel().unacknowledged() == 24);
+
+        AgentInfo agent = Bodies.read(fake.ask(Bodies.getAgentInfo()).awaitReply(PATIENCE), AgentInfo.parser());
+
+        assertEquals("1.2.3", agent.getVersion());
+        assertEquals(40, status().queuedEvents());
+    }
+
+    private static boolean isEvent(MessageBody body) {
+        return Bodies.type(body).equals("PluginEventMessage");
     }
 
     @Test

@@ -80,14 +80,14 @@ class EventDeliveryTest {
         for (int plugin = 0; plugin < 100; plugin++) {
             happens("p" + plugin, "1");
         }
-        until(() -> channel.held().size() == 32);
+        until(() -> channel.held().size() == 24);
 
         channel.answer(Code.OK, one -> true);
-        until(() -> channel.sent().size() == 64);
+        until(() -> channel.sent().size() == 48);
         channel.acknowledgeAll();
 
         untilAllIsTold();
-        assertEquals(32, channel.most());
+        assertEquals(24, channel.most());
         assertEquals(100, channel.sent().size());
     }
 
