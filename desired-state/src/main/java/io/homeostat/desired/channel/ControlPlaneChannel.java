@@ -183,7 +183,7 @@ public final class ControlPlaneChannel implements Channel {
         try {
             CallOptions options = CallOptions.DEFAULT
                     .withExecutor(threads)
-                    .withDeadlineAfter(timing.renewal().toMillis(), TimeUnit.MILLISECONDS);
+                    .withDeadlineAfter(timing.lifetime(random).toMillis(), TimeUnit.MILLISECONDS);
             Stream stream = new Stream(
                     channel.newCall(AgentCommunicationGrpc.getStreamAgentMessagesMethod(), options),
                     inbox,
