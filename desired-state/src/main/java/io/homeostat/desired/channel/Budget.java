@@ -7,10 +7,11 @@ import java.time.Duration;
  * What a control plane lets an agent send in a minute. Unlimited until it says otherwise. Not to be used by several threads at once.
  *
  * <p>A quarter of a minute's share may be sent at once, the rest trickles in, so that no minute holds more than was allowed, however
- * minutes are counted.
+ * minutes are counted. Of less than four there is no quarter: they go out evenly.
  */
 final class Budget {
-    private static final long NANOS_PER_MINUTE = Duration.ofMinutes(1).toNanos();
+    /** A second more than a minute: what leaves evenly does not arrive evenly. */
+    private static final long MINUTE = Duration.ofSeconds(61).toNanos();
 
     private final Ticker ticker;
     private final Bucket messages = new Bucket();
@@ -82,7 +83,7 @@ final class Budget {
         }
 
         private double perNano() {
-            return Math.max(1, limit - burst) / NANOS_PER_MINUTE;
+            return (limit < BURST_SHARE ? limit : limit - burst) / MINUTE;
         }
     }
 }

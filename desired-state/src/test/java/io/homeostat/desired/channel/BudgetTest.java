@@ -30,7 +30,7 @@ class BudgetTest {
     @Test
     void noMinuteHoldsMoreThanWasAllowedHoweverItIsCounted() {
         Random random = new Random(1);
-        for (long limit : new long[] {2, 3, 7, 60, 1_000}) {
+        for (long limit : new long[] {1, 2, 3, 4, 7, 60, 1_000}) {
             budget.limit(limit, 0);
             ArrayDeque<Long> lastMinute = new ArrayDeque<>();
             for (int i = 0; i < 3_000; i++) {
@@ -41,11 +41,26 @@ class BudgetTest {
                 } else {
                     nanos += wait;
                 }
-                while (!lastMinute.isEmpty() && nanos - lastMinute.getFirst() >= MINUTE) {
+                while (!lastMinute.isEmpty() && nanos - lastMinute.getFirst() > MINUTE) {
                     lastMinute.removeFirst();
                 }
                 assertTrue(lastMinute.size() <= limit, () -> lastMinute.size() + " of " + limit);
             }
+        }
+    }
+
+    @Test
+    void aFewAMinuteAreUsedUp() {
+        for (long limit : new long[] {1, 2, 3}) {
+            budget.limit(limit, 0);
+            long end = nanos + 61 * MINUTE;
+            long sent = 0;
+            for (long wait = budget.take(10); nanos < end; wait = budget.take(10)) {
+                sent += wait == 0 ? 1 : 0;
+                nanos += wait;
+            }
+            long used = sent;
+            assertTrue(used >= 60 * limit && used <= 60 * limit + 1, () -> used + " of " + 60 * limit);
         }
     }
 

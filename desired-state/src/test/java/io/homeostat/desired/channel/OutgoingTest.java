@@ -106,7 +106,7 @@ class OutgoingTest {
         outgoing.limit(4, 0);
         var _ = add(body("1"));
         assertEquals(1, taken().size());
-        pass(Duration.ofSeconds(19));
+        pass(Duration.ofSeconds(20));
         assertEquals(List.of(), taken());
         pass(Duration.ofSeconds(1));
         assertEquals(1, taken().size());
@@ -119,11 +119,11 @@ class OutgoingTest {
             var _ = add(body("" + i));
         }
         assertEquals(List.of("1"), names(taken()));
-        pass(Duration.ofSeconds(20));
+        pass(Duration.ofSeconds(21));
         assertEquals(List.of("2"), names(taken()));
-        pass(Duration.ofSeconds(20));
+        pass(Duration.ofSeconds(21));
         assertEquals(List.of("3"), names(taken()));
-        pass(Duration.ofSeconds(20));
+        pass(Duration.ofSeconds(21));
         assertEquals(List.of("1"), names(taken()));
     }
 
