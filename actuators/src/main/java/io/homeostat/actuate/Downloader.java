@@ -1,5 +1,8 @@
 package io.homeostat.actuate;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.hash.Hashing;
 import com.google.common.util.concurrent.Striped;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Source;
@@ -9,12 +12,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Brings archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download
- * that broke, was interrupted or killed continues where it stopped. The same archive is fetched once, whoever asks for it.
+ * that broke, was interrupted or killed continues where it stopped. The same archive is fetched from one URL once, whoever asks for it;
+ * who declares another URL for it waits for nobody, since that one may never answer.
  */
 public final class Downloader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Downloader.class);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
     private static final int LOCKS = 1 << 20;
@@ -58,24 +65,56 @@ public final class Downloader implements AutoCloseable {
      */
     public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
         ArchiveStore.check(key);
-        Path file = layout.downloads().resolve(key);
-        Lock lock = locks.get(key);
-        lock.lockInterruptibly();
+        Lock sameUrl = locks.get(key + " " + source.shownUrl());
+        sameUrl.lockInterruptibly();
         try {
-            if (archives.has(key)) {
-                PartialDownload.forget(disk, file);
-            } else {
-                disk.makeDirectories(layout.archives());
-                disk.makeDirectories(layout.downloads());
-                fetch(key, source, file, progress);
+            Lock anyUrl = locks.get(key);
+            if (!anyUrl.tryLock()) {
+                fetchBeside(key, source, progress);
+                return;
+            }
+            try {
+                fetchUnlessThere(key, source, layout.downloads().resolve(key), progress);
+            } finally {
+                anyUrl.unlock();
             }
         } catch (ClosedByInterruptException e) {
             throw Interruption.of(e);
         } catch (IOException e) {
             throw new ActuationFailure("downloading " + source.shownUrl() + " failed: " + Disk.reason(e), false, e);
         } finally {
-            lock.unlock();
+            sameUrl.unlock();
         }
+    }
+
+    /** While another URL is asked for the same archive; nothing of it is continued later. */
+    private void fetchBeside(String key, Source source, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        String url = Hashing.sha256().hashString(source.shownUrl(), UTF_8).toString();
+        Path file = layout.downloads().resolve(key + "." + url);
+        try {
+            fetchUnlessThere(key, source, file, progress);
+        } finally {
+            PartialDownload.forget(disk, file);
+        }
+    }
+
+    private void fetchUnlessThere(String key, Source source, Path file, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        if (!archives.has(key)) {
+            disk.makeDirectories(layout.archives());
+            disk.makeDirectories(layout.downloads());
+            try {
+                fetch(key, source, file, progress);
+                return;
+            } catch (ActuationFailure e) {
+                if (!archives.has(key)) {
+                    throw e;
+                }
+                LOG.info("{}; it has come from another URL meanwhile", e.getMessage());
+            }
+        }
+        PartialDownload.forget(disk, file);
     }
 
     private void fetch(String key, Source source, Path file, Progress progress)

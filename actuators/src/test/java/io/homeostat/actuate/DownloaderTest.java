@@ -12,6 +12,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -38,6 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -62,6 +64,7 @@ final class DownloaderTest {
     private final byte[] archive = new TarBuilder().program("run").tarGz();
     private final String key = Machine.sha256(archive);
     private final List<Duration> pauses = new ArrayList<>();
+    private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
 
     private Machine machine;
     private Downloader downloader;
@@ -409,6 +412,49 @@ final class DownloaderTest {
 
         assertComplete();
         bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
+    }
+
+    @Test
+    void aUrlThatHangsDelaysNobodyWhoDeclaresAnotherOneForTheSameArchive() throws Exception {
+        serve(ok());
+        Thread stuck = fetchesFromWhatHangs(Duration.ofMinutes(1));
+
+        downloader.download(key, source(), Progress.NONE);
+
+        assertTrue(stuck.isAlive(), "it was waited for");
+        assertArrayEquals(archive, Files.readAllBytes(machine.layout().archive(key)));
+        stuck.interrupt();
+        stuck.join();
+        downloader.download(key, source(), Progress.NONE);
+        assertNothingLeft();
+        bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
+    }
+
+    @Test
+    void whatOneUrlDoesNotGiveIsTakenFromWhereItCameMeanwhile() throws Exception {
+        serve(ok());
+        Thread stuck = fetchesFromWhatHangs(Duration.ofSeconds(3));
+
+        downloader.download(key, source(), Progress.NONE);
+        stuck.join();
+
+        assertNull(failed.get());
+        assertComplete();
+    }
+
+    private Thread fetchesFromWhatHangs(Duration patience) {
+        bucket.stubFor(get(urlPathEqualTo("/hangs")).willReturn(ok().withFixedDelay(120_000)));
+        Source hanging = new Source(bucket.url("/hangs"), key, patience, 1);
+        Thread thread = Thread.startVirtualThread(() -> {
+            try {
+                downloader.download(key, hanging, Progress.NONE);
+            } catch (ActuationFailure | InterruptedException e) {
+                failed.set(e);
+            }
+        });
+        await().until(() ->
+                !bucket.findAll(getRequestedFor(urlPathEqualTo("/hangs"))).isEmpty());
+        return thread;
     }
 
     @Test
