@@ -1,0 +1,109 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static io.homeostat.reconcile.plan.PlanningRow.row;
+
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Handle;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** What is planned after something has failed. */
+class FailurePlanningTest {
+    @TestFactory
+    Stream<DynamicTest> whatFollowsAFailure() {
+        return PlanningRow.tests(failing());
+    }
+
+    private static List<PlanningRow> failing() {
+        return List.of(
+                row(
+                        "a failed download has a pause",
+                        "wait INSTALL_FAILED: wait",
+                        () -> plugin().wants("A").trial(trial -> trial.withInstall(failed(1, NOW)))),
+                row(
+                        "which ends",
+                        "install NOT_INSTALLED: download unpack activate launch start",
+                        () -> plugin().wants("A").trial(trial -> trial.withInstall(failed(1, NOW.minusSeconds(10))))),
+                row(
+                        "an expired URL waits for a declaration",
+                        "wait INSTALL_FAILED: wait",
+                        () -> plugin().wants("A")
+                                .trial(trial ->
+                                        trial.withInstall(new Attempts(1, NOW.minusSeconds(86_400), "403", true)))),
+                row(
+                        "an upgrade that can't be fetched leaves the old revision running",
+                        "wait INSTALL_FAILED: wait",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .wants("B")
+                                .trial(trial -> trial.withInstall(failed(1, NOW)))),
+                row(
+                        "a plugin that does not listen in time is stopped and launched again",
+                        "restart START_FAILED: stop launch start",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(30), null)),
+                row(
+                        "between two attempts to start is a pause",
+                        "wait START_FAILED: wait",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .trial(trial -> trial.withStart(failed(1, NOW)))),
+                row(
+                        "an undone upgrade: the last good revision is brought back",
+                        "rollback REVISION_FAILED: activate launch start",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .installed("B")
+                                .active("B")
+                                .wants("B")
+                                .undone(1, NOW)),
+                row(
+                        "and held",
+                        "wait REVISION_FAILED: wait",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .installed("B")
+                                .active("A")
+                                .runs("A")
+                                .wants("B")
+                                .undone(1, NOW)),
+                row(
+                        "until its pause is over",
+                        "upgrade REVISION_CHANGED: stop activate launch start collectGarbage",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .installed("B")
+                                .active("A")
+                                .runs("A")
+                                .wants("B")
+                                .undone(1, NOW.minus(Duration.ofHours(1)))),
+                row(
+                        "a crash loop has pauses",
+                        "wait CRASH_LOOP: wait",
+                        () -> plugin().wants("A")
+                                .proven("A")
+                                .installed("A")
+                                .active("A")
+                                .history(h -> h.withRun(h.run().withCrashes(failed(9, NOW))))),
+                row(
+                        "what can't be stopped is left alone for a while",
+                        "wait STEP_FAILED: wait",
+                        () -> plugin().proven("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .wants("A", "c", "-v")
+                                .trial(trial -> trial.withUpkeep(failed(1, NOW)))));
+    }
+}

@@ -1,0 +1,229 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static io.homeostat.reconcile.plan.PlanningRow.row;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedProcess.Loss;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** What is planned when the machine has moved. */
+class RepairPlanningTest {
+    private static final Exit KILLED = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOW);
+    private static final Exit STOPPED = new Exit(null, null, Exit.Reason.STOPPED, NOW);
+
+    @TestFactory
+    Stream<DynamicTest> whatIsRepaired() {
+        return PlanningRow.tests(repairing());
+    }
+
+    private static List<PlanningRow> repairing() {
+        return List.of(
+                row(
+                        "a process that ended is launched again at once",
+                        "restart PROCESS_EXITED: launch start",
+                        () -> plugin().wants("A")
+                                .proven("A")
+                                .installed("A")
+                                .active("A")
+                                .ended("A", KILLED)),
+                row(
+                        "a process that left children behind loses them first",
+                        "restart PROCESS_EXITED: stop launch start",
+                        () -> plugin().wants("A")
+                                .proven("A")
+                                .installed("A")
+                                .active("A")
+                                .is("A", new Liveness.Orphaned(KILLED, 2))),
+                row(
+                        "of two processes the older one goes",
+                        "stop PROCESS_SURPLUS: stop",
+                        () -> plugin().wants("A")
+                                .proven("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A")
+                                .runs("A")),
+                row(
+                        "a symlink that was moved is put right",
+                        "activate LINK_MOVED: activate",
+                        () -> plugin().wants("A")
+                                .proven("A")
+                                .installed("A")
+                                .active("X")
+                                .runs("A")),
+                row(
+                        "an installation that is gone is made again",
+                        "reinstall INSTALL_MISSING: download unpack activate",
+                        () -> plugin().wants("A").proven("A").runs("A")),
+                row(
+                        "whether Start was heard is not known: another process gets the only one",
+                        "restart START_NOT_FINISHED: stop launch start",
+                        () -> plugin().wants("A")
+                                .installed("A")
+                                .active("A")
+                                .runs("A", Handle.StartState.SENT, Duration.ofSeconds(1), null)),
+                row(
+                        "a damaged installation is unpacked anew beside it while its process runs, then swapped",
+                        "reinstall INSTALL_DAMAGED: unpack stop activate launch start collectGarbage",
+                        () -> damaged().cached("A").runs("A")),
+                row(
+                        "fetched first when the archive is not there any more",
+                        "reinstall INSTALL_DAMAGED: download unpack stop activate launch start collectGarbage",
+                        () -> damaged().runs("A")),
+                row(
+                        "a process that runs from a damaged installation is replaced once a whole one is there",
+                        "reinstall INSTALL_DAMAGED: stop activate launch start collectGarbage",
+                        () -> damaged().installedBeside("A").runs("A")),
+                row(
+                        "what was stopped to get whole files is launched from those",
+                        "reinstall INSTALL_DAMAGED: activate launch start collectGarbage",
+                        () -> damaged()
+                                .installedBeside("A")
+                                .history(h -> h.withRun(h.run().withExit(STOPPED)))),
+                row(
+                        "nothing is launched from a damaged installation",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> damaged().cached("A").ended("A", KILLED)),
+                row(
+                        "not for the first time either",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> plugin().wants("A").damaged("A").cached("A").active("A")),
+                row(
+                        "files that the workload changes itself are not put back for ever",
+                        "wait INSTALL_DAMAGED: wait",
+                        () -> damaged().cached("A").runs("A").history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "one that does not run gets whole files without a pause",
+                        "reinstall INSTALL_DAMAGED: unpack activate launch start collectGarbage",
+                        () -> damaged().cached("A").history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "a damaged last good revision does not keep its successor waiting",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        () -> damaged().runs("A").wants("B")),
+                row(
+                        "a socket that is gone comes back only with another process, without waiting for health checks",
+                        "restart SOCKET_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.SOCKET)),
+                row(
+                        "a log that is gone comes back only with another process",
+                        "restart LOG_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.LOG)),
+                row(
+                        "a workload that deletes its own log is not restarted for ever",
+                        "wait LOG_MISSING: wait",
+                        () -> well().lost("A", Loss.LOG).history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "a repair of long ago is none of a row",
+                        "restart LOG_MISSING: stop launch start",
+                        () -> well().lost("A", Loss.LOG)
+                                .history(h -> h.withRun(h.run().withRepairs(failed(9, NOW.minusSeconds(600)))))),
+                row("one failed health check is looked into", "wait UNHEALTHY: wait", () -> unhealthy(0)),
+                row(
+                        "the old revision is not well while the new one can't be fetched: it is restarted",
+                        "restart UNHEALTHY: stop launch start",
+                        () -> unhealthy(2).wants("B").trial(trial -> trial.withInstall(failed(1, NOW)))),
+                row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
+                row(
+                        "what a superseded revision left is collected",
+                        "cleanup SUPERSEDED_REVISION: collectGarbage",
+                        () -> plugin().wants("B")
+                                .proven("B")
+                                .installed("A")
+                                .installed("B")
+                                .active("B")
+                                .runs("B")),
+                row(
+                        "what an upgrade leaves is kept until the new revision is seen well",
+                        "none AT_DESIRED_STATE",
+                        () -> plugin().wants("B")
+                                .proven("A")
+                                .installed("A")
+                                .installed("B")
+                                .active("B")
+                                .runs(
+                                        "B",
+                                        Handle.StartState.SUCCEEDED,
+                                        Duration.ofSeconds(1),
+                                        Health.failed(Health.Verdict.UNKNOWN, "could not ask", NOW))),
+                row(
+                        "who can't look does nothing",
+                        "wait CANNOT_OBSERVE: wait",
+                        () -> plugin().wants("A").proven("A").blind("permission denied")));
+    }
+
+    private static Example damaged() {
+        return plugin().wants("A").proven("A").damaged("A").active("A");
+    }
+
+    private static WorkloadHistory repairedJustNow(WorkloadHistory history) {
+        return history.withRun(history.run().withRepairs(failed(1, NOW)));
+    }
+
+    private static Example well() {
+        return plugin().wants("A").proven("A").installed("A").active("A");
+    }
+
+    private static Example unhealthy(int before) {
+        return plugin().wants("A")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .history(h -> {
+                    var run = h.run();
+                    for (int i = 0; i < before; i++) {
+                        run = run.unhealthy(NOW.minusSeconds(15));
+                    }
+                    return h.withRun(run);
+                })
+                .runs(
+                        "A",
+                        Handle.StartState.SUCCEEDED,
+                        Duration.ofHours(1),
+                        Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW));
+    }
+
+    @Test
+    void theReasonOfARestartIsHowTheProcessEnded() {
+        WorkloadPlan plan = plugin().wants("A")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .ended("A", KILLED)
+                .plan();
+
+        assertEquals("process exited with status 137, out of memory", plan.message());
+        assertTrue(plan.reason().isDrift());
+        assertEquals(WorkloadPlan.Bucket.REPAIR, plan.bucket());
+    }
+
+    @Test
+    void whoCanNotBeAskedAfterAFailedCheckIsAskedAgainAnIntervalLater() {
+        Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
+        WorkloadPlan plan = plugin().wants("A")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .history(h -> h.withRun(h.run().unhealthy(NOW.minusSeconds(60))))
+                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), unknown)
+                .plan();
+
+        assertEquals(
+                NOW.plusSeconds(10),
+                ((Step.Wait) plan.steps().get(0)).until(),
+                "a time that is over makes a busy loop");
+    }
+}
