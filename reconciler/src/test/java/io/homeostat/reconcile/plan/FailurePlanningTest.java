@@ -4,17 +4,23 @@ import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** What is planned after something has failed. */
 class FailurePlanningTest {
+    private static final Exit KILLED = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOW);
+    private static final Exit STOPPED = new Exit(null, null, Exit.Reason.STOPPED, NOW);
+
     @TestFactory
     Stream<DynamicTest> whatFollowsAFailure() {
         return PlanningRow.tests(failing());
@@ -69,6 +75,16 @@ class FailurePlanningTest {
                                 .wants("B")
                                 .undone(1, NOW)),
                 row(
+                        "also when the upgrade has not come as far as its symlink",
+                        "rollback REVISION_FAILED: launch start",
+                        () -> undone().active("A")
+                                .history(h -> h.withRun(h.run().withExit(STOPPED)))),
+                row(
+                        "but what ends by itself afterwards is not undone once more",
+                        "restart PROCESS_EXITED: launch start",
+                        () -> undone().active("A")
+                                .history(h -> h.withRun(h.run().withExit(KILLED)))),
+                row(
                         "and held",
                         "wait REVISION_FAILED: wait",
                         () -> plugin().proven("A")
@@ -105,5 +121,17 @@ class FailurePlanningTest {
                                 .runs("A")
                                 .wants("A", "c", "-v")
                                 .trial(trial -> trial.withUpkeep(failed(1, NOW)))));
+    }
+
+    private static Example undone() {
+        return plugin().proven("A").installed("A").installed("B").wants("B").undone(1, NOW);
+    }
+
+    @Test
+    void anUpgradeThatIsUndoneNamesTheRevisionThatRunsAfterwards() {
+        assertEquals(new WorkloadPlan.Facts("A"), undone().active("B").plan().after());
+        assertEquals(
+                new WorkloadPlan.Facts("B"),
+                plugin().proven("A").installed("A").wants("B").plan().after());
     }
 }

@@ -7,6 +7,8 @@ import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.store.Decision;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -131,6 +133,29 @@ class RepairPlanningTest {
                         "restart LOG_MISSING: stop launch start",
                         () -> well().lost("A", Loss.LOG)
                                 .history(h -> h.withRun(h.run().withRepairs(failed(9, NOW.minusSeconds(600)))))),
+                row(
+                        "nor for one that is to be replaced for its health anyway",
+                        "reinstall INSTALL_DAMAGED: unpack stop activate launch start collectGarbage",
+                        () -> unhealthy(2, damaged().cached("A").history(RepairPlanningTest::repairedJustNow))),
+                row(
+                        "a repair just before does not hold up another revision",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        () -> well().runs("A").wants("B").history(RepairPlanningTest::repairedJustNow)),
+                row(
+                        "what ended by itself says so, although its files are damaged as well",
+                        "restart PROCESS_EXITED: activate launch start collectGarbage",
+                        () -> damaged()
+                                .installedBeside("A")
+                                .history(h -> h.withRun(h.run().withExit(KILLED)))),
+                row(
+                        "what was stopped to be started again is",
+                        "restart START_NOT_FINISHED: launch start",
+                        () -> well().history(h -> endedSinceItIsEnabled(h, STOPPED))),
+                row(
+                        "and so is what was stopped because it took too long",
+                        "restart START_NOT_FINISHED: launch start",
+                        () -> well().history(h ->
+                                endedSinceItIsEnabled(h, new Exit(null, null, Exit.Reason.TIMED_OUT, NOW)))),
                 row("one failed health check is looked into", "wait UNHEALTHY: wait", () -> unhealthy(0)),
                 row(
                         "the old revision is not well while the new one can't be fetched: it is restarted",
@@ -173,16 +198,22 @@ class RepairPlanningTest {
         return history.withRun(history.run().withRepairs(failed(1, NOW)));
     }
 
+    private static WorkloadHistory endedSinceItIsEnabled(WorkloadHistory history, Exit exit) {
+        Decision enabled = new Decision(Execution.State.ENABLED, "", NOW.minusSeconds(1));
+        return history.withDecision(enabled).withRun(history.run().withExit(exit));
+    }
+
     private static Example well() {
         return plugin().wants("A").proven("A").installed("A").active("A");
     }
 
     private static Example unhealthy(int before) {
-        return plugin().wants("A")
-                .proven("A")
-                .installed("A")
-                .active("A")
-                .history(h -> {
+        return unhealthy(before, well());
+    }
+
+    /** It runs, and a check fails after as many others. */
+    private static Example unhealthy(int before, Example example) {
+        return example.history(h -> {
                     var run = h.run();
                     for (int i = 0; i < before; i++) {
                         run = run.unhealthy(NOW.minusSeconds(15));

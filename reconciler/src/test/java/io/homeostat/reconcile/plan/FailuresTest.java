@@ -1,0 +1,144 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+
+/** What the end of a process, or a launch that failed, counts against: 3 attempts to start, by the defaults. */
+class FailuresTest {
+    private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+    private static final String ERROR = "process was ended by signal 9";
+
+    @Test
+    void whatWasNeverSeenWellHasFailedToStart() {
+        WorkloadHistory history = after(plugin().wants("A").ended("A", KILLED));
+
+        assertEquals(new Attempts(1, NOW, ERROR, false), history.trial().start());
+        assertEquals(Attempts.NONE, history.run().crashes());
+    }
+
+    @Test
+    void whatWasSeenWellHasCrashed() {
+        WorkloadHistory history = after(plugin().wants("A").provenAsDeclared().ended("A", KILLED));
+
+        assertEquals(new Attempts(1, NOW, ERROR, false), history.run().crashes());
+        assertEquals(Attempts.NONE, history.trial().start());
+    }
+
+    @Test
+    void theEndOfTheLastGoodRevisionCountsNotAgainstWhatIsToTakeItsPlace() {
+        WorkloadHistory history =
+                after(upgrade(trial -> trial.withStart(failed(2, NOW))).ended("A", KILLED));
+
+        assertEquals(1, history.run().crashes().count());
+        assertEquals(2, history.trial().start().count());
+        assertNull(history.failed());
+    }
+
+    @Test
+    void anUpgradeThatHasFailedAsOftenAsItMayIsUndone() {
+        Example third = upgrade(trial -> trial.withStart(failed(2, NOW)).withRestartToConfigure(true))
+                .ended("B", KILLED);
+
+        WorkloadHistory history = after(third);
+        assertEquals(new FailedRevision(hash(third), "B", 1, NOW, ERROR), history.failed());
+        assertEquals(Attempts.NONE, history.trial().start());
+        assertEquals(hash(third), history.trial().hash());
+        assertFalse(history.trial().restartToConfigure());
+        assertEquals(Attempts.NONE, history.run().crashes());
+        assertEquals(
+                List.of(
+                        "PLUGIN_CRASHED " + ERROR,
+                        "PLUGIN_INSTALL_FAILED " + ERROR,
+                        "AGENT_ROLLED_BACK undone, going back to revision A: " + ERROR),
+                told(third));
+    }
+
+    @Test
+    void oneAttemptLessUndoesNothing() {
+        Example second = upgrade(trial -> trial.withStart(failed(1, NOW))).ended("B", KILLED);
+
+        assertEquals(2, after(second).trial().start().count());
+        assertNull(after(second).failed());
+        assertEquals(List.of("PLUGIN_CRASHED " + ERROR), told(second));
+    }
+
+    @Test
+    void howOftenTheSameUpgradeWasUndoneIsCounted() {
+        Example again = upgrade(trial -> trial.withStart(failed(2, NOW)))
+                .undone(4, NOW.minus(Duration.ofDays(1)))
+                .ended("B", KILLED);
+
+        FailedRevision failed = Objects.requireNonNull(after(again).failed());
+        assertEquals(5, failed.times());
+        assertEquals(NOW, failed.at());
+    }
+
+    @Test
+    void withNothingToGoBackToItIsSaidOnceAndTriedAgain() {
+        Example third = plugin().wants("A")
+                .trial(trial -> trial.withStart(failed(2, NOW)))
+                .ended("A", KILLED);
+        assertEquals(3, after(third).trial().start().count());
+        assertNull(after(third).failed());
+        assertEquals(List.of("PLUGIN_CRASHED " + ERROR, "PLUGIN_INSTALL_FAILED " + ERROR), told(third));
+
+        Example fourth = plugin().wants("A")
+                .trial(trial -> trial.withStart(failed(3, NOW)))
+                .ended("A", KILLED);
+        assertEquals(4, after(fourth).trial().start().count());
+        assertEquals(List.of("PLUGIN_CRASHED " + ERROR), told(fourth));
+    }
+
+    @Test
+    void whatCanNotBeHelpedByAnotherTryIsUndoneAtOnce() {
+        Example launch = upgrade(trial -> trial).installed("B").active("B");
+        Situation situation = launch.learned().situation();
+        WorkloadPlan plan = Planner.plan(situation);
+        Step step = plan.steps().stream()
+                .filter(Step.Launch.class::isInstance)
+                .findFirst()
+                .orElseThrow();
+
+        WorkloadHistory history = Objects.requireNonNull(
+                StepLedger.stepped(situation, plan, step, new Outcome.Failed("no such program", true))
+                        .history());
+
+        assertEquals("no such program", Objects.requireNonNull(history.failed()).error());
+    }
+
+    /** Revision A was seen well, B is to take its place. */
+    private static Example upgrade(UnaryOperator<Trial> trial) {
+        return plugin().wants("B").proven("A").trial(trial);
+    }
+
+    private static String hash(Example example) {
+        Declaration declared = Objects.requireNonNull(example.situation().declared());
+        return declared.hash();
+    }
+
+    private static WorkloadHistory after(Example example) {
+        return example.learned().situation().history();
+    }
+
+    private static List<String> told(Example example) {
+        return example.learned().change().events().stream()
+                .map(event -> event.type() + " " + event.message())
+                .toList();
+    }
+}
