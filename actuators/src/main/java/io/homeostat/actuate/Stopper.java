@@ -30,14 +30,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a launch with its whole process tree: a started plugin is asked with Stop, then the main process gets SIGTERM, then what is left
- * of the tree, and at the timeout everything gets SIGKILL until nothing is left. Ending what has ended is no error, and an interrupted
- * stop can be repeated.
+ * Ends a launch with its whole process tree: a started plugin is asked with Stop and has the whole timeout for it, everything else, and
+ * a plugin that refuses, gets SIGTERM, the main process first, then what is left of the tree. At the timeout everything gets SIGKILL
+ * until nothing is left. Ending what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
-    /** The last part of the timeout, for SIGTERM, is a third of it but no longer than this. */
-    private static final Duration LONGEST_GRACE = Duration.ofSeconds(5);
-
     /** A killed process that is still there then hangs in the kernel. */
     private static final Duration KILL_TIME = Duration.ofSeconds(10);
 
@@ -112,15 +109,14 @@ public final class Stopper {
         tree.members();
         // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
         if (handle.workload().kind() == Kind.PLUGIN && handle.start() == StartState.SUCCEEDED) {
-            Duration third = request.timeout().dividedBy(3);
-            Duration grace = third.compareTo(LONGEST_GRACE) < 0 ? third : LONGEST_GRACE;
             PluginReply reply = plugins.stop(
-                    layout.socket(handle.workload(), handle.revision()),
-                    request.cleanup(),
-                    request.timeout().minus(grace));
+                    layout.socket(handle.workload(), handle.revision()), request.cleanup(), request.timeout());
             boolean agreed = reply instanceof PluginReply.Done;
-            if (ended(main, agreed ? end - grace.toNanos() : ticker.read())) {
+            if (ended(main, agreed ? end : ticker.read())) {
                 return How.ASKED;
+            }
+            if (ticker.read() >= end) {
+                return How.KILLED;
             }
             tree.members();
         }
