@@ -254,19 +254,24 @@ public final class EventDelivery implements AutoCloseable {
         sent.remove(event);
         switch (status.getCode()) {
             case Code.OK_VALUE -> over(event, told);
+            // It is the event that is not wanted.
+            case Code.INVALID_ARGUMENT_VALUE, Code.OUT_OF_RANGE_VALUE, Code.ALREADY_EXISTS_VALUE ->
+                refuse(event, status);
+            // It is the moment that is wrong, or who we are: another event would fare no better.
             case Code.RESOURCE_EXHAUSTED_VALUE,
                     Code.UNAVAILABLE_VALUE,
                     Code.ABORTED_VALUE,
                     Code.CANCELLED_VALUE,
-                    Code.DEADLINE_EXCEEDED_VALUE -> putOff(event);
-            case Code.INTERNAL_VALUE, Code.UNKNOWN_VALUE -> {
+                    Code.DEADLINE_EXCEEDED_VALUE,
+                    Code.UNAUTHENTICATED_VALUE,
+                    Code.PERMISSION_DENIED_VALUE -> putOff(event);
+            default -> {
                 if (delays.getOrDefault(event, 0) < faultsBorne) {
                     putOff(event);
                 } else {
                     refuse(event, status);
                 }
             }
-            default -> refuse(event, status);
         }
     }
 

@@ -122,16 +122,42 @@ class EventDeliveryTest {
 
     @Test
     void aFaultOfTheControlPlaneThatPassesCostsNoEvent() {
+        List<Code> faults = List.of(
+                Code.INTERNAL,
+                Code.ABORTED,
+                Code.UNKNOWN,
+                Code.NOT_FOUND,
+                Code.FAILED_PRECONDITION,
+                Code.UNIMPLEMENTED,
+                Code.DATA_LOSS,
+                Code.PERMISSION_DENIED,
+                Code.UNAUTHENTICATED);
+        faults.forEach(fault -> happens(fault.name(), "1", "2"));
+        until(() -> channel.held().size() == faults.size());
+        faults.forEach(fault -> channel.answer(fault, one -> one.words().startsWith(fault.name() + " ")));
+        until(() -> channel.held().size() == faults.size());
+        channel.acknowledgeAll();
+
+        untilAllIsTold();
+        faults.forEach(fault -> assertEquals(List.of("1", "1", "2"), toldOf(fault.name())));
+        assertEquals(new EventQueue(true, 0, 0, 0, 0), store.eventQueue());
+    }
+
+    @Test
+    void whoeverTheControlPlaneDoesNotKnowKeepsItsEventsUntilItDoes() {
+        delivery.close();
+        channel = new HeldChannel();
+        delivery = EventDelivery.start(store.outbox(), channel, 0);
         happens("a", "1", "2");
-        for (Code fault : List.of(Code.INTERNAL, Code.ABORTED, Code.UNKNOWN)) {
+        for (Code refusal : List.of(Code.PERMISSION_DENIED, Code.UNAUTHENTICATED)) {
             until(() -> channel.held().size() == 1);
-            channel.answer(fault, one -> true);
+            channel.answer(refusal, one -> true);
         }
         until(() -> channel.held().size() == 1);
         channel.acknowledgeAll();
 
         untilAllIsTold();
-        assertEquals(List.of("1", "1", "1", "1", "2"), toldOf("a"));
+        assertEquals(List.of("1", "1", "1", "2"), toldOf("a"));
         assertEquals(new EventQueue(true, 0, 0, 0, 0), store.eventQueue());
     }
 
