@@ -28,6 +28,8 @@ public final class ControlPlaneChannel implements Channel {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlaneChannel.class);
     /** How long closing waits for a message that is just being taken, and then for it to give way. */
     private static final Duration PATIENCE = Duration.ofSeconds(2);
+    /** Up to two seconds: who ends streams on which messages come and go, and be it often, is there and wants us back. */
+    private static final int MOST_FAILURES_OF_WHAT_WORKS = 3;
 
     private final Endpoint endpoint;
     private final Caller caller;
@@ -47,8 +49,22 @@ public final class ControlPlaneChannel implements Channel {
 
     private record Connection(ManagedChannel channel, Stream stream) {}
 
-    /** @param healthy whether it was a stream that lasted */
-    private record Attempt(Ending ending, boolean healthy) {}
+    /**
+     * @param healthy whether it was a stream that lasted
+     * @param worked whether something came of it, however long it lasted
+     */
+    private record Attempt(Ending ending, boolean healthy, boolean worked) {
+        Attempt(Ending ending) {
+            this(ending, false, false);
+        }
+
+        int failuresAfter(int before) {
+            if (healthy) {
+                return 0;
+            }
+            return worked ? Math.min(before + 1, MOST_FAILURES_OF_WHAT_WORKS) : before + 1;
+        }
+    }
 
     private ControlPlaneChannel(
             ControlPlane config,
@@ -120,7 +136,7 @@ public final class ControlPlaneChannel implements Channel {
             int failures = 0;
             while (closed.getCount() > 0) {
                 Attempt attempt = attempt();
-                failures = attempt.healthy ? 0 : failures + 1;
+                failures = attempt.failuresAfter(failures);
                 Duration pause = pause(attempt.ending, failures);
                 learn(attempt.ending, pause);
                 boolean _ = closed.await(pause.toMillis(), TimeUnit.MILLISECONDS);
@@ -167,7 +183,7 @@ public final class ControlPlaneChannel implements Channel {
         } catch (RuntimeException e) {
             // Whatever it was, without a next attempt there would be no connection until the agent is started again.
             LOG.error("The connection with {} failed in a way that was not expected", endpoint, e);
-            return new Attempt(new Ending.Broken("unexpected: " + Ending.shown(e.toString(), "")), false);
+            return new Attempt(new Ending.Broken("unexpected: " + Ending.shown(e.toString(), "")));
         }
     }
 
@@ -178,7 +194,7 @@ public final class ControlPlaneChannel implements Channel {
             words = caller.words();
             channel = endpoint.open();
         } catch (IOException e) {
-            return new Attempt(new Ending.Broken(Ending.shown(String.valueOf(e.getMessage()), "")), false);
+            return new Attempt(new Ending.Broken(Ending.shown(String.valueOf(e.getMessage()), "")));
         }
         try {
             CallOptions options = CallOptions.DEFAULT
@@ -193,7 +209,7 @@ public final class ControlPlaneChannel implements Channel {
             current = new Connection(channel, stream);
             try {
                 Ending ending = speak(stream);
-                return new Attempt(ending, stream.lasted(timing.healthy()));
+                return new Attempt(ending, stream.lasted(timing.healthy()), stream.worked());
             } finally {
                 stream.abandon();
             }

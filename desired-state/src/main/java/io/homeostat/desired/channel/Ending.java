@@ -2,6 +2,7 @@ package io.homeostat.desired.channel;
 
 import com.google.common.base.Ascii;
 import com.google.common.base.CharMatcher;
+import com.google.common.base.Strings;
 import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.homeostat.desired.model.Redaction;
@@ -45,7 +46,7 @@ sealed interface Ending {
             return shown("the connection failed: " + (root.getMessage() == null ? root : root.getMessage()), secret);
         }
         String description = status.getDescription();
-        return shown(status.getCode() + (description == null ? "" : ": " + description), secret);
+        return shown(status.getCode() + (Strings.isNullOrEmpty(description) ? "" : ": " + description), secret);
     }
 
     /** A text of others as it may be shown: one line, bounded, without secrets. */

@@ -12,6 +12,7 @@ import io.homeostat.proto.acs.StreamAgentMessagesResponse;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,6 +30,8 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
             Metadata.Key.of("agent-communication-bandwidth-limit", Metadata.ASCII_STRING_MARSHALLER);
     /** Far more than a UUID. */
     private static final int MAX_ID = 256;
+    /** Whoever does not read what we send gets no more than one message heard in this time. */
+    private static final Duration UNREAD = Duration.ofSeconds(1);
 
     private final ClientCall<StreamAgentMessagesRequest, StreamAgentMessagesResponse> call;
     private final Inbox inbox;
@@ -40,6 +43,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
     private final CompletableFuture<Ending> ending = new CompletableFuture<>();
     private volatile boolean registered;
     private volatile long registeredAt;
+    private volatile boolean worked;
     private volatile @Nullable Ending reason;
 
     Stream(
@@ -111,6 +115,11 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
         return registered && System.nanoTime() - registeredAt >= time.toNanos();
     }
 
+    /** Whether something came of it: a message was taken, or one of ours answered, and it did not end because that was too much. */
+    boolean worked() {
+        return worked;
+    }
+
     @Override
     public boolean over() {
         return ending.isDone() || reason != null;
@@ -148,6 +157,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
             case MESSAGE_BODY -> {
                 Status status = received(message.getMessageId(), message.getMessageBody());
                 acknowledge(message.getMessageId(), status);
+                worked |= registered;
             }
             case TYPE_NOT_SET -> LOG.debug("The control plane sent a message of a type that is not known; ignored");
         }
@@ -156,6 +166,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
 
     private void answered(String id, Status status) {
         if (registered && !id.equals(registration)) {
+            worked = true;
             outgoing.answered(id, status);
         } else if (status.getCode() != Code.OK_VALUE) {
             String said = Ending.shown(Code.forNumber(status.getCode()) + ": " + status.getMessage(), words.token());
@@ -195,10 +206,22 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
                 .build());
     }
 
-    /** Asks for the next message, at once or when our acknowledgements are being read again. */
+    /**
+     * Asks for the next message, at once or when our acknowledgements are being read again; in the end in any case. A stream that has
+     * ended behind a message looks like one that is not read, and its end is told only after that message was asked for.
+     */
     private void more() {
         starved.set(true);
         if (call.isReady()) {
+            feed();
+        } else {
+            CompletableFuture.delayedExecutor(UNREAD.toMillis(), TimeUnit.MILLISECONDS)
+                    .execute(this::feedInTheEnd);
+        }
+    }
+
+    private synchronized void feedInTheEnd() {
+        if (!over()) {
             feed();
         }
     }
@@ -218,6 +241,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
     @Override
     public void onClose(io.grpc.Status status, Metadata trailers) {
         Ending why = reason;
+        worked &= status.getCode() != io.grpc.Status.Code.RESOURCE_EXHAUSTED;
         ending.complete(why == null ? Ending.of(status, words.token()) : why);
         outgoing.look();
     }

@@ -12,7 +12,9 @@ import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.controlplane.AnswerPolicy;
 import io.homeostat.controlplane.Bodies;
+import io.homeostat.controlplane.Connection;
 import io.homeostat.controlplane.Entry;
+import io.homeostat.controlplane.Sent;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -99,6 +101,52 @@ class ReconnectTest {
         bench.controlPlane.journal().awaitThat("five streams", ChannelBench.PATIENCE, journal -> opened().size() >= 5);
         Duration four = opened().get(4).at().minus(opened().get(0).at());
         assertTrue(four.toMillis() >= 50 + 100 + 200 + 400 - 20, four::toString);
+    }
+
+    @Test
+    void aStreamThatDidSomethingIsReplacedSoonHoweverOftenThatHappens() throws Exception {
+        bench.timing = ChannelBench.pausing(new Pauses(Duration.ofMillis(50), Duration.ofMinutes(5)));
+        bench.random = new Longest();
+        bench.open();
+
+        int streams = 12;
+        for (int i = 1; i <= streams; i++) {
+            Connection open = bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
+            assertEquals(i, open.number());
+            bench.channel().send(ChannelBench.body("" + i)).get(30, TimeUnit.SECONDS);
+            open.end(io.grpc.Status.UNAVAILABLE);
+            await().atMost(ChannelBench.PATIENCE).until(() -> opened().size() > open.number());
+        }
+
+        Duration all = opened().getLast().at().minus(opened().getFirst().at());
+        // Doubled each time, the pauses would be more than three minutes together; so they are 200 ms each.
+        assertTrue(all.compareTo(Duration.ofMinutes(1)) < 0, all::toString);
+    }
+
+    @Test
+    void aStreamThatEndsBehindAMessageNotAskedForYetIsFollowedByAnother() throws Exception {
+        CountDownLatch busy = new CountDownLatch(1);
+        bench.answer = body -> {
+            try {
+                busy.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return Status.getDefaultInstance();
+        };
+        bench.open();
+        Connection connection = bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
+        Sent taken = bench.controlPlane.send(Bodies.getAgentInfo());
+        await().atMost(ChannelBench.PATIENCE).until(() -> bench.received().size() == 1);
+        Sent behind = bench.controlPlane.send(Bodies.getAgentInfo());
+        connection.end(io.grpc.Status.UNAVAILABLE);
+        // Time for the end to arrive while the first message is being taken.
+        await().during(Duration.ofMillis(300)).until(() -> opened().size() == 1);
+        busy.countDown();
+
+        assertEquals(Status.getDefaultInstance(), taken.awaitAcknowledgement(ChannelBench.PATIENCE));
+        assertEquals(Status.getDefaultInstance(), behind.awaitAcknowledgement(ChannelBench.PATIENCE));
+        assertEquals(2, opened().size());
     }
 
     @Test
