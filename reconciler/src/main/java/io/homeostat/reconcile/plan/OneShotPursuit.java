@@ -69,7 +69,7 @@ final class OneShotPursuit {
         if (current != null
                 && current.liveness() instanceof Running running
                 && !stopWhatIsOver(draft, current.handle(), running)) {
-            return attend(current, running);
+            return draft.isEmpty() ? attend(current, running) : draft.build();
         }
         if (beside || target.installed() || course(draft).fetch(null)) {
             runWhenDue(draft);

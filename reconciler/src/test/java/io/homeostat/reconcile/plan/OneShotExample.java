@@ -98,6 +98,17 @@ public final class OneShotExample {
         return this;
     }
 
+    /** Nothing of what is declared last has been unpacked. */
+    OneShotExample notInstalled() {
+        installations.removeLast();
+        return this;
+    }
+
+    OneShotExample startFailed(int times, Instant last) {
+        history = history.withTrial(history.trial().withStart(Example.failed(times, last)));
+        return this;
+    }
+
     OneShotExample runs(String revision, Duration age) {
         return process(revision, StartState.NOT_SENT, true, new Liveness.Running(identity(), age, true, null));
     }

@@ -116,9 +116,31 @@ class OneShotPlanningTest {
                                 .ran(NOW)
                                 .is("A", new Liveness.Orphaned(new Exit(0, null, Exit.Reason.EXITED, NOW), 2))),
                 row(
+                        "of two processes the older one goes, while the run of the other goes on",
+                        "stop PROCESS_SURPLUS: stop",
+                        process("A", STARTUP).runs("A", YOUNG).runs("A", YOUNG)),
+                row(
+                        "and so does what an earlier run left behind",
+                        "stop RUN_OVER: stop",
+                        process("A", STARTUP)
+                                .is("A", new Liveness.Orphaned(new Exit(0, null, Exit.Reason.EXITED, NOW), 2))
+                                .runs("A", YOUNG)),
+                row(
+                        "between two attempts to begin is a pause",
+                        "wait START_FAILED: wait",
+                        process("A", STARTUP).startFailed(1, NOW)),
+                row(
+                        "which ends",
+                        "install NOT_INSTALLED: launch",
+                        process("A", STARTUP).startFailed(1, NOW.minusSeconds(1))),
+                row(
                         "a process that was launched as a daemon gives way",
                         "stop EXECUTION_CHANGED: stop launch",
-                        process("A", STARTUP).daemon("A")));
+                        process("A", STARTUP).daemon("A")),
+                row(
+                        "but not before what takes its place is there",
+                        "restart EXECUTION_CHANGED: download unpack stop launch",
+                        process("A", STARTUP).daemon("A").notInstalled()));
     }
 
     private static List<Row> plugins() {
@@ -136,6 +158,14 @@ class OneShotPlanningTest {
                         "one of which nobody knows whether it got Start is launched anew: it has not begun",
                         "restart START_NOT_FINISHED: stop launch start",
                         plugin("A", STARTUP).launched("A", StartState.SENT, true, null)),
+                row(
+                        "one that does not listen in time is launched anew",
+                        "restart START_FAILED: stop launch start",
+                        plugin("A", STARTUP).runs("A", Duration.ofSeconds(30))),
+                row(
+                        "one that has not begun makes room for what is declared by now",
+                        "restart REVISION_CHANGED: stop launch start collectGarbage",
+                        plugin("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)),
                 row(
                         "one that answers another code than 0 is still at it",
                         "wait RUN_UNDER_WAY: wait",
@@ -167,7 +197,14 @@ class OneShotPlanningTest {
                 row(
                         "the run of the old revision comes to its end first",
                         "wait RUN_UNDER_WAY: wait",
-                        process("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)));
+                        process("A", STARTUP).runs("A", YOUNG).wants("B", STARTUP)),
+                row(
+                        "what runs then is fetched meanwhile",
+                        "upgrade REVISION_CHANGED: download unpack",
+                        process("A", STARTUP)
+                                .runs("A", YOUNG)
+                                .wants("B", STARTUP)
+                                .notInstalled()));
     }
 
     private static OneShotExample process(String revision, Triggers triggers) {
