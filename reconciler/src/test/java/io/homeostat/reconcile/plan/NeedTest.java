@@ -1,0 +1,190 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.HostFacts;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** How what a workload depends on is thought to fare, by what is remembered of it: well, on its way, or stuck. */
+class NeedTest {
+    private static final WorkloadId DB = WorkloadId.process("db");
+    private static final WorkloadId WEB = WorkloadId.process("web");
+    private static final String DAEMON = "{type: daemon}";
+    private static final Condition HEALTHY =
+            new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "", NOW);
+
+    private record Row(String situation, Need.State state, String execution, Supplier<Neighbour> db) {}
+
+    @TestFactory
+    Stream<DynamicTest> whatIsRememberedTells() {
+        return Stream.of(
+                        row("started and healthy", Need.State.WELL, () -> runs(Handle.StartState.SUCCEEDED)),
+                        row(
+                                "healthy by its last look, and not started since",
+                                Need.State.COMING,
+                                () -> runs(Handle.StartState.NOT_SENT)),
+                        row("not looked at yet", Need.State.COMING, () -> neighbour(WorkloadHistory.NONE)),
+                        row(
+                                "failures of another declaration count for nothing",
+                                Need.State.COMING,
+                                () -> neighbour(acted(7, trial -> trial.withStart(failed(9, NOW))))),
+                        row(
+                                "a start that another try can't help",
+                                Need.State.STUCK,
+                                () -> neighbour(acted(
+                                        1, trial -> trial.withStart(new Attempts(1, NOW, "no such program", true))))),
+                        row(
+                                "in a crash loop",
+                                Need.State.STUCK,
+                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, "CrashLoop")))),
+                        row(
+                                "crashed, and launched again already",
+                                Need.State.COMING,
+                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, "ProcessExited")))),
+                        row(
+                                "said to be in a crash loop that is over",
+                                Need.State.COMING,
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, "CrashLoop")))),
+                        row(
+                                "held for a reason that time alone does not remove",
+                                Need.State.STUCK,
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, "GivenUp")))),
+                        row(
+                                "that reason said of something else",
+                                Need.State.COMING,
+                                () -> neighbour(crashed(0, not(Condition.Type.LIMITS_NOT_ENFORCED, "GivenUp")))),
+                        row(
+                                "disabled",
+                                Need.State.STUCK,
+                                () -> neighbour(crashed(
+                                        0,
+                                        new Condition(
+                                                Condition.Type.DISABLED, Condition.Status.TRUE, "Disabled", "", NOW)))),
+                        row(
+                                "enabled by its rules",
+                                Need.State.COMING,
+                                () -> neighbour(crashed(0, not(Condition.Type.DISABLED, "Enabled")))),
+                        new Row(
+                                "what is to run at each boot ran in the one before",
+                                Need.State.COMING,
+                                "{type: oneShot, triggers: {startup: true}}",
+                                () -> ran("last-boot")),
+                        new Row(
+                                "what is to run once ran in a boot before",
+                                Need.State.WELL,
+                                "{type: oneShot, triggers: {firstBoot: true}}",
+                                () -> ran("last-boot")),
+                        new Row(
+                                "what is to run once was a daemon before, and has not run",
+                                Need.State.COMING,
+                                "{type: oneShot, triggers: {firstBoot: true}}",
+                                () -> neighbour(acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)))))
+                .map(row -> DynamicTest.dynamicTest(
+                        row.situation(),
+                        () -> assertEquals(
+                                row.state(), state(row.execution(), row.db().get()))));
+    }
+
+    @Test
+    void howItFaresConcernsWhatDependsOnIt() {
+        assertEquals(ImmutableSet.of(WEB), neighbourhood(DAEMON).concernedBy(DB));
+        assertEquals(ImmutableSet.of(), neighbourhood(DAEMON).concernedBy(WEB));
+    }
+
+    private static Row row(String situation, Need.State state, Supplier<Neighbour> db) {
+        return new Row(situation, state, DAEMON, db);
+    }
+
+    private static Need.State state(String execution, Neighbour db) {
+        Neighbour other = neighbour(WorkloadHistory.NONE);
+        Company company = neighbourhood(execution)
+                .of(WEB, HostFacts.of("this-boot", "instance"), id -> id.equals(DB) ? db : other, id -> false);
+        return Iterables.getOnlyElement(company.needs()).state();
+    }
+
+    private static Neighbourhood neighbourhood(String execution) {
+        ImmutableSortedMap<WorkloadId, Declaration> declared = ImmutableSortedMap.of(
+                DB, declaration("db", "execution: " + execution), WEB, declaration("web", "dependsOn: [process/db]"));
+        return new Neighbourhood(new DesiredState(declared), ImmutableMap::of);
+    }
+
+    private static Declaration declaration(String name, String more) {
+        Workload workload = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: %s}
+                spec:
+                  install: local
+                  entryPoint: /bin/a
+                  %s
+                """.formatted(name, more));
+        return new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of());
+    }
+
+    private static WorkloadHistory acted(long generation, UnaryOperator<Trial> trial) {
+        return WorkloadHistory.NONE.withTrial(generation, trial.apply(Trial.of("hash")));
+    }
+
+    private static WorkloadHistory crashed(int times, Condition condition) {
+        WorkloadHistory history = acted(1, trial -> trial).withConditions(ImmutableList.of(condition));
+        return times == 0 ? history : history.withRun(history.run().withCrashes(failed(times, NOW)));
+    }
+
+    private static Condition not(Condition.Type type, String reason) {
+        return new Condition(type, Condition.Status.FALSE, reason, "", NOW);
+    }
+
+    private static Neighbour runs(Handle.StartState start) {
+        Handle handle = new Handle(
+                "launch",
+                DB,
+                "hash",
+                "local",
+                null,
+                ImmutableSortedMap.of(),
+                NOW,
+                new ProcessIdentity(4711, 1, "this-boot"),
+                start,
+                "");
+        return new Neighbour(
+                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(handle), false);
+    }
+
+    private static Neighbour ran(String bootId) {
+        WorkloadHistory history = acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY));
+        OneShotRun run =
+                OneShotRun.begun("work", "launch", bootId, "instance", NOW).completed(NOW, null);
+        return neighbour(history.withRun(history.run().withOneShot(run)));
+    }
+
+    private static Neighbour neighbour(WorkloadHistory history) {
+        return new Neighbour(history, ImmutableList.of(), false);
+    }
+}
