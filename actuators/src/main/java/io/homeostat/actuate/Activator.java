@@ -10,7 +10,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Makes one of a workload's installations the active one: swaps its symlink by a rename, so that there is always one. */
+/** Makes one of a workload's installations the active one, by swapping its symlink by a rename, so that there is always one; or none. */
 public final class Activator {
     private final Layout layout;
     private final Disk disk;
@@ -57,6 +57,24 @@ public final class Activator {
             swap(id, link, directory);
         } catch (IOException e) {
             throw new ActuationFailure(what + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+
+    /**
+     * Removes the workload's symlink, so that none of its installations is the active one. Something in its place that is not ours is left
+     * alone.
+     *
+     * @throws ActuationFailure when it can't be removed
+     */
+    public void deactivate(WorkloadId id) throws ActuationFailure {
+        Path link = layout.active(id);
+        try {
+            if (Trash.active(layout, id).isPresent()) {
+                disk.delete(link);
+                disk.syncDirectory(layout.installs(id));
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure("removing the symlink " + link + " failed: " + Disk.reason(e), false, e);
         }
     }
 

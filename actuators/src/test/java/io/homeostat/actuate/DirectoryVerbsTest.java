@@ -66,6 +66,19 @@ final class DirectoryVerbsTest {
     }
 
     @Test
+    void withoutASymlinkNoInstallationIsInUseAndAllCanBeCollected() throws Exception {
+        activator.activate(ID, "greeter_1");
+
+        activator.deactivate(ID);
+        activator.deactivate(ID);
+        collector.collect(ID, ImmutableList.of("greeter_1"));
+
+        assertEquals(Optional.empty(), machine.active(ID));
+        assertFalse(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
+        assertFalse(Files.exists(machine.install("greeter_1")));
+    }
+
+    @Test
     void whatIsNotInstalledIsNotActivated() throws Exception {
         Files.createDirectories(machine.install("greeter_3"));
 
@@ -90,6 +103,7 @@ final class DirectoryVerbsTest {
         Files.createSymbolicLink(machine.layout().active(ID), Path.of("/opt/greeter"));
 
         assertFails(() -> activator.activate(ID, "greeter_1"), "is not a symlink that Homeostat made");
+        activator.deactivate(ID);
         remover.remove(ID);
         assertTrue(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
     }

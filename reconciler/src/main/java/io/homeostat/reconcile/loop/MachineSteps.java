@@ -143,7 +143,11 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private Outcome activate(Step.Activate step) throws ActuationFailure {
-        activator.activate(step.workload(), step.directory());
+        if (step.directory() == null) {
+            activator.deactivate(step.workload());
+        } else {
+            activator.activate(step.workload(), step.directory());
+        }
         return Outcome.done();
     }
 

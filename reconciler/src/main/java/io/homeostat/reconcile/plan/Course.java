@@ -271,17 +271,16 @@ final class Course {
         start();
     }
 
-    /** Points the symlink to the target, unless it does. */
+    /** Points the symlink to the target, unless it does; of a program that is local there is none. */
     void activate() {
-        String directory = target.directory();
-        if (directory != null && needsActivation()) {
-            draft.add(new Step.Activate(situation.id(), directory));
-            link = directory;
+        if (needsActivation()) {
+            draft.add(new Step.Activate(situation.id(), target.directory()));
+            link = target.directory();
         }
     }
 
     boolean needsActivation() {
-        return target.directory() != null && !target.directory().equals(link);
+        return !Objects.equals(target.directory(), link);
     }
 
     void start() {

@@ -46,8 +46,12 @@ public sealed interface Step {
         }
     }
 
-    /** Points the workload's symlink to an installation. */
-    record Activate(WorkloadId workload, String directory) implements Step {
+    /**
+     * Points the workload's symlink to an installation, or removes it.
+     *
+     * @param directory of the installation; null when the program is local, and nothing installed is in use
+     */
+    record Activate(WorkloadId workload, @Nullable String directory) implements Step {
         @Override
         public String word() {
             return "activate";

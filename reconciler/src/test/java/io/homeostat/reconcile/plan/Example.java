@@ -81,20 +81,20 @@ public final class Example {
     }
 
     public Example wants(String revision, String config, String... arguments) {
-        declared = declarations.declare(id, revision, ImmutableList.copyOf(arguments), config);
-        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
-        return this;
+        return wants(declarations.declare(id, revision, ImmutableList.copyOf(arguments), config));
     }
 
     public Example wants(String revision, Limits limits) {
-        declared = declarations.declare(id, revision, limits);
-        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
-        return this;
+        return wants(declarations.declare(id, revision, limits));
     }
 
     public Example wants(String revision, Execution execution) {
-        declared = declarations.declare(id, revision, execution);
-        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        return wants(declarations.declare(id, revision, execution));
+    }
+
+    public Example wants(Declaration next) {
+        declared = next;
+        history = history.withTrial(next.generation(), Trial.of(next.hash()));
         return this;
     }
 

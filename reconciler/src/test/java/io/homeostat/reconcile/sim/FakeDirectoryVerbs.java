@@ -85,7 +85,7 @@ final class FakeDirectoryVerbs {
         if (dice.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
             return new Outcome.Failed("read-only file system", false);
         }
-        if (!disk.installs(step.workload()).containsKey(step.directory())) {
+        if (step.directory() != null && !disk.installs(step.workload()).containsKey(step.directory())) {
             return new Outcome.Failed("no such directory", false);
         }
         disk.link(step.workload(), step.directory());
