@@ -1,0 +1,93 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.reconcile.Written;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** When a launch counts as started, and how long it is left alone until then. */
+class ReadinessTest {
+    private static final WorkloadSpec PLAIN = process("");
+    private static final WorkloadSpec PROBED = process("probe: {tcp: {address: \"127.0.0.1:80\"}}");
+    private static final WorkloadSpec PLUGIN = Written.workload("""
+                    apiVersion: homeostat.io/v1
+                    kind: Plugin
+                    metadata: {name: p}
+                    spec: {revision: r1, install: local, entryPoint: /bin/true}
+                    """).spec();
+    private static final Health WELL = Health.healthy(NOW);
+    private static final Health SICK = Health.failed(Health.Verdict.UNHEALTHY, "connection refused", NOW);
+
+    @Test
+    void aProcessWithoutAProbeHasStartedWhenItHasStayedAliveForASecond() {
+        assertFalse(Readiness.canBeSeen(PLAIN, aged(999, null)));
+        assertTrue(Readiness.canBeSeen(PLAIN, aged(1_000, null)));
+    }
+
+    @Test
+    void oneWithAProbeWhenThatSucceedsAndNotBefore() {
+        assertFalse(Readiness.canBeSeen(PROBED, aged(60_000, null)), "not asked yet");
+        assertFalse(Readiness.canBeSeen(PROBED, aged(60_000, SICK)));
+        assertTrue(Readiness.canBeSeen(PROBED, aged(1, WELL)));
+    }
+
+    @Test
+    void aPluginSaysItselfThatItHas() {
+        assertFalse(Readiness.canBeSeen(PLUGIN, aged(60_000, WELL)));
+    }
+
+    @Test
+    void itIsOverdueAfterTheDeclaredTimeout() {
+        assertFalse(Readiness.isOverdue(PLAIN, aged(29_999, null)));
+        assertTrue(Readiness.isOverdue(PLAIN, aged(30_000, null)));
+    }
+
+    @Test
+    void whatHasNotHappenedYetIsSaid() {
+        assertEquals("it does not listen on its socket", Readiness.missing(PLUGIN, aged(5, null)));
+        Running listening = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(5), true, null);
+        assertEquals("it has not answered Start", Readiness.missing(PLUGIN, listening));
+        assertEquals("it has not stayed alive for 1 s", Readiness.missing(PLAIN, aged(5, SICK)));
+        assertEquals("its probe does not succeed: connection refused", Readiness.missing(PROBED, aged(5, SICK)));
+    }
+
+    @Test
+    void whatOnlyHasToStayAliveIsLookedAtWhenItHas() {
+        assertEquals(Duration.ofMillis(600), Readiness.poll(PLAIN, aged(400, null)));
+        assertEquals(Duration.ofMillis(20), Readiness.poll(PLAIN, aged(995, null)));
+    }
+
+    @Test
+    void anythingElseIsLookedAtOftenAtFirstAndThenOnceASecond() {
+        for (WorkloadSpec spec : new WorkloadSpec[] {PROBED, PLUGIN}) {
+            assertEquals(Duration.ofMillis(20), Readiness.poll(spec, aged(10, null)));
+            assertEquals(Duration.ofMillis(300), Readiness.poll(spec, aged(3_000, null)));
+            assertEquals(Duration.ofSeconds(1), Readiness.poll(spec, aged(25_000, null)));
+        }
+    }
+
+    private static Running aged(long millis, @Nullable Health health) {
+        return new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(millis), false, health);
+    }
+
+    private static WorkloadSpec process(String more) {
+        return Written.workload("""
+                        apiVersion: homeostat.io/v1
+                        kind: Process
+                        metadata: {name: p}
+                        spec:
+                          install: local
+                          entryPoint: /bin/true
+                          %s
+                        """.formatted(more)).spec();
+    }
+}

@@ -1,0 +1,118 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.OneShotExample.NOW;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Event;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.OneShotRun.Result;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ObservedProcess;
+import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+/** What becomes of a one-shot's run when it can't begin, or is stopped before it is over: 3 attempts to start, by the defaults. */
+class RunsTest {
+    private static final Triggers STARTUP = new Triggers(true, false, null);
+
+    @Test
+    void whatCouldNotBeginIsTriedAgainBeforeItCountsAsARun() {
+        Change second = launchFails(scene().startFailed(1, NOW.minusSeconds(60)), false);
+
+        assertEquals(2, history(second).trial().start().count());
+        assertNull(history(second).run().oneShot());
+        assertEquals(List.of(EventType.PLUGIN_START_FAILED), told(second));
+    }
+
+    @Test
+    void afterTheDeclaredAttemptsItIsARunThatFailed() {
+        Change third = launchFails(scene().startFailed(2, NOW.minusSeconds(60)), false);
+
+        OneShotRun run = Objects.requireNonNull(history(third).run().oneShot());
+        assertEquals(Result.FAILED, run.result());
+        assertEquals("no such program", run.error());
+        assertEquals(Attempts.NONE, history(third).trial().start());
+        assertEquals(List.of(EventType.PLUGIN_START_FAILED, EventType.PLUGIN_INSTALL_FAILED), told(third));
+    }
+
+    @Test
+    void whatNoOtherTryCanHelpIsOneAtOnce() {
+        Change first = launchFails(scene(), true);
+        assertEquals(
+                Result.FAILED,
+                Objects.requireNonNull(history(first).run().oneShot()).result());
+    }
+
+    @Test
+    void ofWhatRanBeforeItIsTheExecutionThatFailed() {
+        Change third = launchFails(
+                scene().ran(NOW.minusSeconds(600)).boot("another").startFailed(2, NOW.minusSeconds(60)), false);
+        assertEquals(List.of(EventType.PLUGIN_START_FAILED, EventType.PLUGIN_EXECUTION_FAILED), told(third));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"REMOVED", "DISABLED", "REQUESTED", "REPLACED"})
+    void whatIsNotWantedAnyMoreHasNotRun(Cause cause) {
+        assertNull(history(stopped(cause)).run().oneShot());
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            mode = Mode.EXCLUDE,
+            names = {"REMOVED", "DISABLED", "REQUESTED", "REPLACED"})
+    void whatIsStoppedForAnyOtherReasonHasFailed(Cause cause) {
+        OneShotRun run = Objects.requireNonNull(history(stopped(cause)).run().oneShot());
+        assertEquals(Result.FAILED, run.result());
+        assertEquals("process was stopped", run.error());
+        Exit exit = Objects.requireNonNull(run.exit());
+        assertEquals(Exit.Reason.STOPPED, exit.reason());
+    }
+
+    /** What is stored when the process of a run that goes on has been stopped. */
+    private static Change stopped(Cause cause) {
+        Situation situation = Bookkeeping.observed(
+                        scene().runs("A", Duration.ofSeconds(5)).situation())
+                .situation();
+        assertEquals(
+                Result.RUNNING,
+                Objects.requireNonNull(situation.history().run().oneShot()).result());
+        ObservedProcess process = Planner.seen(situation.seen().processes()).getFirst();
+        assertEquals(StartState.SUCCEEDED, process.handle().start());
+        Step stop = new Step.Stop(process.handle(), cause, false, Duration.ofSeconds(30));
+        return StepLedger.stepped(situation, Planner.plan(situation), stop, Outcome.done());
+    }
+
+    private static Change launchFails(OneShotExample scene, boolean fatal) {
+        Situation situation = Bookkeeping.observed(scene.situation()).situation();
+        WorkloadPlan plan = Planner.plan(situation);
+        Step launch = plan.next().orElseThrow();
+        assertEquals("launch", launch.word());
+        return StepLedger.stepped(situation, plan, launch, new Outcome.Failed("no such program", fatal));
+    }
+
+    private static OneShotExample scene() {
+        return new OneShotExample(WorkloadId.process("p")).wants("A", STARTUP);
+    }
+
+    private static WorkloadHistory history(Change change) {
+        return Objects.requireNonNull(change.history());
+    }
+
+    private static List<EventType> told(Change change) {
+        return change.events().stream().map(Event::type).toList();
+    }
+}
