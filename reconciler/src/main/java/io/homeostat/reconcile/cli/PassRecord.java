@@ -68,7 +68,8 @@ final class PassRecord implements PassListener {
                 } else if (stopping && later.reason() == Reason.STOPPED) {
                     end(track, stopped(id, track, later));
                 } else {
-                    end(track, new WorkloadResult(id, Kind.FAILED, later, wait.why()));
+                    Kind kind = later.reason() == Reason.WAITING_FOR_WINDOW ? Kind.WAITING : Kind.FAILED;
+                    end(track, new WorkloadResult(id, kind, later, wait.why()));
                 }
             }
         }

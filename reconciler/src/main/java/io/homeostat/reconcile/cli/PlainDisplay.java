@@ -42,7 +42,11 @@ final class PlainDisplay implements Display {
     }
 
     static String line(WorkloadResult result, int width, Ink ink) {
-        Colour colour = result.kind() == WorkloadResult.Kind.FAILED ? Colour.RED : Colour.GREEN;
+        Colour colour = switch (result.kind()) {
+            case CONVERGED, UNCHANGED, REMOVED -> Colour.GREEN;
+            case WAITING -> Colour.YELLOW;
+            case FAILED -> Colour.RED;
+        };
         return Strings.padEnd(result.workload().toString(), width, ' ') + "  " + ink.paint(colour, result.words());
     }
 }

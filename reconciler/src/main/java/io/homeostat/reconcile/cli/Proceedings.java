@@ -82,8 +82,7 @@ final class Proceedings implements PassSubscriber, AutoCloseable {
         } else {
             console.out().println(ResultsReport.summary(verb, results));
         }
-        boolean failed = results.stream().anyMatch(result -> result.kind() == WorkloadResult.Kind.FAILED);
-        return failed ? ExitStatus.FAILED : ExitStatus.OK;
+        return results.stream().anyMatch(WorkloadResult::isLeftUndone) ? ExitStatus.FAILED : ExitStatus.OK;
     }
 
     @Override

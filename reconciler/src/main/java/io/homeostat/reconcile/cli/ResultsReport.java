@@ -13,7 +13,8 @@ final class ResultsReport {
 
     /** "Apply: 1 installed, 0 updated, 0 repaired, 0 removed, 12 unchanged." */
     static String summary(Verb verb, List<WorkloadResult> results) {
-        long failed = failed(results);
+        long failed = count(results, Kind.FAILED);
+        long waiting = count(results, Kind.WAITING);
         String word = verb.word();
         return word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1) + ": "
                 + count(results, Bucket.INSTALL) + " installed, "
@@ -21,6 +22,7 @@ final class ResultsReport {
                 + count(results, Bucket.REPAIR) + " repaired, "
                 + count(results, Bucket.REMOVE) + " removed, "
                 + (failed > 0 ? failed + " failed, " : "")
+                + (waiting > 0 ? waiting + " waiting, " : "")
                 + count(results, Bucket.UNCHANGED) + " unchanged.";
     }
 
@@ -45,19 +47,20 @@ final class ResultsReport {
         json.writeNumberField("updated", count(results, Bucket.UPDATE));
         json.writeNumberField("repaired", count(results, Bucket.REPAIR));
         json.writeNumberField("removed", count(results, Bucket.REMOVE));
-        json.writeNumberField("failed", failed(results));
+        json.writeNumberField("failed", count(results, Kind.FAILED));
         json.writeNumberField("unchanged", count(results, Bucket.UNCHANGED));
+        json.writeNumberField("waiting", count(results, Kind.WAITING));
         json.writeEndObject();
         json.writeEndObject();
     }
 
-    private static long failed(List<WorkloadResult> results) {
-        return results.stream().filter(result -> result.kind() == Kind.FAILED).count();
+    private static long count(List<WorkloadResult> results, Kind kind) {
+        return results.stream().filter(result -> result.kind() == kind).count();
     }
 
     private static long count(List<WorkloadResult> results, Bucket bucket) {
         return results.stream()
-                .filter(result -> result.kind() != Kind.FAILED && result.bucket() == bucket)
+                .filter(result -> !result.isLeftUndone() && result.bucket() == bucket)
                 .count();
     }
 }

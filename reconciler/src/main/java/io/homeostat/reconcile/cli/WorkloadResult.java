@@ -9,35 +9,42 @@ import java.util.Locale;
 /**
  * What became of a workload.
  *
- * @param plan what was to be done about it; for a failure, what was left to do at the end
- * @param why why it failed; empty when it did not
+ * @param plan what was to be done about it; when that was not done, what was left to do at the end
+ * @param why why it was not done; empty when it was
  */
 record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, String why) {
-    /** The four ends. */
+    /** The five ends. */
     enum Kind {
         CONVERGED,
         UNCHANGED,
         REMOVED,
-        FAILED;
+        FAILED,
+        /** Nothing is wrong with it, but it may not be changed before its maintenance window opens. */
+        WAITING;
 
         String word() {
             return name().toLowerCase(Locale.ROOT);
         }
     }
 
-    /** The group of the summary that it counts to, if it did not fail. */
+    /** Whether it is not as declared. */
+    boolean isLeftUndone() {
+        return kind == Kind.FAILED || kind == Kind.WAITING;
+    }
+
+    /** The group of the summary that it counts to, if it is as declared. */
     Bucket bucket() {
         return switch (kind) {
             case UNCHANGED -> Bucket.UNCHANGED;
             case REMOVED -> Bucket.REMOVE;
-            case CONVERGED, FAILED ->
+            case CONVERGED, FAILED, WAITING ->
                 plan.bucket() == Bucket.REPAIR || plan.bucket() == Bucket.INSTALL ? plan.bucket() : Bucket.UPDATE;
         };
     }
 
-    /** For people: "upgraded A -> B", "failed: ...". */
+    /** For people: "upgraded A -> B", "failed: ...", "waiting: ...". */
     String words() {
-        return kind == Kind.FAILED ? "failed: " + OneLine.of(why) : ActionWords.past(plan);
+        return isLeftUndone() ? kind.word() + ": " + OneLine.of(why) : ActionWords.past(plan);
     }
 
     /** The revision that is there, or for a removal was; empty when none is known. */

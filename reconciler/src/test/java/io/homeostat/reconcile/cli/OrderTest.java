@@ -99,7 +99,9 @@ class OrderTest {
         assertEquals(1, waiting.status(), waiting::toString);
         String until = "its maintenance window is closed; next try at "
                 + opens.format(DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:'00Z'"));
+        assertTrue(waiting.out().contains("process/web  waiting: "), waiting.out());
         assertTrue(waiting.out().contains(until), waiting.out());
+        assertTrue(waiting.out().contains(" 0 removed, 1 waiting, 0 unchanged."), waiting.out());
         assertTrue(shell.run("plan").out().contains(until));
         assertTrue(shell.run("status", "process/web").out().contains(until));
         assertEquals(pid, shell.pid(WEB));
