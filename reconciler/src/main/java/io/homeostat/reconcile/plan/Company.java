@@ -1,6 +1,9 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 
 /**
@@ -19,6 +22,20 @@ public record Company(
     /** Of a workload that has nothing to do with any other. */
     public static final Company NONE =
             new Company(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+
+    /**
+     * What of it matters when the last good revision is to run in place of what is declared: it waits for nothing that only the
+     * declaration depends on.
+     */
+    Company of(Workload lastGood) {
+        ImmutableSet<WorkloadId> needed = Dependencies.of(lastGood);
+        boolean sameCycle = !cycle.isEmpty() && needed.contains(cycle.get(cycle.size() > 1 ? 1 : 0));
+        return new Company(
+                needs.stream().filter(need -> needed.contains(need.id())).collect(ImmutableList.toImmutableList()),
+                sameCycle ? cycle : ImmutableList.of(),
+                leaving,
+                down);
+    }
 
     /** Something that a workload waits for. */
     public record Need(WorkloadId id, State state) {

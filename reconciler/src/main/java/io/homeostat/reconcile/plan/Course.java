@@ -37,7 +37,12 @@ final class Course {
         this.draft = draft;
         this.causes = new Causes(situation.history().proven(), target, draft);
         this.target = target;
-        this.gates = new Gates(situation, declared, draft);
+        this.gates = new Gates(
+                target.hash().equals(declared.hash())
+                        ? situation
+                        : situation.withCompany(situation.company().of(target.workload())),
+                declared,
+                draft);
         this.launches = new LaunchPauses(situation, draft, target, causes.isProven(), gates);
         this.link = active.orElse(null);
     }

@@ -58,6 +58,10 @@ public record Situation(
         return new Situation(declared, policy, next, host, company, archives, history, pause, seed, now);
     }
 
+    public Situation withCompany(Company next) {
+        return new Situation(declared, policy, seen, host, next, archives, history, pause, seed, now);
+    }
+
     /** The same, seen as late as that. */
     public Situation at(Instant later) {
         return new Situation(declared, policy, seen, host, company, archives, history, pause, seed, later);

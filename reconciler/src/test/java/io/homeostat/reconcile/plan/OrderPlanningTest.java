@@ -240,6 +240,32 @@ class OrderPlanningTest {
         assertPlanned("rollback REVISION_FAILED: stop launch", plan);
     }
 
+    @Test
+    void whatIsUndoneOrBroughtBackWaitsForNothingThatOnlyTheNewDeclarationDependsOn() {
+        Declaration before = declared("1", WINDOW);
+        Declaration after = declared("2", WINDOW + "\n  dependsOn: [process/db]");
+        for (Need.State state : List.of(Need.State.COMING, Need.State.STUCK, Need.State.UNDECLARED)) {
+            assertPlanned("restart PROCESS_MISSING: launch", plan(after, before, nothing(), needs(state)));
+            Situation situation = situation(after, before, running(after), needs(state));
+            WorkloadHistory failed =
+                    situation.history().withFailed(new FailedRevision(after.hash(), "2", 1, NOON, "broken"));
+            assertPlanned("rollback REVISION_FAILED: stop launch", Planner.plan(situation.withHistory(failed)));
+        }
+    }
+
+    @Test
+    void whatIsUndoneWaitsForWhatTheLastGoodRevisionDependsOn() {
+        Declaration before = declared("1", "dependsOn: [process/db]");
+        Declaration after = declared("2", "dependsOn: [process/db]");
+        Situation situation = situation(after, before, nothing(), needs(Need.State.COMING));
+        WorkloadHistory failed =
+                situation.history().withFailed(new FailedRevision(after.hash(), "2", 1, NOON, "broken"));
+
+        WorkloadPlan plan = Planner.plan(situation.withHistory(failed));
+
+        assertEquals("wait launch", plan.steps().stream().map(Step::word).collect(Collectors.joining(" ")));
+    }
+
     private void assertPlanned(String expected, WorkloadPlan plan) {
         String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
         assertEquals(
