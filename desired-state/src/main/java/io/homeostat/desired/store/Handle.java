@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param target hash of the declaration it was launched for
  * @param directory the install directory it runs from; null when the program is local
  * @param inputs hash by name of what a process can't change once it runs (arguments, env, user, ...); what differs from the
- *     declaration is the reason for a restart
+ *     declaration is the reason for a restart; beside them what it depended on
  * @param identity null until the launched process has told who it is
  * @param start how far starting has come: for a plugin the protocol's Start, for a process whether it was seen ready
  * @param configHash of the configuration that the process has accepted; empty when there is none

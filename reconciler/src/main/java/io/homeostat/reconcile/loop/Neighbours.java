@@ -2,16 +2,19 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.reconcile.plan.Company;
+import io.homeostat.reconcile.plan.FormerNeeds;
 import io.homeostat.reconcile.plan.Neighbourhood;
 import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -29,8 +32,14 @@ final class Neighbours {
 
     private volatile Neighbourhood neighbourhood = new Neighbourhood(DesiredState.EMPTY, ImmutableMap::of);
 
-    /** All that others may care about. */
-    private record Standing(boolean well, boolean alive, boolean wanted) {}
+    /**
+     * All that others may care about.
+     *
+     * @param formerly what it depended on, when nobody wants it any more
+     */
+    private record Standing(boolean well, boolean alive, boolean wanted, ImmutableSet<WorkloadId> formerly) {
+        static final Standing UNKNOWN = new Standing(false, false, false, ImmutableSet.of());
+    }
 
     Neighbours(DesiredSource desired, StateReader store) {
         this.desired = desired;
@@ -88,10 +97,12 @@ final class Neighbours {
         }
         Neighbourhood now = neighbourhood();
         Neighbour neighbour = look(id);
+        boolean wanted = desired.now().get(id).isPresent();
         Standing standing = new Standing(
                 now.isWell(id, host, neighbour),
                 !neighbour.handles().isEmpty(),
-                desired.now().get(id).isPresent());
+                wanted,
+                wanted ? ImmutableSet.of() : FormerNeeds.of(neighbour));
         if (standing.well() || !standing.wanted()) {
             synchronized (disrupted) {
                 disrupted.remove(id);
@@ -101,7 +112,14 @@ final class Neighbours {
         if (standing.equals(before)) {
             return ImmutableSet.of();
         }
-        return standing.wanted() ? now.concernedBy(id) : Neighbourhood.formerly(neighbour);
+        // Once it is stopped, only what was known of it before says on whom it depended.
+        return standing.wanted()
+                ? now.concernedBy(id)
+                : Sets.union(
+                                standing.formerly(),
+                                Objects.requireNonNullElse(before, Standing.UNKNOWN)
+                                        .formerly())
+                        .immutableCopy();
     }
 
     private Neighbour look(WorkloadId id) {

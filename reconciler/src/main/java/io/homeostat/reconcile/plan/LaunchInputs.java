@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Maps;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Execution;
@@ -75,7 +76,9 @@ public final class LaunchInputs {
 
     /** Whether the process of this handle was launched as this program is declared, wherever it is installed. */
     static boolean matches(Handle handle, Program program) {
-        return handle.revision().equals(program.revision()) && handle.inputs().equals(of(program));
+        return handle.revision().equals(program.revision())
+                && Maps.filterKeys(handle.inputs(), key -> !key.equals(FormerNeeds.INPUT))
+                        .equals(of(program));
     }
 
     private static String hash(Iterable<String> parts) {

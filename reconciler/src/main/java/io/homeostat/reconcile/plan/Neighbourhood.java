@@ -16,7 +16,6 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
@@ -283,15 +282,9 @@ public final class Neighbourhood {
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
         alive.forEach((id, neighbour) -> {
             if (desired.get(id).isEmpty()) {
-                formerly(neighbour).forEach(needed -> reverse.put(needed, id));
+                FormerNeeds.of(neighbour).forEach(needed -> reverse.put(needed, id));
             }
         });
         return reverse.build();
-    }
-
-    /** What something depended on that nobody wants any more: as its last good revision says. */
-    public static ImmutableSet<WorkloadId> formerly(Neighbour neighbour) {
-        ProvenRevision proven = neighbour.history().proven();
-        return proven == null ? ImmutableSet.of() : Dependencies.of(proven.workload());
     }
 }

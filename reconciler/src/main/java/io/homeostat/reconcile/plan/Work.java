@@ -47,14 +47,11 @@ public final class Work {
         return Optional.ofNullable(handle.inputs().get(INPUT));
     }
 
-    /** What is written down of a launch that can't change while it runs. */
+    /** What is written down of a launch: what can't change while it runs, and what it depended on. */
     public static ImmutableSortedMap<String, String> inputs(Workload workload) {
-        ImmutableSortedMap<String, String> inputs = LaunchInputs.of(workload.program());
-        return isOneShot(workload)
-                ? ImmutableSortedMap.<String, String>naturalOrder()
-                        .putAll(inputs)
-                        .put(INPUT, of(workload))
-                        .build()
-                : inputs;
+        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.<String, String>naturalOrder()
+                .putAll(LaunchInputs.of(workload.program()))
+                .putAll(FormerNeeds.input(workload));
+        return (isOneShot(workload) ? inputs.put(INPUT, of(workload)) : inputs).buildOrThrow();
     }
 }

@@ -169,6 +169,19 @@ class NeighbourhoodTest {
     }
 
     @Test
+    void whatWasNeverWellIsStoppedBeforeWhatItWasLaunchedAfterToo() {
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, WorkloadHistory.NONE, process("web", "dependsOn: [process/other, process/db]"));
+        assertEquals(List.of(WEB), company(neighbourhood(), DB).leaving(), "a first revision");
+
+        remember(WEB, formerly(process("web", "")), process("web", "dependsOn: [process/db]\n  user: nobody"));
+        assertEquals(List.of(WEB), company(neighbourhood(), DB).leaving(), "an upgrade");
+
+        remember(WEB, formerly(process("web", "")), process("web", "dependsOn: [process/db]"));
+        assertEquals(List.of(), company(neighbourhood(), DB).leaving(), "it has become well without it since");
+    }
+
+    @Test
     void whoIsLeftAloneOrStandsInACircleIsNotWaitedFor() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
@@ -236,13 +249,22 @@ class NeighbourhoodTest {
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, String bootId) {
+        remember(id, history, bootId, ImmutableSortedMap.of());
+    }
+
+    private void remember(WorkloadId id, WorkloadHistory history, Workload launched) {
+        remember(id, history, "this-boot", Work.inputs(launched));
+    }
+
+    private void remember(
+            WorkloadId id, WorkloadHistory history, String bootId, ImmutableSortedMap<String, String> inputs) {
         Handle handle = new Handle(
                 "launch-" + id.name(),
                 id,
                 "hash",
                 "local",
                 null,
-                ImmutableSortedMap.of(),
+                inputs,
                 Example.NOW,
                 new ProcessIdentity(4711, 1, bootId),
                 Handle.StartState.SUCCEEDED,
