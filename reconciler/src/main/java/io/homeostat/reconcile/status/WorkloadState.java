@@ -104,9 +104,11 @@ public enum WorkloadState {
         if (run == null && plan.reason() == Reason.FACTS_UNKNOWN) {
             return STOPPED;
         }
+        if (run == null && history.trial().install().count() > 0) {
+            return INSTALL_FAILED;
+        }
         if (run == null) {
-            boolean failed = history.trial().install().count() > 0;
-            return failed ? INSTALL_FAILED : INSTALLING;
+            return plan.reason() == Reason.PAUSED ? STOPPED : INSTALLING;
         }
         return switch (run.result()) {
             // Its end is not written down yet.

@@ -179,6 +179,27 @@ class WorkloadStateTest {
         }
     }
 
+    @Test
+    void aPausedOneShotThatNeverRanIsStoppedAndNotOnItsWay() {
+        Execution once = new Execution(
+                Execution.Type.ONE_SHOT,
+                false,
+                Execution.State.ENABLED,
+                Execution.State.ENABLED,
+                Execution.Match.ALL,
+                ImmutableList.of(),
+                new Triggers(true, false, null),
+                null);
+        expect(WorkloadState.INSTALLING, Example.plugin().wants("A", once));
+        expect(WorkloadState.STOPPED, Example.plugin().wants("A", once).paused("why"));
+        expect(
+                WorkloadState.INSTALL_FAILED,
+                Example.plugin()
+                        .wants("A", once)
+                        .trial(trial -> trial.withInstall(Example.failed(1, Example.NOW)))
+                        .paused("why"));
+    }
+
     private static void expect(WorkloadState expected, Example example) {
         Learned learned = example.learned();
         assertEquals(expected, WorkloadState.of(learned.situation(), Planner.plan(learned.situation())));
