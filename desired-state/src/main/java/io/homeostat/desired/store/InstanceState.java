@@ -31,6 +31,8 @@ import org.slf4j.LoggerFactory;
 public final class InstanceState {
     private static final Logger LOG = LoggerFactory.getLogger(InstanceState.class);
     private static final JsonFactory JSON = new JsonFactory();
+    /** In the note: what has to be told of the last claim; missing once it is. */
+    private static final String NEWS = "news";
 
     private final Layout layout;
     private final Path stateDir;
@@ -93,22 +95,41 @@ public final class InstanceState {
      * it was set aside before. May be repeated after having been broken off anywhere.
      *
      * @param former whose state it was; the same id when that is not another one
-     * @return whether there was something to set aside
+     * @param news what is to be told when something is set aside
+     * @return what is to be told, until {@link #told}: that something was set aside, now or by a claim after which nobody came to tell it
      * @throws StoreException when something can't be moved or written
      */
-    public boolean claim(String former, Instance now) {
+    public Optional<String> claim(String former, Instance now, String news) {
         try {
             rejoin(former);
             boolean another = !former.equals(now.id());
-            boolean setAside = another && move(stateDir, stateDir.resolve(former));
-            write(now);
+            Path aside = stateDir.resolve(former);
+            boolean setAside =
+                    another && (move(stateDir, aside) || Files.exists(aside.resolve(database.getFileName())));
+            Optional<String> untold = setAside ? Optional.of(news) : another ? Optional.empty() : notedNews();
+            write(now, untold.orElse(""));
             Path own = stateDir.resolve(now.id());
             if (!Files.exists(database) && Files.exists(own.resolve(database.getFileName()))) {
                 move(own, stateDir);
             }
-            return setAside;
+            return untold;
         } catch (IOException e) {
             throw StateDirectory.failure("make this the state of instance " + now.id() + " in", stateDir, e);
+        }
+    }
+
+    /** What {@link #claim} has returned is known now; if this can't be written down, it is told once more. */
+    public void told() {
+        try {
+            Optional<Instance> owner = noted();
+            if (owner.isPresent()) {
+                write(owner.get(), "");
+            }
+        } catch (IOException e) {
+            LOG.warn(
+                    "that the state of another instance was set aside will be told again: {} can't be written: {}",
+                    note,
+                    e);
         }
     }
 
@@ -141,8 +162,9 @@ public final class InstanceState {
         return moved;
     }
 
-    private void write(Instance instance) throws IOException {
-        if (noted().filter(instance::equals).isPresent()) {
+    private void write(Instance instance, String news) throws IOException {
+        if (noted().filter(instance::equals).isPresent()
+                && notedNews().orElse("").equals(news)) {
             return;
         }
         Path unfinished = note.resolveSibling(note.getFileName() + ".new");
@@ -157,6 +179,9 @@ public final class InstanceState {
             json.writeStringField("machineId", instance.machineId());
             json.writeStringField("metadataId", instance.metadataId());
             json.writeStringField("bootId", instance.bootId());
+            if (!news.isEmpty()) {
+                json.writeStringField(NEWS, news);
+            }
             json.writeEndObject();
             json.flush();
             channel.force(true);
@@ -165,7 +190,14 @@ public final class InstanceState {
         StateDirectory.sync(stateDir);
     }
 
-    private static Optional<Instance> parsed(byte[] bytes) throws IOException {
+    private Optional<String> notedNews() throws IOException {
+        return Files.exists(note)
+                ? Optional.ofNullable(fields(Files.readAllBytes(note)).get(NEWS))
+                : Optional.empty();
+    }
+
+    /** The fields of a note; none of one that is damaged. */
+    private static Map<String, String> fields(byte[] bytes) throws IOException {
         Map<String, String> fields = new HashMap<>();
         try (JsonParser json = JSON.createParser(bytes)) {
             while (json.nextToken() != null) {
@@ -176,8 +208,13 @@ public final class InstanceState {
                 }
             }
         } catch (JsonProcessingException e) {
-            return Optional.empty();
+            return Map.of();
         }
+        return fields;
+    }
+
+    private static Optional<Instance> parsed(byte[] bytes) throws IOException {
+        Map<String, String> fields = fields(bytes);
         String id = fields.getOrDefault("id", "");
         return id.isEmpty()
                 ? Optional.empty()

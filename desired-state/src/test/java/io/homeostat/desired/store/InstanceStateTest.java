@@ -44,7 +44,7 @@ class InstanceStateTest {
 
     @Test
     void whoClaimedItIsKnownToNobodyElse() throws IOException {
-        assertFalse(state.claim("a", A));
+        assertFalse(claim("a", A).isPresent());
 
         assertEquals(Optional.of(A), new InstanceState(layout).owner());
         assertEquals(
@@ -56,16 +56,16 @@ class InstanceStateTest {
         Files.writeString(layout.instanceFile(), "{\"id\": ");
         assertEquals(Optional.empty(), state.owner());
 
-        state.claim("a", A);
+        claim("a", A);
         assertEquals(Optional.of(A), state.owner());
     }
 
     @Test
     void withoutItsNoteADatabaseIsWhoseInstallationsHaveNoneOfTheirOwn() throws IOException {
-        state.claim("a", A);
+        claim("a", A);
         installed("a");
         remember("process/of-a");
-        state.claim("a", B);
+        claim("a", B);
         installed("b");
         remember("process/of-b");
         Files.writeString(layout.instanceFile(), "{\"id\": ");
@@ -91,10 +91,10 @@ class InstanceStateTest {
 
     @Test
     void anotherInstanceBeginsAnewAndTheFormerOnesStateIsKept() {
-        state.claim("a", A);
+        claim("a", A);
         remember("process/of-a");
 
-        assertTrue(state.claim("a", B));
+        assertTrue(claim("a", B).isPresent());
 
         assertEquals(Optional.of(B), state.owner());
         assertFalse(Files.exists(layout.database()));
@@ -104,39 +104,39 @@ class InstanceStateTest {
 
     @Test
     void theFormerInstanceFindsItsStateAgain() {
-        state.claim("a", A);
+        claim("a", A);
         remember("process/of-a");
-        state.claim("a", B);
+        claim("a", B);
         remember("process/of-b");
         remember("process/of-b-too");
 
-        assertTrue(state.claim("b", A));
+        assertTrue(claim("b", A).isPresent());
         assertEquals(1, remembered());
 
-        assertTrue(state.claim("a", B));
+        assertTrue(claim("a", B).isPresent());
         assertEquals(2, remembered());
     }
 
     @Test
     void aClaimThatWasBrokenOffBetweenItsStepsIsCompleted() throws IOException {
-        state.claim("a", A);
+        claim("a", A);
         remember("process/of-a");
         // Moved, and killed before the note was written.
         Files.createDirectories(layout.instance());
         Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
 
-        state.claim("a", A);
+        claim("a", A);
         assertEquals(1, remembered());
 
         Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
-        state.claim("a", B);
+        claim("a", B);
         assertEquals(Optional.of(B), state.owner());
         assertEquals(0, remembered());
     }
 
     @Test
     void aLogThatWasPartedFromItsDatabaseComesBackWhenTheInstanceIsTheFormerOneAfterAll() throws IOException {
-        state.claim("a", A);
+        claim("a", A);
         Path log = StateDirectory.companion(layout.database(), "-wal");
         Path aside = layout.instance().resolve(log.getFileName());
         Files.createDirectories(layout.instance());
@@ -149,12 +149,51 @@ class InstanceStateTest {
         Files.deleteIfExists(log);
         byte[] committed = Files.readAllBytes(aside);
 
-        assertFalse(state.claim("a", A));
+        assertFalse(claim("a", A).isPresent());
 
         assertFalse(Files.exists(aside));
         assertArrayEquals(committed, Files.readAllBytes(log));
-        assertTrue(state.claim("a", B));
+        assertTrue(claim("a", B).isPresent());
         assertTrue(Files.exists(aside));
+    }
+
+    @Test
+    void whatWasSetAsideIsNewsUntilItIsTold() throws IOException {
+        claim("a", A);
+        remember("process/of-a");
+        assertEquals(Optional.of("a gives way to b"), claim("a", B));
+
+        // Killed before anybody could be told.
+        assertEquals(Optional.of("a gives way to b"), claim("b", B));
+        new InstanceState(layout).told();
+
+        assertEquals(Optional.empty(), claim("b", B));
+        assertEquals(Optional.of(B), state.owner());
+    }
+
+    @Test
+    void aMoveThatWasCompleteWhenTheClaimWasBrokenOffIsNewsToo() throws IOException {
+        claim("a", A);
+        remember("process/of-a");
+        Files.createDirectories(layout.instance());
+        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+
+        assertEquals(Optional.of("a gives way to b"), claim("a", B));
+    }
+
+    @Test
+    void whoComesBackIsNotToldThatItWasSetAside() {
+        claim("a", A);
+        remember("process/of-a");
+        claim("a", B);
+
+        assertEquals(Optional.empty(), claim("b", A));
+        assertEquals(1, remembered());
+        assertEquals(Optional.empty(), claim("a", A));
+    }
+
+    private Optional<String> claim(String former, Instance now) {
+        return new InstanceState(layout).claim(former, now, former + " gives way to " + now.id());
     }
 
     private void remember(String message) {

@@ -52,7 +52,7 @@ final class InstanceClaim {
      *
      * @param layout with the id of the instance
      * @param metadataId what the metadata server calls the instance, or once did; empty when it has never said anything
-     * @param news for people: that this is another instance than before; empty when it is not
+     * @param news for people: that this is another instance than before, until that is told; empty when it is not
      * @param doubt for people: that it may be, and nobody could say; empty when it was found out
      */
     record Claimed(Layout layout, String metadataId, Optional<String> news, Optional<String> doubt) {
@@ -62,6 +62,7 @@ final class InstanceClaim {
             news.ifPresent(words -> {
                 say.accept(words);
                 store.record(new Event(clock.instant(), null, "", EventType.AGENT_STATE_SET_ASIDE, words));
+                new InstanceState(layout).told();
             });
         }
     }
@@ -84,17 +85,18 @@ final class InstanceClaim {
                 !machine.isEmpty() && Files.isDirectory(layout.of(machine).instance()),
                 patience -> ask(patience, unanswered::set));
         String former = last == null ? now.id() : last.id();
-        boolean setAside = state.claim(former, now);
         boolean sameBoot = last != null && last.bootId().equals(now.bootId());
+        Optional<String> news = state.claim(
+                former,
+                now,
+                "this is instance " + now.id() + " and not " + former
+                        + " any more; the state of the former one is set aside in "
+                        + layout.of(former).instance()
+                        + (sameBoot ? LEFT_ALONE : ""));
         return new Claimed(
                 layout.of(now.id()),
                 now.metadataId(),
-                setAside
-                        ? Optional.of("this is instance " + now.id() + " and not " + former
-                                + " any more; the state of the former one is set aside in "
-                                + layout.of(former).instance()
-                                + (sameBoot ? LEFT_ALONE : ""))
-                        : Optional.empty(),
+                news,
                 sameBoot ? Optional.empty() : doubt(last, now, unanswered.get()));
     }
 

@@ -96,6 +96,22 @@ class InstanceClaimTest {
     }
 
     @Test
+    void whoWasKilledBeforeItWasSaidThatStateIsSetAsideSaysItTheNextTime() throws Exception {
+        claim("web-1");
+        launched();
+        claim("web-2");
+
+        InstanceClaim.Claimed next = claim("web-2");
+
+        assertTrue(next.news().orElseThrow().startsWith("this is instance web-2 and not web-1 any more"));
+        try (StateStore store =
+                StateStores.openForWriting(next.layout(), Clock.systemUTC()).store()) {
+            next.tell(store, words -> {}, Clock.systemUTC());
+        }
+        assertEquals(Optional.empty(), claim("web-2").news());
+    }
+
+    @Test
     void aRebootIsNoNews() throws Exception {
         Layout first = claim("auto").layout();
         boot("boot2");
