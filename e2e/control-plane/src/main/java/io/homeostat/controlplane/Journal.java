@@ -62,8 +62,8 @@ public final class Journal {
     }
 
     /**
-     * The events of all plugins. One that was told again under another id, as an agent does that was killed before it could note that it
-     * was heard, is the same to its timestamp, and is there once.
+     * The events of all plugins. One that an agent told again under another id, after it was killed before it could note that it was
+     * heard, is the same to its timestamp, and is there once; ours tells it under the same one.
      */
     public List<PluginEventMessage> events() {
         return bodies(Bodies.EVENT).stream().map(Bodies::event).distinct().toList();
