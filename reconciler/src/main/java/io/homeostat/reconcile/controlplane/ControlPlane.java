@@ -42,6 +42,7 @@ public final class ControlPlane implements AutoCloseable {
     private final InstantSource clock;
     private final Peer peer;
     private final Refusals refusals = new Refusals();
+    private final EventBound events;
     private final ScheduledExecutorService reporting = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("control-plane").daemon(true).factory());
 
@@ -95,6 +96,7 @@ public final class ControlPlane implements AutoCloseable {
         this.modules = modules;
         this.clock = clock;
         this.peer = new Peer(version, new OsRelease(), new Kernel(), System.getProperty("os.arch", ""));
+        this.events = new EventBound(store);
         this.withheld = store.eventQueue().withheld();
         // It ends with this, and what it throws it logs.
         ScheduledFuture<?> _ = reporting.scheduleAtFixedRate(
@@ -104,6 +106,7 @@ public final class ControlPlane implements AutoCloseable {
     /** From here on this configuration holds; a connection that it does not change goes on. */
     public synchronized void use(AgentConfig config) {
         protectedPlugins = ImmutableSet.copyOf(config.protectedPlugins());
+        events.keep(config.limits().events());
         AgentConfig.ControlPlane wanted = config.sources().controlPlane();
         if (connection != null && Objects.equals(wanted, configured)) {
             return;
@@ -155,6 +158,7 @@ public final class ControlPlane implements AutoCloseable {
                 return ImmutableSet.of();
             }
             refusals.leave(outcome.refusals());
+            events.stored(outcome.change().events().size(), now);
             return outcome.change().histories().keySet();
         });
     }

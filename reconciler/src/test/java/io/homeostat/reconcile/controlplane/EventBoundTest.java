@@ -1,0 +1,59 @@
+package io.homeostat.reconcile.controlplane;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.store.EventQueue;
+import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.StoredEvent;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A control plane that asks again and again for what is there already. */
+class EventBoundTest {
+    @TempDir
+    Path directory;
+
+    private Declaring here;
+    private EventBound bound;
+
+    @BeforeEach
+    void open() {
+        here = new Declaring(directory);
+        here.store().outbox().open();
+        here.receive(Messages.install("a", "1")).proven("a");
+        bound = new EventBound(here.store());
+        bound.keep(10);
+    }
+
+    @AfterEach
+    void close() {
+        here.close();
+    }
+
+    @Test
+    void eventsAreTrimmedAsSoonAsMessagesHaveCausedAsManyAsAreKept() {
+        for (int message = 1; message <= 4; message++) {
+            ask();
+        }
+        assertEquals(new EventQueue(true, 8, 0, 0, 0), here.store().eventQueue());
+
+        for (int message = 1; message <= 100; message++) {
+            ask();
+        }
+        List<StoredEvent> left = here.store().events(0, 1_000);
+        assertTrue(left.size() < 20, () -> left.size() + " events");
+        EventQueue queue = here.store().eventQueue();
+        assertEquals(208, queue.queued() + queue.dropped());
+        assertTrue(left.stream().anyMatch(one -> one.event().type() == EventType.AGENT_EVENTS_DROPPED));
+    }
+
+    private void ask() {
+        here.receive(Messages.install("a", "1"));
+        bound.stored(2, Declaring.NOW);
+    }
+}
