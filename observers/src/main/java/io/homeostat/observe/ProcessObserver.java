@@ -142,13 +142,15 @@ public final class ProcessObserver {
     }
 
     /**
-     * Whether it was the kernel that killed the process, because its memory had run out: it kills with SIGKILL, and counts. What
-     * can't be seen leaves the end as it is.
+     * Whether the kernel killed the process because its memory had run out, or a child, for want of which it then failed: it kills with
+     * SIGKILL, and counts. What can't be seen leaves the end as it is.
      */
     private Exit outOfMemory(Handle handle, LaunchDirectory directory, Exit exit) throws IOException {
         Integer signal = exit.signal();
+        Integer code = exit.code();
+        boolean failed = signal == null ? code != null && code != 0 : signal == SIGKILL;
         OptionalLong before = directory.oomKillsBefore();
-        if (signal == null || signal != SIGKILL || before.isEmpty()) {
+        if (!failed || before.isEmpty()) {
             return exit;
         }
         if (!(limits.oomKills(handle.workload()) instanceof Observation.Seen<Long>(Long now))) {
@@ -156,7 +158,7 @@ public final class ProcessObserver {
         }
         // Fewer than before: groups that were made anew count anew.
         boolean more = now > before.getAsLong() || (now < before.getAsLong() && now > 0);
-        return more ? new Exit(exit.code(), signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
+        return more ? new Exit(code, signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
     }
 
     private ProcessTree tree(Handle handle, LaunchDirectory directory, @Nullable ProcessIdentity main) {

@@ -52,8 +52,16 @@ class OutOfMemoryTest {
     }
 
     @Test
-    void anotherEndIsNotAlthoughTheKernelKilledAChild() throws Exception {
+    void aFailureAfterTheKernelKilledAChildIsToo() throws Exception {
+        assertEquals(Exit.Reason.OOM_KILLED, reason(1));
+        kills(3);
         assertEquals(Exit.Reason.EXITED, reason(1));
+    }
+
+    @Test
+    void anotherEndIsNotAlthoughTheKernelKilledAChild() throws Exception {
+        assertEquals(Exit.Reason.EXITED, reason(0));
+        assertEquals(Exit.Reason.SIGNALED, reason(128 + 15));
     }
 
     @Test

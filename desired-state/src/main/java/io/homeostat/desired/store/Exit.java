@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param code the exit status; null when a signal ended it and no shell said 128+n, and when it isn't known
  * @param signal the signal that ended it; null when none did or it isn't known
+ * @param reason OOM_KILLED without a signal: it was not killed itself, but a process of its tree was
  */
 public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reason, Instant at) {
     /** Why it ended. */
@@ -25,7 +26,10 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         return switch (reason) {
             case EXITED -> "exited with status " + code;
             case SIGNALED -> "was ended by signal " + signal;
-            case OOM_KILLED -> "exited with status " + (code == null ? 137 : code) + ", out of memory";
+            case OOM_KILLED ->
+                signal == null
+                        ? "exited with status " + code + " after a process of its tree was killed, out of memory"
+                        : "exited with status " + (code == null ? 137 : code) + ", out of memory";
             case STOPPED -> "was stopped";
             case TIMED_OUT -> "was stopped because it took too long";
             case UNKNOWN -> "ended while nobody was looking; its status is not known";
