@@ -23,7 +23,6 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 /** What becomes of a one-shot's run when it can't begin, or is stopped before it is over: 3 attempts to start, by the defaults. */
 class RunsTest {
@@ -71,10 +70,8 @@ class RunsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(
-            mode = Mode.EXCLUDE,
-            names = {"REMOVED", "DISABLED", "REQUESTED", "REPLACED"})
-    void whatIsStoppedForAnyOtherReasonHasFailed(Cause cause) {
+    @EnumSource(names = {"UNHEALTHY", "DRIFTED", "SURPLUS"})
+    void whatIsStoppedAlthoughItIsWantedHasFailed(Cause cause) {
         OneShotRun run = Objects.requireNonNull(history(stopped(cause)).run().oneShot());
         assertEquals(Result.FAILED, run.result());
         assertEquals("process was stopped", run.error());

@@ -1,0 +1,270 @@
+package io.homeostat.reconcile.plan;
+
+import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
+import static io.homeostat.reconcile.plan.Example.plugin;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.ObservedProcess.Loss;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** What the end of a step teaches. */
+class StepLedgerTest {
+    private static final Outcome FAILED = new Outcome.Failed("no luck", false);
+    private static final Outcome INTERRUPTED = new Outcome.Interrupted();
+    private static final Attempts ONCE = new Attempts(1, NOW, "no luck", false);
+
+    @Test
+    void whatIsWantedAndCanNotBeFetchedCountsAgainstItsTrial() {
+        Change change = after(plugin().wants("A"), "download", FAILED);
+        assertEquals(ONCE, history(change).trial().install());
+        assertEquals(Attempts.NONE, history(change).trial().upkeep());
+        assertEquals(List.of("PLUGIN_INSTALL_FAILED A"), told(change));
+    }
+
+    @Test
+    void theLastGoodRevisionThatCanNotBeFetchedCountsNotAgainstWhatIsDeclared() {
+        Example gone = plugin().wants("B").proven("A").runs("A").undone(1, NOW);
+        Change change = after(gone, "download", FAILED);
+        assertEquals(ONCE, history(change).trial().upkeep());
+        assertEquals(Attempts.NONE, history(change).trial().install());
+        assertEquals(List.of(), told(change));
+    }
+
+    @Test
+    void onlyWhatIsUnpackedIsInstalled() {
+        Example again = plugin().wants("A").trial(trial -> trial.withInstall(failed(2, NOW.minusSeconds(600))));
+        assertNull(after(again, "download", Outcome.done()).history());
+        assertEquals(
+                Attempts.NONE,
+                history(after(again.cached("A"), "unpack", Outcome.done()))
+                        .trial()
+                        .install());
+    }
+
+    @Test
+    void whatIsBrokenOffTeachesNothing() {
+        assertNull(after(plugin().wants("A"), "download", INTERRUPTED).history());
+        assertNull(after(plugin().wants("A").installed("A").active("A"), "launch", INTERRUPTED)
+                .history());
+        assertNull(after(replaced(), "stop", INTERRUPTED).history());
+    }
+
+    @Test
+    void filesThatWerePutBackAreRememberedSoThatNobodyDoesSoForEver() {
+        Example damaged = plugin().wants("A")
+                .provenAsDeclared()
+                .damaged("A")
+                .active("A")
+                .runs("A")
+                .cached("A");
+        assertEquals(
+                1,
+                history(after(damaged, "unpack", Outcome.done()))
+                        .run()
+                        .repairs()
+                        .count());
+        assertEquals(
+                0, history(after(damaged, "unpack", FAILED)).run().repairs().count());
+        assertNull(
+                after(plugin().wants("A").cached("A"), "unpack", Outcome.done()).history());
+    }
+
+    @Test
+    void onlyALaunchOfWhatWasSeenWellIsARestart() {
+        Example down = plugin().wants("A").provenAsDeclared().installed("A").active("A");
+        assertEquals(1, history(launched(down)).run().restarts());
+        assertNull(launched(plugin().wants("A").installed("A").active("A")).history());
+    }
+
+    @Test
+    void aStartWhoseAnswerIsNotKnownIsNotSentAgain() {
+        Example listening = plugin().wants("A").installed("A").active("A").listens("A");
+        Change interrupted = after(listening, "start", INTERRUPTED);
+        assertEquals(StartState.SENT, handle(interrupted).start());
+        assertNull(interrupted.history());
+
+        Change failed = after(listening, "start", FAILED);
+        assertEquals(StartState.SENT, handle(failed).start());
+        assertEquals(ONCE, history(failed).trial().start());
+        assertEquals(List.of("PLUGIN_START_FAILED A"), told(failed));
+    }
+
+    @Test
+    void aStartThatSucceededHasGivenTheConfiguration() {
+        Example listening = plugin().wants("A").installed("A").active("A").listens("A");
+        Change change = after(listening, "start", Outcome.done());
+        assertEquals(StartState.SUCCEEDED, handle(change).start());
+        assertNotEquals("", handle(change).configHash());
+        assertEquals(List.of("PLUGIN_STARTED A"), told(change));
+
+        Change restarted = after(listening.trial(trial -> trial.withRestartToConfigure(true)), "start", Outcome.done());
+        assertFalse(history(restarted).trial().restartToConfigure());
+        assertEquals(List.of("PLUGIN_STARTED A", "PLUGIN_CONFIG_APPLIED A"), told(restarted));
+    }
+
+    @Test
+    void aConfigurationIsToldOnceHoweverOftenItIsTried() {
+        Example other = plugin().wants("A", "other")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .runs("A");
+        assertEquals(
+                List.of("PLUGIN_CONFIG_APPLY A", "PLUGIN_CONFIG_APPLY_FAILED A"),
+                told(after(other, "applyConfig", FAILED)));
+        assertEquals(ONCE, history(after(other, "applyConfig", FAILED)).trial().configure());
+        assertNull(after(other, "applyConfig", INTERRUPTED).history());
+
+        other.trial(trial -> trial.withConfigure(failed(1, NOW.minusSeconds(600))));
+        Change second = after(other, "applyConfig", Outcome.done());
+        assertEquals(List.of("PLUGIN_CONFIG_APPLIED A"), told(second));
+        assertEquals(Attempts.NONE, history(second).trial().configure());
+        assertTrue(history(after(other, "applyConfig", new Outcome.Unsupported()))
+                .trial()
+                .restartToConfigure());
+    }
+
+    @Test
+    void whatAnotherRevisionTakesThePlaceOfIsToldToBeRemoved() {
+        Change upgrade = after(replaced(), "stop", Outcome.done());
+        assertEquals(List.of("PLUGIN_CONFIG_REMOVE A", "PLUGIN_STOPPED A", "PLUGIN_REMOVED A"), told(upgrade));
+        assertEquals(List.of("launch-A0"), upgrade.ended());
+        assertEquals(Exit.Reason.STOPPED, exit(upgrade).reason());
+
+        Example arguments = plugin().wants("A", "c", "-v")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .runs("A");
+        assertEquals(List.of("PLUGIN_STOPPED A"), told(after(arguments, "stop", Outcome.done())));
+    }
+
+    @Test
+    void whatCouldNotBeStoppedIsNotSaidToBe() {
+        Change change = after(replaced(), "stop", FAILED);
+        assertEquals(ONCE, history(change).trial().upkeep());
+        assertEquals(List.of(), told(change));
+        assertEquals(List.of(), change.ended());
+
+        Change later = after(
+                replaced().trial(trial -> trial.withUpkeep(failed(3, NOW.minusSeconds(3600)))), "stop", Outcome.done());
+        assertEquals(Attempts.NONE, history(later).trial().upkeep());
+    }
+
+    @Test
+    void whatIsStoppedForItsHealthHasCrashed() {
+        Example sick = plugin().wants("A")
+                .provenAsDeclared()
+                .installed("A")
+                .active("A")
+                .runs(
+                        "A",
+                        StartState.SUCCEEDED,
+                        Duration.ofHours(1),
+                        Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW))
+                .history(history -> history.withRun(
+                        history.run().unhealthy(NOW.minusSeconds(40)).unhealthy(NOW.minusSeconds(30))));
+        Change change = after(sick, "stop", Outcome.done());
+        assertEquals(1, history(change).run().crashes().count());
+        assertEquals(Exit.Reason.STOPPED, exit(change).reason());
+        assertEquals(List.of("PLUGIN_CRASHED A"), told(change));
+    }
+
+    @Test
+    void whatDidNotStartInTimeHasFailedToStart() {
+        Example late = plugin().wants("A")
+                .installed("A")
+                .active("A")
+                .runs("A", StartState.NOT_SENT, Duration.ofSeconds(30), null);
+        Change change = after(late, "stop", Outcome.done());
+        assertEquals(1, history(change).trial().start().count());
+        assertEquals(Exit.Reason.TIMED_OUT, exit(change).reason());
+        assertEquals(List.of("PLUGIN_START_FAILED A"), told(change));
+    }
+
+    @Test
+    void whatLostItsLogIsRememberedToHaveBeenRestartedForIt() {
+        Example lost = plugin().wants("A")
+                .provenAsDeclared()
+                .installed("A")
+                .active("A")
+                .lost("A", Loss.LOG);
+        Change change = after(lost, "stop", Outcome.done());
+        assertEquals(1, history(change).run().repairs().count());
+        assertEquals(0, history(change).run().crashes().count());
+        assertEquals(List.of("PLUGIN_STOPPED A"), told(change));
+    }
+
+    @Test
+    void whatIsRemovedIsForgottenAndWhatCanNotBeIsNot() {
+        Example unwanted = plugin().wasWanted().proven("A").installed("A");
+        Change removed = after(unwanted, "remove", Outcome.done());
+        assertTrue(removed.dropHistory());
+        assertEquals(List.of("PLUGIN_REMOVED A"), told(removed));
+
+        Change failed = after(unwanted, "remove", FAILED);
+        assertFalse(failed.dropHistory());
+        assertEquals(ONCE, history(failed).trial().upkeep());
+        assertEquals(List.of("PLUGIN_REMOVE_FAILED A"), told(failed));
+    }
+
+    private static Example replaced() {
+        return plugin().wants("B")
+                .proven("A")
+                .installed("A")
+                .installed("B")
+                .active("A")
+                .runs("A");
+    }
+
+    private static Change launched(Example example) {
+        Handle handle = Planner.seen(
+                        plugin().wants("A").runs("A").situation().seen().processes())
+                .getFirst()
+                .handle();
+        return after(example, "launch", Outcome.launched(handle));
+    }
+
+    /** What is stored when the first step of the plan, which is that one, has ended so. */
+    private static Change after(Example example, String step, Outcome outcome) {
+        Situation situation = example.learned().situation();
+        WorkloadPlan plan = Planner.plan(situation);
+        Step first = plan.next().orElseThrow();
+        assertEquals(step, first.word());
+        return StepLedger.stepped(situation, plan, first, outcome);
+    }
+
+    private static WorkloadHistory history(Change change) {
+        return Objects.requireNonNull(change.history());
+    }
+
+    private static Exit exit(Change change) {
+        return Objects.requireNonNull(history(change).run().lastExit());
+    }
+
+    private static Handle handle(Change change) {
+        return Iterables.getOnlyElement(change.handles());
+    }
+
+    private static List<String> told(Change change) {
+        return change.events().stream()
+                .map(event -> event.type() + " " + event.revision())
+                .toList();
+    }
+}
