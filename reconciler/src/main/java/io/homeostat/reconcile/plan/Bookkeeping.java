@@ -154,6 +154,10 @@ public final class Bookkeeping {
     /** Writes down that a process is over by itself. */
     static void noteEnd(Situation situation, Notes notes, Handle handle, Exit exit) {
         notes.ended(handle);
+        if (situation.declared() != null && neverWas(handle, exit)) {
+            // The agent ended before its launch, which is no fault of what was to be launched.
+            return;
+        }
         notes.run(run -> run.withExit(exit));
         String words = "process " + exit.words();
         if (situation.declared() == null) {
@@ -170,6 +174,11 @@ public final class Bookkeeping {
             notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
         }
         Failures.ofLaunch(situation, notes, handle.target(), words, false);
+    }
+
+    /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */
+    private static boolean neverWas(Handle handle, Exit exit) {
+        return handle.identity() == null && exit.reason() == Exit.Reason.UNKNOWN;
     }
 
     private static ObservedProcess noteLife(Situation situation, Notes notes, ObservedProcess process) {

@@ -89,6 +89,25 @@ class BookkeepingTest {
     }
 
     @Test
+    void aLaunchOfWhichNothingCameIsNoFailureOfWhatWasToBeLaunched() {
+        Exit unknown = new Exit(null, null, Exit.Reason.UNKNOWN, NOW);
+        Example launched = plugin().wants("A").installed("A").active("A").ended("A", unknown);
+        Learned learned = look(
+                launched,
+                process -> new ObservedProcess(
+                        withoutIdentity(process.handle()).withStart(Handle.StartState.NOT_SENT, ""),
+                        true,
+                        process.liveness()));
+
+        assertEquals(List.of("launch-A0"), learned.change().ended());
+        WorkloadHistory history = learned.situation().history();
+        assertEquals(Attempts.NONE, history.trial().start());
+        assertEquals(Attempts.NONE, history.run().crashes());
+        assertNull(history.run().lastExit());
+        assertEquals(List.of(), told(learned));
+    }
+
+    @Test
     void whatRunsAndIsNotRememberedIsAdopted() {
         Learned learned = look(
                 plugin().wants("A")
