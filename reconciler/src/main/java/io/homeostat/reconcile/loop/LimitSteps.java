@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CgroupPlan;
 import io.homeostat.actuate.Enforcement;
@@ -12,6 +13,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
@@ -33,6 +35,7 @@ final class LimitSteps {
     private final LimitObserver groups;
     private final LimitEnforcer enforcer;
     private final GroupRemover remover;
+    private final FormerInstances former;
 
     LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups) {
         this.layout = layout;
@@ -40,6 +43,7 @@ final class LimitSteps {
         this.groups = new LimitObserver(cgroups);
         this.enforcer = new LimitEnforcer(cgroups);
         this.remover = new GroupRemover(cgroups);
+        this.former = new FormerInstances(layout);
     }
 
     LimitObserver groups() {
@@ -84,9 +88,25 @@ final class LimitSteps {
         };
     }
 
-    /** Removes the groups of what runs no more. */
+    /** Removes the groups of what runs no more. They stay when what a former instance launched is in them: that is not ours to end. */
     void lift(WorkloadId id) throws ActuationFailure, InterruptedException {
-        remover.remove(id);
+        try {
+            remover.remove(id);
+        } catch (ActuationFailure e) {
+            if (!isLeftToFormerInstances(id)) {
+                throw e;
+            }
+            LOG.info("[{}] its control groups stay: processes of a former instance are in them", id);
+        }
+    }
+
+    private boolean isLeftToFormerInstances(WorkloadId id) {
+        return groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)
+                && !pids.isEmpty()
+                && pids.stream()
+                        .allMatch(pid -> procFs.variable(pid, LaunchMarks.LAUNCH)
+                                .filter(launch -> former.launched(id, launch))
+                                .isPresent());
     }
 
     private ImmutableList<Long> tree(Handle handle) throws ActuationFailure {

@@ -13,15 +13,19 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.CgroupLayout;
+import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** On a machine without control groups. */
+/** On a machine without control groups, or with a directory in their place. */
 class LimitStepsTest {
     private static final WorkloadId ID = WorkloadId.process("p");
+    private static final String LAUNCH = "0b0c6a0e-5f5c-4d0c-8a3e-6f1f0a6b7c8d";
 
     private final LimitSteps steps =
             new LimitSteps(new Layout(Path.of("/nowhere"), Path.of("/nowhere"), "i"), new ProcFs(), CgroupLayout.NONE);
@@ -43,6 +47,28 @@ class LimitStepsTest {
         assertEquals(
                 ImmutableList.of(),
                 steps.prepare(ID, new Limits(null, null, true)).procs());
+    }
+
+    @Test
+    void groupsStayInWhichAFormerInstanceHasProcesses(@TempDir Path root) throws Exception {
+        Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
+        Path group = Files.createDirectories(root.resolve("homeostat.slice/process-p"));
+        Layout layout = new Layout(root.resolve("state"), root.resolve("run"), "this");
+        LimitSteps here =
+                new LimitSteps(layout, new ProcFs(), CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
+        ProcessBuilder sleep = new ProcessBuilder("/bin/sleep", "600");
+        sleep.environment().put(LaunchMarks.LAUNCH, LAUNCH);
+        Process process = sleep.start();
+        try {
+            Files.writeString(group.resolve("cgroup.procs"), process.pid() + "\n");
+            Files.createDirectories(layout.launch(ID, LAUNCH));
+            assertThrows(ActuationFailure.class, () -> here.lift(ID), "what this one launched has to be ended");
+
+            Files.createDirectories(layout.of("former").launch(ID, LAUNCH));
+            here.lift(ID);
+        } finally {
+            process.destroyForcibly().waitFor();
+        }
     }
 
     @Test
