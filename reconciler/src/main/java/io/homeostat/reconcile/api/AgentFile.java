@@ -15,6 +15,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.Map;
@@ -23,7 +24,7 @@ import java.util.Optional;
 /**
  * The note in a state directory that says which agent runs on it and where it listens, for commands to find it whatever run
  * directory they were given. Written as soon as the agent listens, removed when it ends; one that was killed leaves it behind, which
- * the process's identity tells.
+ * the process's identity tells. A copy of the directory has the note too, and no agent: it names the directory that it is about.
  *
  * @param identity of the agent's process
  * @param version of the agent's program
@@ -44,7 +45,7 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
         if (!Files.exists(file)) {
             return Optional.empty();
         }
-        Optional<AgentFile> noted = read(file);
+        Optional<AgentFile> noted = read(file, key(layout));
         return noted.isPresent() && procFs.runs(noted.get().identity()) ? noted : Optional.empty();
     }
 
@@ -63,13 +64,20 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
             json.writeStringField("bootId", identity.bootId());
             json.writeStringField("socket", socket.toString());
             json.writeStringField("version", version);
+            json.writeStringField("directory", key(layout));
             json.writeEndObject();
         }
         Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** Empty when nobody could have written that. */
-    private static Optional<AgentFile> read(Path file) throws IOException {
+    /** What tells the state directory from a copy of it, and stays when it is moved. */
+    private static String key(Layout layout) throws IOException {
+        return String.valueOf(Files.readAttributes(layout.stateDir(), BasicFileAttributes.class)
+                .fileKey());
+    }
+
+    /** Empty when nobody could have written that, or not here. */
+    private static Optional<AgentFile> read(Path file, String directory) throws IOException {
         Map<String, String> fields = new HashMap<>();
         try (JsonParser parser = JSON.createParser(Files.readAllBytes(file))) {
             while (parser.nextToken() != null) {
@@ -78,6 +86,9 @@ public record AgentFile(ProcessIdentity identity, Path socket, String version) {
                     parser.nextToken();
                     fields.put(name, parser.getText());
                 }
+            }
+            if (!directory.equals(fields.get("directory"))) {
+                return Optional.empty();
             }
             return Optional.of(new AgentFile(
                     new ProcessIdentity(
