@@ -11,6 +11,9 @@ interface Display extends AutoCloseable {
     /** A workload has come to an end, good or bad. */
     void result(WorkloadResult result);
 
+    /** A workload has come to the same end again, that was told already: it waited for others, or they for it. */
+    void again(WorkloadId id);
+
     /** How far a workload's download is. */
     Progress download(WorkloadId id);
 

@@ -57,6 +57,11 @@ final class LiveDisplay implements Display {
     }
 
     @Override
+    public synchronized void again(WorkloadId id) {
+        active.remove(id);
+    }
+
+    @Override
     public Progress download(WorkloadId id) {
         return (done, total) ->
                 under(id, "downloading " + Bytes.words(done) + (total < 0 ? "" : " of " + Bytes.words(total)));

@@ -90,8 +90,16 @@ final class PassRecord implements PassListener {
     }
 
     private void end(Track track, WorkloadResult result) {
+        WorkloadResult before = track.result;
         track.result = result;
-        display.result(result);
+        boolean told = before != null
+                && before.kind() == result.kind()
+                && before.words().equals(result.words());
+        if (told) {
+            display.again(result.workload());
+        } else {
+            display.result(result);
+        }
     }
 
     @Override

@@ -32,6 +32,11 @@ final class PlainDisplay implements Display {
     }
 
     @Override
+    public void again(WorkloadId id) {
+        // Is written already.
+    }
+
+    @Override
     public Progress download(WorkloadId id) {
         return Progress.NONE;
     }
