@@ -2,10 +2,8 @@ package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
-import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.Outbox;
 import io.homeostat.desired.store.Outbox.Queued;
@@ -48,19 +46,11 @@ public final class EventDelivery implements AutoCloseable {
 
     private static final Duration LINGER = Duration.ofMillis(100);
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(250);
-    /** Up to 32 s. */
-    private static final int MOST_DOUBLINGS = 7;
-
-    /** How often an event is put off because of a fault of the control plane, which this event may cause: for about an hour. */
-    private static final int FAULTS_BORNE = 120;
-
-    private static final int MOST_WORDS = 200;
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
 
     private final Outbox outbox;
     private final Channel channel;
-    private final int faultsBorne;
+    private final Patience patience;
     private final BlockingQueue<Notice> notices = new LinkedBlockingQueue<>();
     private final AtomicBoolean changed = new AtomicBoolean();
     private final Thread thread;
@@ -68,7 +58,6 @@ public final class EventDelivery implements AutoCloseable {
     // Of the thread alone, from here on.
     private final Lanes lanes = new Lanes(WINDOW);
     private final Map<Queued, CompletableFuture<Status>> sent = new HashMap<>();
-    private final Map<Queued, Integer> delays = new HashMap<>();
     private final Set<Long> told = new HashSet<>();
     private final Set<Long> refused = new HashSet<>();
     private String lastRefusal = "";
@@ -83,17 +72,17 @@ public final class EventDelivery implements AutoCloseable {
 
     /** Begins to queue events, if none were queued yet, and to deliver them. */
     public static EventDelivery start(Outbox outbox, Channel channel) {
-        return start(outbox, channel, FAULTS_BORNE);
+        return start(outbox, channel, new Patience());
     }
 
-    static EventDelivery start(Outbox outbox, Channel channel, int faultsBorne) {
-        EventDelivery delivery = new EventDelivery(outbox, channel, faultsBorne);
+    static EventDelivery start(Outbox outbox, Channel channel, Patience patience) {
+        EventDelivery delivery = new EventDelivery(outbox, channel, patience);
         delivery.begin();
         return delivery;
     }
 
-    private EventDelivery(Outbox outbox, Channel channel, int faultsBorne) {
-        this.faultsBorne = faultsBorne;
+    private EventDelivery(Outbox outbox, Channel channel, Patience patience) {
+        this.patience = patience;
         this.outbox = outbox;
         this.channel = channel;
         this.thread = Thread.ofPlatform().name("events").daemon(true).unstarted(this::deliver);
@@ -252,44 +241,21 @@ public final class EventDelivery implements AutoCloseable {
 
     private void answered(Queued event, Status status) {
         sent.remove(event);
-        switch (status.getCode()) {
-            case Code.OK_VALUE -> over(event, told);
-            // It is the event that is not wanted.
-            case Code.INVALID_ARGUMENT_VALUE, Code.OUT_OF_RANGE_VALUE, Code.ALREADY_EXISTS_VALUE ->
-                refuse(event, status);
-            // It is the moment that is wrong, or who we are: another event would fare no better.
-            case Code.RESOURCE_EXHAUSTED_VALUE,
-                    Code.UNAVAILABLE_VALUE,
-                    Code.ABORTED_VALUE,
-                    Code.CANCELLED_VALUE,
-                    Code.DEADLINE_EXCEEDED_VALUE,
-                    Code.UNAUTHENTICATED_VALUE,
-                    Code.PERMISSION_DENIED_VALUE -> putOff(event);
-            default -> {
-                if (delays.getOrDefault(event, 0) < faultsBorne) {
-                    putOff(event);
-                } else {
-                    refuse(event, status);
-                }
+        switch (patience.hear(event, status)) {
+            case Patience.Verdict.Told() -> over(event, told);
+            case Patience.Verdict.Later(Duration pause) ->
+                CompletableFuture.delayedExecutor(pause.toMillis(), TimeUnit.MILLISECONDS)
+                        .execute(() -> notices.add(new Notice.Due(event)));
+            case Patience.Verdict.Never(String why) -> {
+                lastRefusal = why;
+                over(event, refused);
             }
         }
     }
 
-    private void putOff(Queued event) {
-        int before = delays.merge(event, 1, Integer::sum) - 1;
-        Duration pause = FIRST_PAUSE.multipliedBy(1L << Math.min(before, MOST_DOUBLINGS));
-        CompletableFuture.delayedExecutor(pause.toMillis(), TimeUnit.MILLISECONDS)
-                .execute(() -> notices.add(new Notice.Due(event)));
-    }
-
-    private void refuse(Queued event, Status status) {
-        lastRefusal = words(event, status);
-        over(event, refused);
-    }
-
     private void over(Queued event, Set<Long> come) {
         come.add(event.id());
-        delays.remove(event);
+        patience.over(event);
         hungry |= lanes.landed(event);
     }
 
@@ -303,14 +269,6 @@ public final class EventDelivery implements AutoCloseable {
         if (lost > 0) {
             LOG.warn("{} events will never be told to the control plane; the last one: {}", lost, lastRefusal);
         }
-    }
-
-    private static String words(Queued event, Status status) {
-        Code code = Code.forNumber(status.getCode());
-        String said = Redaction.text(status.getMessage()).replaceAll("\\p{Cntrl}", " ");
-        return "event " + event.id() + " of " + event.plugin() + " was refused: "
-                + (code == null ? "status " + status.getCode() : code) + " "
-                + said.substring(0, Math.min(said.length(), MOST_WORDS));
     }
 
     /** Ends delivery; what was not acknowledged is told when it begins again. The channel goes on. */
