@@ -25,10 +25,11 @@ public final class Activator {
     }
 
     /**
-     * Points the workload's symlink to an installation, unless it does already.
+     * Points the workload's symlink to an installation, unless it does already. Wherever else somebody has made it lead is no
+     * longer led to, and left as it is.
      *
      * @param directory name of the installation
-     * @throws ActuationFailure when there is no such installation, or something in the symlink's place that is not ours
+     * @throws ActuationFailure when there is no such installation, or something other than a symlink in the symlink's place
      */
     public void activate(WorkloadId id, String directory) throws ActuationFailure {
         Path link = layout.active(id);
@@ -43,9 +44,10 @@ public final class Activator {
                         null);
             }
             Optional<String> active = Trash.active(layout, id);
-            if (active.isEmpty() && Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+            if (Files.exists(link, LinkOption.NOFOLLOW_LINKS) && !Files.isSymbolicLink(link)) {
                 throw new ActuationFailure(
-                        what + " failed: " + link + " is there and is not a symlink that Homeostat made; move it away",
+                        what + " failed: " + link
+                                + " is there and is no symlink, so it is not Homeostat's; move it away",
                         false,
                         null);
             }
@@ -61,7 +63,7 @@ public final class Activator {
     }
 
     /**
-     * Removes the workload's symlink, so that none of its installations is the active one. Something in its place that is not ours is left
+     * Removes the workload's symlink, so that none of its installations is the active one. What is in its place and no symlink is left
      * alone.
      *
      * @throws ActuationFailure when it can't be removed
@@ -69,7 +71,7 @@ public final class Activator {
     public void deactivate(WorkloadId id) throws ActuationFailure {
         Path link = layout.active(id);
         try {
-            if (Trash.active(layout, id).isPresent()) {
+            if (Files.isSymbolicLink(link)) {
                 disk.delete(link);
                 disk.syncDirectory(layout.installs(id));
             }

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ProcFs;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
@@ -42,7 +43,8 @@ public final class Remover {
                 // Of what has no installation, or none any more.
                 Sockets.delete(layout, disk, id, revision);
             }
-            if (Trash.active(layout, id).isPresent()) {
+            // Wherever it leads: its place is ours.
+            if (Files.isSymbolicLink(layout.active(id))) {
                 disk.delete(layout.active(id));
             }
             for (Installation installation : Trash.installations(layout, id)) {

@@ -93,19 +93,35 @@ final class DirectoryVerbsTest {
 
         assertFails(
                 () -> activator.activate(ID, "greeter_1"),
-                "is there and is not a symlink that Homeostat made; move it away");
+                "is there and is no symlink, so it is not Homeostat's; move it away");
         remover.remove(ID);
         assertTrue(Files.exists(foreign));
     }
 
     @Test
-    void aForeignSymlinkInTheSymlinksPlaceIsLeftAlone() throws Exception {
-        Files.createSymbolicLink(machine.layout().active(ID), Path.of("/opt/greeter"));
+    void aSymlinkThatSomebodyMadeLeadElsewhereIsPointedBackAndWhatItLedToIsLeftAlone() throws Exception {
+        Path foreign = Files.createDirectories(temp.resolve("elsewhere"));
+        Path precious = Files.writeString(foreign.resolve("precious"), "");
+        activator.activate(ID, "greeter_1");
+        Files.delete(machine.layout().active(ID));
+        Files.createSymbolicLink(machine.layout().active(ID), foreign);
 
-        assertFails(() -> activator.activate(ID, "greeter_1"), "is not a symlink that Homeostat made");
-        activator.deactivate(ID);
+        activator.activate(ID, "greeter_1");
+
+        assertEquals(Optional.of("greeter_1"), machine.active(ID));
+        assertTrue(Files.exists(precious));
+    }
+
+    @Test
+    void aSymlinkThatSomebodyMadeLeadElsewhereIsRemovedWithTheWorkloadAndWhatItLedToIsNot() throws Exception {
+        Path foreign = Files.createDirectories(temp.resolve("elsewhere"));
+        Path precious = Files.writeString(foreign.resolve("precious"), "");
+        Files.createSymbolicLink(machine.layout().active(ID), foreign);
+
         remover.remove(ID);
-        assertTrue(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
+
+        assertFalse(Files.exists(machine.layout().active(ID), LinkOption.NOFOLLOW_LINKS));
+        assertTrue(Files.exists(precious));
     }
 
     @Test

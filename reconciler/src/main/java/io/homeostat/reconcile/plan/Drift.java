@@ -38,13 +38,9 @@ public final class Drift {
 
     private static boolean hasNoOtherEvent(Reason reason, Trial trial) {
         return switch (reason) {
-            case INSTALL_MISSING,
-                    INSTALL_DAMAGED,
-                    LINK_MOVED,
-                    PROCESS_MISSING,
-                    PROCESS_SURPLUS,
-                    SOCKET_MISSING,
-                    LOG_MISSING -> true;
+            case INSTALL_MISSING, INSTALL_DAMAGED, PROCESS_MISSING, PROCESS_SURPLUS, SOCKET_MISSING, LOG_MISSING ->
+                true;
+            case LINK_MOVED -> trial.upkeep().count() == 0;
             case LIMITS_DRIFTED -> trial.limits().count() == 0;
             // The process's own event tells what happened, or nothing did.
             default -> false;

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
+import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -81,6 +82,15 @@ class DriftTest {
                 Optional.of("A"),
                 told(installed().history(was("InstallFailed"))),
                 "that its process is gone has nothing to do with an installation");
+    }
+
+    @Test
+    void aSymlinkThatCouldNotBePutRightHasBeenTold() {
+        Example moved = plugin().wants("A").provenAsDeclared().installed("A").active("X").runs("A");
+        assertEquals(Optional.of("A"), told(moved));
+        Example triedAgain = moved.trial(trial -> trial.withUpkeep(failed(3, NOW.minusSeconds(3600))));
+        assertEquals("activate LINK_MOVED: activate", triedAgain.planned());
+        assertEquals(Optional.empty(), told(triedAgain));
     }
 
     @Test
