@@ -7,12 +7,10 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
-import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -30,20 +28,15 @@ public final class GrpcTransport implements AutoCloseable {
 
     /** To a unix socket, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
-        return plain(NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(socket))
-                .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
-                // Set by gRPC for every channel; one that does not know it warns at each connection. Null
-                // removes it.
-                .withOption(ChannelOption.SO_KEEPALIVE, null)
-                // What a socket's path would become is no authority that servers accept.
-                .overrideAuthority("localhost"));
+        return configured(UnixChannels.to(socket));
     }
 
     /** To an address, without TLS. */
     public ManagedChannelBuilder<?> tcp(InetSocketAddress address) {
-        return plain(NettyChannelBuilder.forAddress(address)
+        return configured(NettyChannelBuilder.forAddress(address)
                 .channelType(NioSocketChannel.class, InetSocketAddress.class)
-                .proxyDetector(target -> null));
+                .proxyDetector(target -> null)
+                .usePlaintext());
     }
 
     /**
@@ -56,10 +49,6 @@ public final class GrpcTransport implements AutoCloseable {
                 .channelType(NioSocketChannel.class, InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
-    }
-
-    private NettyChannelBuilder plain(NettyChannelBuilder builder) {
-        return configured(builder).usePlaintext();
     }
 
     private NettyChannelBuilder configured(NettyChannelBuilder builder) {

@@ -3,15 +3,14 @@ package io.homeostat.reconcile.api;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
-import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.NettyServerBuilder;
+import io.homeostat.desired.grpc.UnixChannels;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.UnixDomainSocketAddress;
@@ -55,14 +54,10 @@ final class LocalTransport implements AutoCloseable {
 
     /** A channel to a socket; the caller shuts it down. */
     ManagedChannel channel(Path socket) {
-        return NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(socket))
-                .channelType(NioDomainSocketChannel.class, UnixDomainSocketAddress.class)
-                .withOption(ChannelOption.SO_KEEPALIVE, null)
+        return UnixChannels.to(socket)
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
-                .overrideAuthority("localhost")
                 .eventLoopGroup(loop)
                 .directExecutor()
-                .usePlaintext()
                 .disableRetry()
                 .build();
     }
