@@ -19,32 +19,30 @@ final class ResumeCommand implements Command {
         this.reason = reason;
     }
 
+    /** What is not paused may have been given up, or waits for its next try: that ends, too. */
     @Override
     public int run() throws InterruptedException {
+        PauseCommand.requireKnown(ids, workspace, "nothing was resumed");
         ImmutableSet<WorkloadId> paused = workspace
                 .remembered(
                         reader -> reader.pauses().stream().map(Pause::workload).collect(ImmutableSet.toImmutableSet()))
                 .orElse(ImmutableSet.of());
         for (WorkloadId id : ids) {
             if (!paused.contains(id)) {
-                workspace.console().say(id + " is not paused");
+                workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
             }
         }
-        ImmutableList<WorkloadId> concerned =
-                ids.stream().filter(paused::contains).collect(ImmutableList.toImmutableList());
-        if (!concerned.isEmpty()) {
-            resume(concerned);
-        }
+        resume();
         PausesReport.print(ids, workspace);
         return ExitStatus.OK;
     }
 
-    private void resume(ImmutableList<WorkloadId> concerned) throws InterruptedException {
+    private void resume() throws InterruptedException {
         Instant now = workspace.environment().clock().instant();
-        workspace.enforcer().remember(workspace, Verb.RESUME, concerned, store -> {
-            concerned.forEach(id -> store.resume(id, reason, now));
+        workspace.enforcer().remember(workspace, Verb.RESUME, ids, store -> {
+            ids.forEach(id -> store.resume(id, reason, now));
             // Whoever resumes has looked after it: what it was given up for counts no more.
-            store.retryNow(concerned);
+            store.retryNow(ids);
         });
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");

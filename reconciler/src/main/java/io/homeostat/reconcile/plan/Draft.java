@@ -85,18 +85,20 @@ final class Draft {
             case WAITING_FOR_DEPENDENCY, WAITING_FOR_OTHERS -> kind == Step.Wait.Kind.RETRY;
             default -> false;
         };
-        String whole = saidAlready ? words : words + whatEndsIt(until, kind);
+        String whole = saidAlready ? words : words + whatEndsIt(why, until, kind);
         because(Action.WAIT, why, whole);
         add(new Step.Wait(situation.id(), until, kind, whole));
         held |= kind != Step.Wait.Kind.PROGRESS;
     }
 
     /** What somebody who reads of the wait wants to know next. An absolute time, so that the words stay the same meanwhile. */
-    private static String whatEndsIt(Instant until, Step.Wait.Kind kind) {
+    private String whatEndsIt(Reason why, Instant until, Step.Wait.Kind kind) {
         return switch (kind) {
             case PROGRESS -> "";
             case RETRY -> "; next try at " + until.truncatedTo(ChronoUnit.SECONDS);
-            case DECLARATION -> "; waits for another declaration";
+            case DECLARATION ->
+                "; waits for another declaration"
+                        + (why == Reason.GIVEN_UP ? " or homeostat resume " + situation.id() : "");
         };
     }
 

@@ -152,8 +152,31 @@ class PauseTest {
         Result result = shell.run("resume", "process/a");
 
         assertEquals(0, result.status());
-        assertTrue(result.err().contains("process/a is not paused"), result.err());
+        assertTrue(result.err().contains("process/a was not paused"), result.err());
         assertFalse(shell.run("events").out().contains("AGENT_RESUMED"));
+    }
+
+    @Test
+    void resumingWhatIsNotPausedButHasFailedHasItTriedAgain() throws IOException {
+        shell.write("b.yaml", Shell.sleeper("b", 600).replace("/bin/sleep", "/bin/not-there"));
+        assertEquals(
+                1,
+                shell.run("apply", "-f", directory.resolve("b.yaml").toString()).status());
+        Result held = shell.run("plan");
+        assertTrue(held.out().contains("start failed 3 times"), held.out());
+
+        assertEquals(0, shell.run("resume", "process/b").status());
+
+        Result tried = shell.run("plan");
+        assertTrue(tried.out().contains("+ process/b"), tried.out());
+    }
+
+    @Test
+    void whatNobodyKnowsIsNotResumed() {
+        Result result = shell.run("resume", "process/b");
+
+        assertEquals(1, result.status());
+        assertTrue(result.err().contains("process/b is neither declared nor on this machine"), result.err());
     }
 
     @Test

@@ -33,7 +33,7 @@ class PacingTest {
         assertEquals(Reason.START_FAILED, Planner.plan(second).reason());
         assertEquals(Reason.GIVEN_UP, Planner.plan(third).reason());
         assertEquals(
-                "given up after 3 failures in a row: no luck; waits for another declaration",
+                "given up after 3 failures in a row: no luck; waits for another declaration or homeostat resume process/p",
                 Planner.plan(third).message());
     }
 
