@@ -46,6 +46,11 @@ public record WorkloadHistory(
                         .withoutFailedRun());
     }
 
+    /** Found as it is wanted, whoever has made it so: what had failed on the way is over, and nothing waits for its next try. */
+    public WorkloadHistory settled() {
+        return withTrial(trial.withUpkeep(Attempts.NONE));
+    }
+
     public WorkloadHistory withTrial(long generation, Trial next) {
         return new WorkloadHistory(generation, next, proven, failed, run, decision, conditions);
     }

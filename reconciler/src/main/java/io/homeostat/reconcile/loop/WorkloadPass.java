@@ -192,7 +192,8 @@ public final class WorkloadPass {
             return situation;
         }
         if (!conditions.equals(history.conditions())) {
-            history = history.withConditions(conditions);
+            WorkloadHistory next = plan.steps().isEmpty() ? history.settled() : history;
+            history = next.withConditions(conditions);
             ImmutableList<Event> events = ImmutableList.<Event>builder()
                     .addAll(change.events())
                     .addAll(Drift.detected(situation, plan).stream().iterator())

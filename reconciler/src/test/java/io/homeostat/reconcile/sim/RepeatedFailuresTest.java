@@ -4,6 +4,10 @@ import static io.homeostat.reconcile.sim.ToldEvents.ID;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.WorkloadHistory;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -63,5 +67,24 @@ class RepeatedFailuresTest {
         plugin.machine.kill(ID, 0);
 
         assertEquals(List.of("CRASHED A", "STARTED A"), plugin.happens(1));
+    }
+
+    @Test
+    void whatSomebodyElseHasPutRightHoldsUpNoLaterStep() {
+        plugin.declare("GOOD-A", "c");
+        plugin.happens();
+        WorkloadHistory history = plugin.store.history(ID);
+        Attempts failed = Attempts.NONE.failed(Instant.EPOCH, "its symlink is a directory", false);
+        plugin.store.commit(new Change(
+                ID,
+                history.withTrial(history.trial().withUpkeep(failed)).withConditions(ImmutableList.of()),
+                false,
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of()));
+
+        plugin.happens();
+
+        assertEquals(Attempts.NONE, plugin.store.history(ID).trial().upkeep());
     }
 }
