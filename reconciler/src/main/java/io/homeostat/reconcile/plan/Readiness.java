@@ -32,8 +32,11 @@ final class Readiness {
         };
     }
 
+    /** A process without a probe that is still there is never overdue: it has to be given the time to stay alive. */
     static boolean isOverdue(WorkloadSpec spec, Running running) {
-        return running.age().compareTo(spec.program().start().timeout()) >= 0;
+        Duration timeout = spec.program().start().timeout();
+        boolean staysAlive = spec instanceof ProcessSpec process && process.probe() == null;
+        return running.age().compareTo(staysAlive ? max(timeout, STAYED_ALIVE) : timeout) >= 0;
     }
 
     /** What has not happened yet, in words for people. */
@@ -42,9 +45,12 @@ final class Readiness {
             case PluginSpec plugin ->
                 running.listening() ? "it has not answered Start" : "it does not listen on its socket";
             case ProcessSpec process -> {
+                if (process.probe() == null) {
+                    yield "it has not stayed alive for " + STAYED_ALIVE.toSeconds() + " s";
+                }
                 Health health = running.health();
-                yield process.probe() == null || health == null
-                        ? "it has not stayed alive for " + STAYED_ALIVE.toSeconds() + " s"
+                yield health == null
+                        ? "its probe has not succeeded yet"
                         : "its probe does not succeed: " + health.problem();
             }
         };

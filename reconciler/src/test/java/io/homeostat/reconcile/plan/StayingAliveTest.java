@@ -1,0 +1,52 @@
+package io.homeostat.reconcile.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.reconcile.Written;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class StayingAliveTest {
+    @Test
+    void aProcessThatNeedsNoMoreThanToStayAliveHasTheTimeToDoSoWhateverItsTimeout() {
+        WorkloadSpec spec = process("start: {timeout: 200ms}");
+
+        assertFalse(Readiness.isOverdue(spec, aged(Duration.ofMillis(999))));
+        assertTrue(Readiness.canBeSeen(spec, aged(Duration.ofSeconds(1))));
+    }
+
+    @Test
+    void aProcessWhoseProbeDoesNotSucceedInTimeIsOverdue() {
+        WorkloadSpec spec = process("start: {timeout: 200ms}, probe: {tcp: {address: '127.0.0.1:1'}}");
+
+        assertFalse(Readiness.isOverdue(spec, aged(Duration.ofMillis(199))));
+        assertTrue(Readiness.isOverdue(spec, aged(Duration.ofMillis(200))));
+    }
+
+    @Test
+    void whatIsMissingIsSaidOfTheProbeAlsoWhereNobodyHasAskedIt() {
+        assertEquals(
+                "its probe has not succeeded yet",
+                Readiness.missing(process("probe: {tcp: {address: '127.0.0.1:1'}}"), aged(Duration.ofMinutes(1))));
+        assertEquals(
+                "it has not stayed alive for 1 s", Readiness.missing(process("user: nobody"), aged(Duration.ZERO)));
+    }
+
+    private static WorkloadSpec process(String more) {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: p}
+                spec: {install: local, entryPoint: /bin/true, %s}
+                """.formatted(more)).spec();
+    }
+
+    private static Running aged(Duration age) {
+        return new Running(new ProcessIdentity(1, 1, "boot"), age, false, null);
+    }
+}
