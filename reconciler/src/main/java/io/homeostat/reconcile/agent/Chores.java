@@ -21,7 +21,9 @@ import org.slf4j.LoggerFactory;
 final class Chores implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Chores.class);
     private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);
-    private static final Duration LOGS = Duration.ofSeconds(10);
+
+    /** What is written between two looks nobody bounds: a program that does nothing else fills disks within minutes. */
+    private static final Duration LOGS = Duration.ofSeconds(2);
 
     private final Housekeeping housekeeping;
     private final LogKeeper logs;
