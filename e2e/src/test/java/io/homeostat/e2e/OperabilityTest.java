@@ -47,9 +47,11 @@ final class OperabilityTest {
         Agent agent = homeostat.agent(config().with("log.format", "json"));
         homeostat.awaitRunning("process/web");
         agent.awaitSaying("launch done");
+        agent.terminate().exits(0);
 
-        List<String> lines = log(agent);
+        List<String> lines = agent.said().lines().toList();
 
+        assertTrue(agent.said().contains("told to end"), agent::said);
         boolean launched = false;
         for (String line : lines) {
             JsonNode entry = JSON.readTree(line);
@@ -62,7 +64,6 @@ final class OperabilityTest {
             }
         }
         assertTrue(launched, lines::toString);
-        agent.terminate().exits(0);
     }
 
     @Test

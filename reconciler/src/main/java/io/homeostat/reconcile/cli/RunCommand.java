@@ -30,6 +30,7 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -64,13 +65,13 @@ final class RunCommand implements Command {
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
-                StateLock _ = StateLock.acquire(unclaimed.lock(), Verb.RUN.word(), PATIENCE, clock, console::say)) {
+                StateLock _ = StateLock.acquire(unclaimed.lock(), Verb.RUN.word(), PATIENCE, clock, say(log))) {
             InstanceClaim.Claimed claimed = new InstanceClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
-                opened.setAside().ifPresent(console::say);
-                claimed.tell(store, console::say, clock);
+                opened.setAside().ifPresent(say(log));
+                claimed.tell(store, say(log), clock);
                 new Directories(environment).createRunDirectory(layout.runDir());
                 enforce(config, claimed, store, hangUps, log);
             }
@@ -84,6 +85,17 @@ final class RunCommand implements Command {
             console.say("told to end; nothing was enforced yet");
         }
         return ExitStatus.OK;
+    }
+
+    /** Tells of the agent's course: whoever reads lines of JSON gets nothing else. */
+    private Consumer<String> say(AgentLog log) {
+        return words -> {
+            if (log.isForPrograms()) {
+                LOG.info("{}", words);
+            } else {
+                console.say(words);
+            }
+        };
     }
 
     /** It would wait in vain for the lock. One that is just ending announces itself no more, and is waited for. */
@@ -125,7 +137,7 @@ final class RunCommand implements Command {
                 agent.modules().ran(Modules.Part.COMMANDS, opening, opened, Optional.empty());
                 agent.start(manager::ready);
                 controlPlane.use(config);
-                console.say("enforcing what is declared in " + layout.stateDir());
+                say(log).accept("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
                         EventType.AGENT_STARTED,
@@ -146,7 +158,7 @@ final class RunCommand implements Command {
         } catch (ActuationFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         } catch (InterruptedException e) {
-            console.say("told to end; workloads go on running");
+            say(log).accept("told to end; workloads go on running");
             record(store, EventType.AGENT_STOPPED, "told to end; workloads go on running");
         }
     }

@@ -70,6 +70,11 @@ public final class AgentLog implements AutoCloseable {
         context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(level.name()));
     }
 
+    /** Whether programs read the log, line by line: then nothing may stand beside it that is none of its lines. */
+    public boolean isForPrograms() {
+        return appender.format == AgentConfig.Log.Format.JSON;
+    }
+
     /** How many lines were lost because nobody read them in time. */
     public long dropped() {
         return lines.dropped();
