@@ -1,5 +1,6 @@
 package io.homeostat.actuate;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.Descriptor.Facts;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -30,6 +31,9 @@ public final class LogRotation {
     private static final int CATCHING_UP_ROUNDS = 10;
 
     private static final int LONGEST_LINE = 64 << 10;
+
+    /** More than anybody keeps: the workload may put as many files beside its log as it likes. */
+    private static final int MOST_COPIES = 100;
 
     /**
      * Moves the log's content away when it is larger than its part of the total. Between calls it may grow; that is made up for
@@ -71,6 +75,22 @@ public final class LogRotation {
         } catch (IOException e) {
             throw failure(log, e);
         }
+    }
+
+    /** What was moved away of a log and is kept: the oldest first, so that with the log behind them they are all that there is. */
+    public static ImmutableList<Path> copies(Path log) {
+        ImmutableList.Builder<Path> copies = ImmutableList.builder();
+        for (int number = 1; number <= MOST_COPIES; number++) {
+            if (!Files.isRegularFile(copy(log, number), LinkOption.NOFOLLOW_LINKS)) {
+                break;
+            }
+            copies.add(copy(log, number));
+        }
+        return copies.build().reverse();
+    }
+
+    private static Path copy(Path log, int number) {
+        return log.resolveSibling(log.getFileName() + "." + number);
     }
 
     private static ActuationFailure failure(Path log, IOException e) {
@@ -165,7 +185,7 @@ public final class LogRotation {
     private record Copies(Path log, int keep, long room) {
 
         Path fresh() {
-            return named(HALF_DONE);
+            return log.resolveSibling(log.getFileName() + HALF_DONE);
         }
 
         /** Makes this the newest; the others grow older by one, up to the first number that nobody has. */
@@ -203,11 +223,7 @@ public final class LogRotation {
         }
 
         private Path copy(int number) {
-            return named("." + number);
-        }
-
-        private Path named(String suffix) {
-            return log.resolveSibling(log.getFileName() + suffix);
+            return LogRotation.copy(log, number);
         }
     }
 }

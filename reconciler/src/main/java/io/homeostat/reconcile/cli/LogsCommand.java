@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.actuate.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
@@ -28,7 +30,8 @@ final class LogsCommand implements Command {
         Console console = workspace.console();
         Path path = workspace.layout().log(id);
         try (LogFile log = new LogFile(path)) {
-            if (!log.copyTo(console.out())) {
+            boolean older = copyOlder(path, console.out());
+            if (!log.copyTo(console.out()) && !older) {
                 nothing();
             }
             while (follow && console.isRead()) {
@@ -39,6 +42,17 @@ final class LogsCommand implements Command {
         } catch (IOException e) {
             throw new CommandFailure("cannot read " + path + ": " + reason(e), e);
         }
+    }
+
+    /** What rotation has moved away: right after it, that is all there is. */
+    private static boolean copyOlder(Path path, OutputStream out) throws IOException {
+        boolean any = false;
+        for (Path older : LogRotation.copies(path)) {
+            try (LogFile log = new LogFile(older)) {
+                any |= log.copyTo(out);
+            }
+        }
+        return any;
     }
 
     /** Without the file, which the messages of the file system begin with. */

@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.loop;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.LogRotation;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.LaunchDirectory;
@@ -39,9 +41,25 @@ public final class LogFiles implements LogTails {
 
     @Override
     public String lastLines(WorkloadId id) {
-        String logged = linesOf(id, layout.log(id));
+        String logged = withOlder(id, linesOf(id, layout.log(id)));
         String obstacle = obstacle(id);
         return logged.isEmpty() || obstacle.isEmpty() ? logged + obstacle : logged + "\n" + obstacle;
+    }
+
+    /** Right after a rotation the last lines are in what was moved away. */
+    private String withOlder(WorkloadId id, String logged) {
+        ImmutableList<Path> copies = LogRotation.copies(layout.log(id));
+        List<String> lines =
+                logged.isEmpty() ? ImmutableList.of() : Splitter.on('\n').splitToList(logged);
+        if (lines.size() >= LINES || copies.isEmpty()) {
+            return logged;
+        }
+        String older = linesOf(id, copies.getLast());
+        List<String> all = older.isEmpty()
+                ? new ArrayList<>()
+                : new ArrayList<>(Splitter.on('\n').splitToList(older));
+        all.addAll(lines);
+        return String.join("\n", all.subList(Math.max(0, all.size() - LINES), all.size()));
     }
 
     /** What the shell said that could not open the log for the program: in the log itself it can't be. */

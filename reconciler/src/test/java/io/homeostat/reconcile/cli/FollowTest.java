@@ -65,6 +65,17 @@ class FollowTest {
         assertEquals(130, logs.interrupt());
     }
 
+    @Test
+    void logsBeginWithWhatRotationHasMovedAway() throws Exception {
+        apply("hello");
+        Path log = shell.layout().log(TALKER);
+        Files.writeString(log.resolveSibling(log.getFileName() + ".2"), "oldest\n");
+        Files.writeString(log.resolveSibling(log.getFileName() + ".1"), "older\n");
+
+        assertEquals(
+                "oldest\nolder\nhello\n", shell.run("logs", "process/talker").out());
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void eventsGoOnWithWhatHappens(boolean agent) throws Exception {

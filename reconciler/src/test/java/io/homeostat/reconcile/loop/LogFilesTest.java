@@ -52,6 +52,21 @@ class LogFilesTest {
     }
 
     @Test
+    void rightAfterARotationTheLastLinesAreThoseThatWereMovedAway() throws IOException {
+        write("three\n");
+        Path newest = layout.log(ID).resolveSibling(layout.log(ID).getFileName() + ".1");
+        Files.writeString(newest, "one\ntwo\n");
+        assertEquals("one\ntwo\nthree", logs.lastLines(ID));
+
+        Files.writeString(
+                newest, IntStream.range(0, 40).mapToObj(i -> "line " + i).collect(Collectors.joining("\n")));
+        String[] lines = logs.lastLines(ID).split("\n", -1);
+        assertEquals(30, lines.length);
+        assertEquals("line 11", lines[0]);
+        assertEquals("three", lines[29]);
+    }
+
+    @Test
     void aLineWithoutEndIsCutToABound() throws IOException {
         write("x".repeat(10_000_000));
         assertEquals(64 * 1024, logs.lastLines(ID).length());

@@ -86,7 +86,11 @@ class DriftTest {
 
     @Test
     void aSymlinkThatCouldNotBePutRightHasBeenTold() {
-        Example moved = plugin().wants("A").provenAsDeclared().installed("A").active("X").runs("A");
+        Example moved = plugin().wants("A")
+                .provenAsDeclared()
+                .installed("A")
+                .active("X")
+                .runs("A");
         assertEquals(Optional.of("A"), told(moved));
         Example triedAgain = moved.trial(trial -> trial.withUpkeep(failed(3, NOW.minusSeconds(3600))));
         assertEquals("activate LINK_MOVED: activate", triedAgain.planned());
