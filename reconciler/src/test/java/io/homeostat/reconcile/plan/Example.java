@@ -11,6 +11,7 @@ import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
@@ -33,6 +34,7 @@ import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -95,6 +97,12 @@ public final class Example {
     public Example wants(Declaration next) {
         declared = next;
         history = history.withTrial(next.generation(), Trial.of(next.hash()));
+        return this;
+    }
+
+    public Example wants(Wish wish) {
+        declared = declarations.declare(SourceName.APPLIED, id, wish);
+        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
         return this;
     }
 

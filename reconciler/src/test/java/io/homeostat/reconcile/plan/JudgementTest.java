@@ -26,7 +26,8 @@ import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
-import io.homeostat.reconcile.sim.Declarations.Probing;
+import io.homeostat.reconcile.sim.Wish;
+import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
@@ -99,7 +100,16 @@ class JudgementTest {
         return declarations.declare(
                 SourceName.APPLIED,
                 ID,
-                new Declarations.Wish("A", "A", ImmutableList.of(), null, 0, probe, Limits.NONE, Declarations.DAEMON));
+                new Wish(
+                        "A",
+                        "A",
+                        ImmutableList.of(),
+                        null,
+                        0,
+                        probe,
+                        Limits.NONE,
+                        Declarations.DAEMON,
+                        Wish.Order.NONE));
     }
 
     /** @param undone when the wrong declaration was undone; null when it has not failed */

@@ -25,7 +25,7 @@ import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
-import io.homeostat.reconcile.sim.Declarations.Wish;
+import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,34 +1,19 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.HealthCheck;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Metrics;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Probe;
-import io.homeostat.desired.model.ProcessSpec;
-import io.homeostat.desired.model.Program;
-import io.homeostat.desired.model.Restart;
-import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.Start;
-import io.homeostat.desired.model.Stop;
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.StoredDeclaration;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -58,56 +43,6 @@ public final class Declarations implements DesiredSource {
     private final Map<Place, Optional<Wish>> broken = new HashMap<>();
 
     private record Place(SourceName source, WorkloadId id) {}
-
-    /**
-     * What tells one declaration from another.
-     *
-     * @param content SHA-256 of the archive; begins with the revision, so that the fake machine knows what it is like
-     * @param giveUpAfter restarts in a row; 0: never
-     * @param probe how a process is asked how it is
-     */
-    public record Wish(
-            String revision,
-            String content,
-            ImmutableList<String> arguments,
-            @Nullable String config,
-            int giveUpAfter,
-            Probing probe,
-            Limits limits,
-            Execution execution) {
-        public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
-            return new Wish(revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, DAEMON);
-        }
-
-        Wish limited(Limits other) {
-            return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution);
-        }
-
-        /** To be run to its end, within a minute, whenever one of these fires. */
-        public Wish when(Triggers fire) {
-            return executed(new Execution(
-                    Execution.Type.ONE_SHOT,
-                    false,
-                    execution.defaultState(),
-                    execution.onMatch(),
-                    execution.match(),
-                    execution.rules(),
-                    fire,
-                    Duration.ofMinutes(1)));
-        }
-
-        Wish executed(Execution other) {
-            return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other);
-        }
-    }
-
-    /** Whether and where a process is asked how it is. */
-    public enum Probing {
-        NONE,
-        WHERE_IT_LISTENS,
-        /** A mistake in the declaration: nobody ever answers there. */
-        ELSEWHERE
-    }
 
     /** Declares a workload, unless it is declared just so already. */
     public Declaration declare(
@@ -155,7 +90,7 @@ public final class Declarations implements DesiredSource {
     }
 
     private StoredDeclaration stored(Place place, Wish wish) {
-        Workload workload = workload(place.id(), wish);
+        Workload workload = wish.workload(place.id());
         // A config never shows in its own text.
         String hash = Hashing.sha256()
                 .hashString(workload + "/" + wish.config(), StandardCharsets.UTF_8)
@@ -231,44 +166,7 @@ public final class Declarations implements DesiredSource {
     /** A workload with every default; its archive's key begins with its revision, so that the fake machine knows it. */
     public static Workload workload(
             WorkloadId id, String revision, ImmutableList<String> arguments, @Nullable String config) {
-        return workload(id, Wish.of(revision, arguments, config));
-    }
-
-    private static Workload workload(WorkloadId id, Wish wish) {
-        Program program = new Program(
-                wish.revision(),
-                new Source("https://bucket/" + id.name() + "?signature=x", wish.content(), Duration.ofSeconds(60), 3),
-                "bin/run",
-                wish.arguments(),
-                ImmutableSortedMap.of(),
-                null,
-                Program.Install.DYNAMIC,
-                wish.limits(),
-                new Start(Duration.ofSeconds(30), 3, 2),
-                new Stop(Duration.ofSeconds(30)),
-                new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
-                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), wish.giveUpAfter()),
-                new Metrics(Duration.ofSeconds(10), 60),
-                wish.execution(),
-                ImmutableList.of(),
-                null,
-                null);
-        WorkloadSpec spec = id.kind() == Kind.PLUGIN
-                ? new PluginSpec(program, wish.config() == null ? null : new Config(wish.config(), null))
-                : new ProcessSpec(program, probe(wish));
-        return new Workload(id, ImmutableSortedMap.of(), spec);
-    }
-
-    private static @Nullable Probe probe(Wish wish) {
-        return switch (wish.probe()) {
-            case NONE -> null;
-            case WHERE_IT_LISTENS -> tcp(address(wish.revision()));
-            case ELSEWHERE -> tcp("nowhere:80");
-        };
-    }
-
-    private static Probe tcp(String address) {
-        return new Probe(null, new Probe.Tcp(address), null, null);
+        return Wish.of(revision, arguments, config).workload(id);
     }
 
     /** Where a probe asks; empty when there is none. */

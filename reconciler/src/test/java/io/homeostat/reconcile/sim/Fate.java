@@ -11,8 +11,8 @@ import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess;
-import io.homeostat.reconcile.sim.Declarations.Probing;
 import io.homeostat.reconcile.sim.Moment.When;
+import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
@@ -166,29 +166,28 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         return Duration.ofMillis(random.nextLong(-bound, bound));
     }
 
-    private static Declarations.Wish wish(SplittableRandom random, WorkloadId id) {
+    private static Wish wish(SplittableRandom random, WorkloadId id) {
         return random.nextInt(100) < 75 ? daemon(random, id) : oneShot(random, id);
     }
 
-    private static Declarations.Wish oneShot(SplittableRandom random, WorkloadId id) {
+    private static Wish oneShot(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 60 ? Behaviour.FINISHES : any(OF_ONE_SHOTS, random);
         if (id.kind() == Kind.PROCESS && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
             behaviour = Behaviour.ENDLESS;
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
-        return Declarations.Wish.of(
-                        behaviour + "-" + random.nextInt(REVISIONS), arguments, "config" + random.nextInt(2))
+        return Wish.of(behaviour + "-" + random.nextInt(REVISIONS), arguments, "config" + random.nextInt(2))
                 .limited(limits(random))
                 .when(any(TRIGGERS, random));
     }
 
-    private static Declarations.Wish daemon(SplittableRandom random, WorkloadId id) {
+    private static Wish daemon(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
         if (id.kind() == Kind.PROCESS) {
             behaviour = withoutProtocol(behaviour);
         }
         String revision = behaviour + "-" + random.nextInt(REVISIONS);
-        return new Declarations.Wish(
+        return new Wish(
                 revision,
                 random.nextInt(100) < 90 ? revision : revision + "-rebuilt",
                 random.nextInt(100) < 70 ? ImmutableList.of() : ImmutableList.of("-v"),
@@ -196,7 +195,8 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
                 random.nextInt(100) < 90 ? 0 : 3,
                 probe(random, behaviour),
                 limits(random),
-                Declarations.DAEMON);
+                Declarations.DAEMON,
+                Wish.Order.NONE);
     }
 
     private static Limits limits(SplittableRandom random) {

@@ -16,7 +16,7 @@ sealed interface Happening {
         WorkloadId id();
     }
 
-    record Declare(SourceName source, WorkloadId id, Declarations.Wish wish) implements OfWorkload {}
+    record Declare(SourceName source, WorkloadId id, Wish wish) implements OfWorkload {}
 
     record Withdraw(ImmutableSet<SourceName> sources, WorkloadId id) implements OfWorkload {}
 

@@ -8,10 +8,8 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.StoredEvent;
 import io.homeostat.reconcile.loop.Next;
-import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
-import io.homeostat.reconcile.sim.Declarations.Wish;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -94,22 +92,5 @@ abstract class OneShotScene {
                     + revision.substring(revision.indexOf('-') + 1));
         }
         return fresh;
-    }
-
-    private static final class Silence implements PassListener {
-        @Override
-        public void starting(Step step) {
-            // The store tells.
-        }
-
-        @Override
-        public void finished(WorkloadId id, Next next) {
-            // The store tells.
-        }
-
-        @Override
-        public void broken(WorkloadId id, Throwable problem) {
-            throw new AssertionError(problem);
-        }
     }
 }

@@ -8,7 +8,6 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.reconcile.loop.Next;
-import io.homeostat.reconcile.sim.Declarations.Wish;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -207,7 +207,7 @@ final class Reckoning {
                 desired.declare(
                         SourceName.CONTROL_PLANE,
                         id,
-                        Declarations.Wish.of(works ? revision : "GOOD-fresh", ImmutableList.of(), "config0"));
+                        Wish.of(works ? revision : "GOOD-fresh", ImmutableList.of(), "config0"));
             }
             int commits = machine.store.commits();
             List<String> foretold = planOf(id).workloads().stream()

@@ -8,7 +8,6 @@ import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.StoredEvent;
 import io.homeostat.reconcile.loop.Next;
-import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
@@ -27,8 +26,7 @@ final class ToldEvents {
     private long told;
 
     void declare(String revision, String config, String... arguments) {
-        desired.declare(
-                SourceName.CONTROL_PLANE, ID, Declarations.Wish.of(revision, ImmutableList.copyOf(arguments), config));
+        desired.declare(SourceName.CONTROL_PLANE, ID, Wish.of(revision, ImmutableList.copyOf(arguments), config));
     }
 
     Condition condition(Condition.Type type) {
@@ -79,22 +77,5 @@ final class ToldEvents {
                 .map(event -> event.type().name().replace("PLUGIN_", "") + " "
                         + event.revision().substring(event.revision().indexOf('-') + 1))
                 .toList();
-    }
-
-    private static final class Silence implements PassListener {
-        @Override
-        public void starting(Step step) {
-            // The store tells.
-        }
-
-        @Override
-        public void finished(WorkloadId id, Next next) {
-            // The store tells.
-        }
-
-        @Override
-        public void broken(WorkloadId id, Throwable problem) {
-            throw new AssertionError(problem);
-        }
     }
 }

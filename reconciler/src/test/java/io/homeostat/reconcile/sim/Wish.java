@@ -1,0 +1,133 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.MaintenanceWindow;
+import io.homeostat.desired.model.MaxDisruption;
+import io.homeostat.desired.model.Metrics;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Start;
+import io.homeostat.desired.model.Stop;
+import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What tells one declaration from another; the rest is as by default.
+ *
+ * @param content SHA-256 of the archive; begins with the revision, so that the fake machine knows what it is like
+ * @param giveUpAfter restarts in a row; 0: never
+ * @param probe how a process is asked how it is
+ * @param order what it has to do with others
+ */
+public record Wish(
+        String revision,
+        String content,
+        ImmutableList<String> arguments,
+        @Nullable String config,
+        int giveUpAfter,
+        Probing probe,
+        Limits limits,
+        Execution execution,
+        Order order) {
+    /** Of which group all are. */
+    static final String LABEL = "group";
+
+    private static final ImmutableSortedMap<String, String> LABELS = ImmutableSortedMap.of(LABEL, "all");
+
+    /** Whether and where a process is asked how it is. */
+    public enum Probing {
+        NONE,
+        WHERE_IT_LISTENS,
+        /** A mistake in the declaration: nobody ever answers there. */
+        ELSEWHERE
+    }
+
+    /** Whom it is started after, with how many it may be down, and when it may be changed. */
+    public record Order(
+            ImmutableList<String> dependsOn,
+            @Nullable MaxDisruption disruption,
+            @Nullable MaintenanceWindow window) {
+        public static final Order NONE = new Order(ImmutableList.of(), null, null);
+    }
+
+    public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
+        return new Wish(
+                revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, Declarations.DAEMON, Order.NONE);
+    }
+
+    public Wish limited(Limits other) {
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution, order);
+    }
+
+    /** To be run to its end, within a minute, whenever one of these fires. */
+    public Wish when(Triggers fire) {
+        return executed(new Execution(
+                Execution.Type.ONE_SHOT,
+                false,
+                execution.defaultState(),
+                execution.onMatch(),
+                execution.match(),
+                execution.rules(),
+                fire,
+                Duration.ofMinutes(1)));
+    }
+
+    Wish executed(Execution other) {
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other, order);
+    }
+
+    public Wish ordered(Order other) {
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, other);
+    }
+
+    Workload workload(WorkloadId id) {
+        Program program = new Program(
+                revision,
+                new Source("https://bucket/" + id.name() + "?signature=x", content, Duration.ofSeconds(60), 3),
+                "bin/run",
+                arguments,
+                ImmutableSortedMap.of(),
+                null,
+                Program.Install.DYNAMIC,
+                limits,
+                new Start(Duration.ofSeconds(30), 3, 2),
+                new Stop(Duration.ofSeconds(30)),
+                new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), giveUpAfter),
+                new Metrics(Duration.ofSeconds(10), 60),
+                execution,
+                order.dependsOn(),
+                order.disruption(),
+                order.window());
+        WorkloadSpec spec = id.kind() == Kind.PLUGIN
+                ? new PluginSpec(program, config == null ? null : new Config(config, null))
+                : new ProcessSpec(program, probing());
+        return new Workload(id, LABELS, spec);
+    }
+
+    private @Nullable Probe probing() {
+        return switch (probe) {
+            case NONE -> null;
+            case WHERE_IT_LISTENS -> tcp(Declarations.address(revision));
+            case ELSEWHERE -> tcp("nowhere:80");
+        };
+    }
+
+    private static Probe tcp(String address) {
+        return new Probe(null, new Probe.Tcp(address), null, null);
+    }
+}
