@@ -3,7 +3,6 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Condition;
@@ -225,20 +224,12 @@ public final class WorkloadPass {
         });
     }
 
-    /**
-     * Stopping what runs well and is to be replaced takes one of the places that its {@code maxDisruption} leaves, where it has one.
-     * What does not run well is down already, and those that are down may be waiting for it.
-     */
+    /** Taking down what runs well for a change takes one of the places that its {@code maxDisruption} leaves, where it has one. */
     private boolean mayDisturb(Step step, Situation situation) {
-        Declaration declared = situation.declared();
-        MaxDisruption disruption =
-                declared == null ? null : declared.workload().program().maxDisruption();
-        boolean replaces = step instanceof Step.Stop stop
-                && stop.cause() == Step.Stop.Cause.REPLACED
-                && situation.runsWell(stop.handle());
-        return disruption == null
-                || !replaces
-                || neighbours.takePlace(situation.id(), situation.host(), disruption.count());
+        return situation
+                .disruptionBy(step)
+                .map(disruption -> neighbours.takePlace(situation.id(), situation.host(), disruption.count()))
+                .orElse(true);
     }
 
     private Outcome execute(Step step, Situation situation) {

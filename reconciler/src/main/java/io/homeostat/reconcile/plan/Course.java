@@ -87,12 +87,12 @@ final class Course {
         return !isUndoing() && target.hash().equals(declared.hash()) && gates.awaitWindow();
     }
 
-    /** What runs well is not replaced before its time, and not by what could not be started then. */
-    private boolean mustNotDisturb(ObservedProcess current) {
-        return !isUndoing()
-                && !current.handle().target().equals(declared.hash())
-                && situation.runsWell(current.handle())
-                && (gates.awaitWindow() || gates.isBlocked() || gates.awaitOthers());
+    /** What runs well is not changed before its time, and not replaced by what could not be started then. */
+    private boolean mustNotDisturb(Handle handle, boolean repairs) {
+        boolean changes = !repairs && !handle.target().equals(declared.hash());
+        return (repairs || !isUndoing())
+                && situation.runsWell(handle)
+                && ((changes && gates.awaitWindow()) || gates.isBlocked() || (changes && gates.awaitOthers()));
     }
 
     /** Whether what runs may not be given limits or a configuration now. */
@@ -215,19 +215,22 @@ final class Course {
     }
 
     private void replace(ObservedProcess current, Reason difference) {
-        if (mustNotLaunch() || mustNotChange(current.handle()) || mustNotDisturb(current)) {
+        Handle handle = current.handle();
+        boolean damaged = target.isDamaged(handle.directory());
+        boolean repairs = damaged && LaunchInputs.matches(handle, target.program());
+        if (mustNotLaunch() || mustNotChange(handle) || mustNotDisturb(handle, repairs)) {
             return;
         }
-        if (isUndoing()) {
+        if (isUndoing() && !repairs) {
             nameUndoing();
-            draft.stop(current.handle(), Cause.UNDONE);
+            draft.stop(handle, Cause.UNDONE);
         } else {
-            if (target.isDamaged(current.handle().directory())) {
+            if (damaged) {
                 causes.nameDamage();
             }
             causes.nameChange(difference);
             letOthersComeFirst();
-            draft.stop(current.handle(), Cause.REPLACED);
+            draft.stop(handle, repairs ? Cause.REPAIRED : Cause.REPLACED);
         }
         launch();
     }

@@ -79,7 +79,7 @@ final class Runs {
         underWay(notes, step.handle()).ifPresent(run -> {
             switch (step.cause()) {
                 case REMOVED, DISABLED, REQUESTED, REPLACED -> notes.run(books -> books.withOneShot(null));
-                case UNDONE, UNHEALTHY, START_FAILED, DRIFTED, SURPLUS, RUN_OVER -> {
+                case UNDONE, UNHEALTHY, START_FAILED, DRIFTED, REPAIRED, SURPLUS, RUN_OVER -> {
                     Exit exit = new Exit(null, null, Exit.Reason.STOPPED, situation.now());
                     conclude(notes, step.handle(), run.failed(situation.now(), exit, "process was stopped"));
                 }

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -10,6 +11,7 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.ObservedWorkload;
 import java.time.Instant;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +46,18 @@ public record Situation(
                 && handle.start() == Handle.StartState.SUCCEEDED
                 && history.run().healthFailures()
                         < declared.workload().program().health().failureThreshold();
+    }
+
+    /**
+     * How many of its group may be down, where a step takes the workload down for a change. What does not run well is down already, and
+     * those that are down may be waiting for it; what is to run to its end is none of the group any more.
+     */
+    public Optional<MaxDisruption> disruptionBy(Step step) {
+        boolean disrupts =
+                step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED && runsWell(stop.handle());
+        return declared == null || !disrupts || Work.isOneShot(declared.workload())
+                ? Optional.empty()
+                : Optional.ofNullable(declared.workload().program().maxDisruption());
     }
 
     public Situation withHistory(WorkloadHistory next) {

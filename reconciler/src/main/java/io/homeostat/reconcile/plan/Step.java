@@ -113,6 +113,8 @@ public sealed interface Step {
             REQUESTED,
             /** Another revision, other arguments or another configuration takes its place. */
             REPLACED,
+            /** The same takes its place, because its files are damaged. */
+            REPAIRED,
             /** It was replaced by a last good revision, or a last good revision takes its place. */
             UNDONE,
             UNHEALTHY,

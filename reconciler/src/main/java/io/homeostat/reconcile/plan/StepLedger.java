@@ -193,7 +193,7 @@ public final class StepLedger {
         String words = plan.message() + "; " + note;
         switch (step.cause()) {
             case REMOVED, DISABLED, REQUESTED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
-            case UNDONE, SURPLUS, DRIFTED -> {
+            case UNDONE, SURPLUS, DRIFTED, REPAIRED -> {
                 // Of one that has not started, START_FAILED has told already.
                 if (handle.start() == Handle.StartState.SUCCEEDED) {
                     notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);

@@ -75,8 +75,10 @@ final class Upkeep {
                 ? "its socket was deleted, nobody can reach it"
                 : "its log was deleted, what it writes is lost";
         Instant next = Repairs.next(situation);
-        if (!course.pauseUntil(
-                next, reason, words + "; so it was just before, and it was restarted", Wait.Kind.RETRY)) {
+        boolean waits = course.pauseUntil(
+                next, reason, words + "; so it was just before, and it was restarted", Wait.Kind.RETRY);
+        // What could not be started then runs on as it is.
+        if (!waits && !course.isBlocked()) {
             draft.because(Action.RESTART, reason, words);
             course.restart(handle, Cause.DRIFTED);
         }
