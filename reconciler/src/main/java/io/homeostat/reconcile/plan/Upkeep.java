@@ -39,7 +39,11 @@ final class Upkeep {
             course.activate();
         }
         switch (handle.start()) {
-            case NOT_SENT -> awaitReadiness(handle, running);
+            case NOT_SENT -> {
+                if (!course.mustNotChange(handle)) {
+                    awaitReadiness(handle, running);
+                }
+            }
             case SENT -> {
                 draft.because(
                         Action.RESTART,

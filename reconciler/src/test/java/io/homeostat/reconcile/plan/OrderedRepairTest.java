@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.MaxDisruption;
+import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Handle;
@@ -68,6 +70,21 @@ class OrderedRepairTest {
                     "wait WAITING_FOR_DEPENDENCY: wait",
                     example.among(needs(Need.State.STUCK)).planned());
         }
+    }
+
+    @Test
+    void whatIsBroughtBackOutsideItsWindowIsNotGivenItsNewLimitsWhileItStarts() {
+        Example example = Example.plugin()
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .runs("A", Handle.StartState.NOT_SENT, Duration.ofMillis(100), null)
+                .limited(Limits.NONE)
+                .wants(Wish.of("A", ImmutableList.of(), "c")
+                        .limited(new Limits(new Size(64 << 20), null, false))
+                        .ordered(order(null, CLOSED)));
+
+        assertEquals("wait START_NOT_FINISHED: wait start", example.planned());
     }
 
     @Test
