@@ -170,7 +170,10 @@ public final class Neighbourhood {
         OneShotRun run = neighbour.history().run().oneShot();
         Execution execution = declared.workload().program().execution();
         boolean eachBoot = execution.triggers() != null && execution.triggers().startup();
-        return run != null && (!eachBoot || isThisBoot(run.bootId(), host));
+        // Its health may be that of the run before, until somebody looks.
+        return run != null
+                && run.result() == OneShotRun.Result.COMPLETED
+                && (!eachBoot || isThisBoot(run.bootId(), host));
     }
 
     private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look) {

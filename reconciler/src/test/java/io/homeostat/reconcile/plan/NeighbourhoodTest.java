@@ -219,16 +219,22 @@ class NeighbourhoodTest {
         Neighbourhood neighbourhood = neighbourhood(setup);
         assertFalse(neighbourhood.isWell(OTHER, HOST, ran("last-boot")));
         assertTrue(neighbourhood.isWell(OTHER, HOST, ran("this-boot")));
+        assertFalse(
+                neighbourhood.isWell(OTHER, HOST, ran(begun("this-boot").failed(Example.NOW, null, "broken"))),
+                "failed after a run that was well, and not looked at since");
     }
 
     private static Neighbour ran(String bootId) {
+        return ran(begun(bootId).completed(Example.NOW, null));
+    }
+
+    private static OneShotRun begun(String bootId) {
+        return OneShotRun.begun("work", "launch", bootId, "instance", Example.NOW);
+    }
+
+    private static Neighbour ran(OneShotRun run) {
         WorkloadHistory history = healthy(1);
-        return new Neighbour(
-                history.withRun(history.run()
-                        .withOneShot(OneShotRun.begun("work", "launch", bootId, "instance", Example.NOW)
-                                .completed(Example.NOW, null))),
-                ImmutableList.of(),
-                false);
+        return new Neighbour(history.withRun(history.run().withOneShot(run)), ImmutableList.of(), false);
     }
 
     private void declaredAndNeeded() {
