@@ -83,6 +83,7 @@ final class FakeDisk {
 
     /** A process has started well. */
     void worked(FakeProcess process) {
+        process.worked = true;
         WorkloadId id = process.launched.workload();
         haveWorked.computeIfAbsent(id, any -> new TreeSet<>()).add(process.launched.revision());
         String directory = process.launched.directory();

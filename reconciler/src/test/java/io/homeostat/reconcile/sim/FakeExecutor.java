@@ -217,6 +217,7 @@ final class FakeExecutor implements StepExecutor {
         }
         if (step.handle().identity() != null) {
             processes.signal(step.handle().identity());
+            process.stopped = true;
         }
         agentMayDie(id, "before the children of a process have ended");
         process.survivors = 0;

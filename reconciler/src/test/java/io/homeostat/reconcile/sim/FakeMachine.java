@@ -8,12 +8,14 @@ import java.util.List;
 /** A machine behind the interfaces of the real one: its files, its processes, and those who look at it and act on it. */
 final class FakeMachine {
     final FakeDisk disk = new FakeDisk();
+    final FakeHost host = new FakeHost();
     final TrueRuns runs = new TrueRuns();
     final FakeProcesses processes;
     final Asked asked;
     final FakeStore store;
     final FakeObserver observer;
     final FakeExecutor executor;
+    final Restraints restraints;
     final StepRules rules;
 
     /** @param desired what is wanted of it; the agent is to ask {@link #asked} instead */
@@ -21,8 +23,9 @@ final class FakeMachine {
         asked = new Asked(desired);
         processes = new FakeProcesses(clock);
         store = new FakeStore(dice, disk, processes, runs, seed);
-        observer = new FakeObserver(dice, clock, disk, processes, runs);
-        rules = new StepRules(disk, processes, asked, store, runs, clock);
+        observer = new FakeObserver(dice, clock, disk, processes, host, runs);
+        restraints = new Restraints(asked, disk, processes, store, clock);
+        rules = new StepRules(disk, processes, asked, store, runs, restraints, clock);
         executor = new FakeExecutor(dice, clock, disk, processes, rules, store);
     }
 

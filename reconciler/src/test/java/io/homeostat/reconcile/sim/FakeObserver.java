@@ -47,13 +47,15 @@ final class FakeObserver implements Observer {
     private final VirtualClock clock;
     private final FakeDisk disk;
     private final FakeProcesses processes;
+    private final FakeHost host;
     private final TrueRuns runs;
 
-    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, TrueRuns runs) {
+    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, FakeHost host, TrueRuns runs) {
         this.dice = dice;
         this.clock = clock;
         this.disk = disk;
         this.processes = processes;
+        this.host = host;
         this.runs = runs;
     }
 
@@ -175,9 +177,7 @@ final class FakeObserver implements Observer {
         boolean unreachable = process.lost.contains(ObservedProcess.Loss.SOCKET);
         Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
-        Health health = verdict == Verdict.HEALTHY
-                ? Health.healthy(clock.instant())
-                : Health.failed(verdict, "says no", clock.instant());
+        Health health = health(verdict, process.code(age.toMillis()));
         return new Liveness.Running(
                 identity, age, !unreachable, spec == null ? null : health, ImmutableSet.copyOf(process.lost));
     }
@@ -200,14 +200,22 @@ final class FakeObserver implements Observer {
             verdict = Verdict.HUNG;
         }
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
+        return health(verdict, code);
+    }
+
+    private Health health(Verdict verdict, int code) {
         return verdict == Verdict.HEALTHY
-                ? new Health(Verdict.HEALTHY, code, ImmutableList.of(), "", clock.instant())
+                ? new Health(verdict, code, ImmutableList.of(), "", clock.instant())
                 : Health.failed(verdict, "says no", clock.instant());
     }
 
     @Override
     public HostFacts host(ImmutableSet<HostFact> asked) {
-        return HostFacts.of(processes.bootId(), "instance");
+        // Asked in the name of no workload.
+        return new HostFacts(
+                Observation.seen(processes.bootId()),
+                "instance",
+                host.answers(asked, fact -> dice.strikes(Fault.FACT_UNSEEN, Fate.IDS.get(0))));
     }
 
     @Override

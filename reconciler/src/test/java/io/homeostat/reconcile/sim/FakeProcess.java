@@ -1,12 +1,15 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Program;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Work;
 import java.util.EnumSet;
 import java.util.Set;
@@ -14,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /** One launch on the fake machine: the notes beside it, the process that comes of it, and what it leaves behind. */
 final class FakeProcess {
+    /** Under which a launch says what it depends on. */
+    static final String NEEDS = "dependsOn";
+
     final Handle launched;
     final String bootId;
     final Behaviour behaviour;
@@ -32,6 +38,11 @@ final class FakeProcess {
     boolean doubted;
 
     private boolean seen;
+
+    /** Whether it has once come as far as a good one. */
+    boolean worked;
+    /** Whether the agent has ended it. */
+    boolean stopped;
 
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
@@ -85,6 +96,12 @@ final class FakeProcess {
                 && launched.workload().kind() == Kind.PROCESS;
         seen |= first;
         return first;
+    }
+
+    /** Whether it runs as a program is declared, whatever it depends on: that may change while it runs. */
+    static boolean isLaunchedAs(Program program, Handle handle) {
+        return handle.revision().equals(program.revision())
+                && Maps.filterKeys(handle.inputs(), key -> !key.equals(NEEDS)).equals(LaunchInputs.of(program));
     }
 
     boolean unborn() {

@@ -53,6 +53,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
 
     static Fate of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
+        Orders orders = new Orders(new SplittableRandom(~seed));
         boolean hints = random.nextInt(4) > 0;
         int harshness = new int[] {0, 50, 100, 100, 200}[random.nextInt(5)];
         int count = 15 + random.nextInt(25);
@@ -62,7 +63,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
             moments.add(new Moment(
                     number,
                     random.nextLong(),
-                    happening(random, id),
+                    orders.instead(happening(random, id)),
                     when(random),
                     hints && random.nextInt(100) < 70,
                     pause(random)));

@@ -5,8 +5,10 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
+import io.homeostat.observe.HostFact;
 import io.homeostat.observe.ObservedProcess;
 import java.time.Duration;
+import java.util.Optional;
 
 /** What the world does to a machine and to what is wanted of it. */
 sealed interface Happening {
@@ -58,6 +60,14 @@ sealed interface Happening {
 
     /** Somebody limits its process otherwise. */
     record SetLimits(WorkloadId id, Limits limits) implements OfWorkload {}
+
+    /** Something is true of the machine from now on that was not; empty: there is no such attribute. */
+    record SetFact(HostFact fact, Optional<String> value) implements Happening {}
+
+    /** Nobody can find out any more what is true of it. */
+    record HideFact(HostFact fact) implements Happening {}
+
+    record ShowFact(HostFact fact) implements Happening {}
 
     record EmptyCache() implements Happening {}
 

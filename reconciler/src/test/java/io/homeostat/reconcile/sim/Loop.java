@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The agent's loop in virtual time and on one thread: real passes, each when it is due; starts the agent again when it dies. */
@@ -27,7 +28,8 @@ final class Loop {
     private final Story story;
     private final boolean hints;
     private final World world;
-    private final WorkloadPass pass;
+    private final Agent agent;
+    private WorkloadPass pass;
     private final Map<WorkloadId, Long> due = new HashMap<>();
     private final Map<WorkloadId, Next> last = new HashMap<>();
     private long resync = RESYNC_MILLIS;
@@ -41,8 +43,14 @@ final class Loop {
         this.story = story;
         this.hints = hints;
         this.world = world;
-        // A pass keeps nothing, so that an agent that is started again needs no other one.
-        this.pass = new WorkloadPass(
+        this.agent = agent;
+        this.pass = begin();
+        Fate.IDS.forEach(id -> due.put(id, 0L));
+    }
+
+    /** What an agent keeps in its memory goes with it. */
+    private WorkloadPass begin() {
+        WorkloadPass begun = new WorkloadPass(
                 machine.asked,
                 agent.eyes().apply(world),
                 agent.hands().apply(world),
@@ -50,8 +58,8 @@ final class Loop {
                 clock,
                 id -> "",
                 new Teller());
-        world.meet(pass);
-        Fate.IDS.forEach(id -> due.put(id, 0L));
+        world.meet(begun);
+        return begun;
     }
 
     /** How the last pass over a workload ended; null before the first. */
@@ -75,6 +83,7 @@ final class Loop {
             world.powerFails();
         }
         clock.advanceMillis(AGENT_STARTS_IN_MILLIS);
+        pass = begin();
         Fate.IDS.forEach(this::hint);
     }
 
@@ -158,7 +167,15 @@ final class Loop {
         }
 
         @Override
+        public void concerned(Set<WorkloadId> others) {
+            if (hints) {
+                others.forEach(Loop.this::hint);
+            }
+        }
+
+        @Override
         public void finished(WorkloadId id, Next next) {
+            machine.restraints.finished(id);
             if (next instanceof Next.Again again) {
                 story.tell(() -> "  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " ("
                         + again.plan().action() + " " + again.plan().reason() + ")");

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.List;
@@ -15,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class Simulation {
     private static final Duration RARE_RESYNC = Duration.ofMinutes(15);
     private static final Duration AT_LEAST_CALM = Duration.ofHours(2);
-    /** Longer than every pause between two attempts; an undone upgrade may rest a day. */
-    private static final Duration AT_MOST_CALM = Duration.ofHours(26);
+    /** Longer than every pause between two attempts; an undone upgrade may rest a day, and wait for its window after that. */
+    private static final Duration AT_MOST_CALM = Duration.ofHours(76);
 
     private final Fate fate;
     private final VirtualClock clock = new VirtualClock();
@@ -26,6 +27,7 @@ final class Simulation {
     private final Story story;
     private final World world;
     private final Loop loop;
+    private final Prospects prospects;
     private final Reckoning reckoning;
 
     /**
@@ -39,6 +41,7 @@ final class Simulation {
         this.story = new Story(clock, told);
         this.world = new World(dice, clock, desired, machine, story);
         this.loop = new Loop(clock, machine, story, agent, world, fate.hints());
+        this.prospects = new Prospects(desired, machine);
         this.reckoning = new Reckoning(clock, desired, machine, loop);
     }
 
@@ -60,7 +63,7 @@ final class Simulation {
         for (WorkloadId id : Fate.IDS) {
             reckoning.requireConverged(id);
         }
-        reckoning.requireDryRunForetells(fate.seed());
+        new Rehearsal(clock, desired, machine, loop).requireForetells(fate.seed());
         reckoning.requireRestartAtOnce();
     }
 
@@ -97,10 +100,8 @@ final class Simulation {
     /** Whether more time will not change anything. */
     private boolean rests(WorkloadId id) {
         Next next = loop.last(id);
-        boolean works = desired.declaration(id)
-                .map(declared -> machine.works(declared.workload()))
-                .orElse(true);
-        return !works
+        boolean comesAbout = desired.declaration(id).map(prospects::comesAbout).orElse(true);
+        return (!comesAbout && (next == null || next.plan().reason() != Reason.WAITING_FOR_WINDOW))
                 || next instanceof Next.Settled
                 || (next instanceof Next.Later later && later.until().kind() == Step.Wait.Kind.DECLARATION);
     }

@@ -15,7 +15,6 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -31,16 +30,25 @@ final class StepRules {
     private final Asked asked;
     private final FakeStore store;
     private final TrueRuns runs;
+    private final Restraints restraints;
     private final VirtualClock clock;
     /** Of the pass that is under way. */
     private @Nullable WorkloadId paused;
 
-    StepRules(FakeDisk disk, FakeProcesses processes, Asked asked, FakeStore store, TrueRuns runs, VirtualClock clock) {
+    StepRules(
+            FakeDisk disk,
+            FakeProcesses processes,
+            Asked asked,
+            FakeStore store,
+            TrueRuns runs,
+            Restraints restraints,
+            VirtualClock clock) {
         this.disk = disk;
         this.processes = processes;
         this.asked = asked;
         this.store = store;
         this.runs = runs;
+        this.restraints = restraints;
         this.clock = clock;
     }
 
@@ -69,6 +77,7 @@ final class StepRules {
             runsToItsEnd(stop);
             ofWhatIsStopped(stop, seen);
         }
+        restraints.beforeAny(step);
     }
 
     /** What becomes visible is complete, so whatever was seen is; what was not seen may be half unpacked. */
@@ -105,7 +114,7 @@ final class StepRules {
             case Liveness.Ended ended ->
                 throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has ended: " + step);
         }
-        if (processes(seen).size() == 1) {
+        if (processes(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
             boolean asWanted = asked.answer(step.workload())
                     .filter(declared -> isAsWanted(handle, declared.workload().spec()))
                     .isPresent();
@@ -150,8 +159,7 @@ final class StepRules {
                         .orElse(true);
         return wellByItsProbe
                 && handle.start() == Handle.StartState.SUCCEEDED
-                && handle.revision().equals(spec.program().revision())
-                && handle.inputs().equals(LaunchInputs.of(spec.program()))
+                && FakeProcess.isLaunchedAs(spec.program(), handle)
                 && installation != null
                 && installation.isWhole()
                 && installation.sha256().equalsIgnoreCase(content)
@@ -168,6 +176,7 @@ final class StepRules {
     void beforeLaunch(Step.Launch step) {
         WorkloadId id = step.workload();
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
+        restraints.beforeLaunch(step);
         runs.beforeLaunch(step, processes.bootId(), clock.instant());
         ProvenRevision proven = store.remembered(id).proven();
         Declaration declared = asked.answer(id).orElse(null);

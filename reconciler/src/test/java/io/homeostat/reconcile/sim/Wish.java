@@ -15,6 +15,7 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Rule;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Start;
 import io.homeostat.desired.model.Stop;
@@ -84,6 +85,19 @@ public record Wish(
                 execution.rules(),
                 fire,
                 Duration.ofMinutes(1)));
+    }
+
+    /** Enabled where these rules match, or just there not. */
+    Wish ruled(boolean enables, Execution.Match match, ImmutableList<Rule> rules) {
+        return executed(new Execution(
+                execution.type(),
+                false,
+                enables ? Execution.State.DISABLED : Execution.State.ENABLED,
+                enables ? Execution.State.ENABLED : Execution.State.DISABLED,
+                match,
+                rules,
+                execution.triggers(),
+                execution.timeout()));
     }
 
     Wish executed(Execution other) {

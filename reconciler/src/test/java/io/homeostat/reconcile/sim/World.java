@@ -71,6 +71,7 @@ final class World implements StepExecutor, Observer {
     void calmDown() {
         story.tell(() -> "faults stop");
         dice.stopFaults();
+        FakeHost.FACTS.forEach(machine.host::show);
         for (WorkloadId id : Fate.IDS) {
             machine.store.resume(id, clock.instant());
             machine.runs.excuse(id);
@@ -85,6 +86,7 @@ final class World implements StepExecutor, Observer {
         ObservedWorkload seen = machine.observer.look(id, handles, checks);
         strike(id, Moment.When.DURING_A_LOOK);
         machine.rules.looked(id);
+        machine.restraints.looked(id);
         return seen;
     }
 
@@ -95,7 +97,9 @@ final class World implements StepExecutor, Observer {
 
     @Override
     public HostFacts host(ImmutableSet<HostFact> asked) {
-        return machine.observer.host(asked);
+        HostFacts host = machine.observer.host(asked);
+        machine.restraints.told(host);
+        return host;
     }
 
     @Override
@@ -165,6 +169,9 @@ final class World implements StepExecutor, Observer {
                 machine.living(delete.id()).forEach(process -> process.lose(delete.loss()));
             case Happening.RecyclePid recycle -> machine.processes.recycle(recycle.id());
             case Happening.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
+            case Happening.SetFact set -> machine.host.set(set.fact(), set.value());
+            case Happening.HideFact hide -> machine.host.hide(hide.fact());
+            case Happening.ShowFact show -> machine.host.show(show.fact());
             case Happening.EmptyCache empty -> machine.disk.archives.clear();
             case Happening.SetClock set -> clock.set(set.by());
             case Happening.KillAgent kill -> throw new AgentCrash("by kill -9");
@@ -172,6 +179,7 @@ final class World implements StepExecutor, Observer {
             case Happening.LoseDatabase lose -> {
                 machine.store.lose();
                 machine.asked.forget();
+                machine.restraints.forget();
                 desired.loseWhatOnlyTheDatabaseHad();
                 throw new AgentCrash("and its database is lost");
             }

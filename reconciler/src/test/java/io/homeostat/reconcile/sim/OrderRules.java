@@ -1,0 +1,149 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Sets;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.MaxDisruption;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Work;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What must hold of the order in which workloads are started, stopped and changed, by what is true of the others; but an end that the
+ * agent has not looked for since, it can't know.
+ */
+final class OrderRules {
+    private final Asked asked;
+    private final FakeStore store;
+    private final FakeProcesses processes;
+    private final VirtualClock clock;
+    /** When each was looked at for the last time in a pass that came to its end, in steady milliseconds. */
+    private final Map<WorkloadId, Long> lookedAt = new HashMap<>();
+
+    /** What was wanted when the pass under way looked. */
+    private DesiredState desired = DesiredState.EMPTY;
+
+    private long since;
+    /** Those that had to be stopped before the workload of the pass under way, which nobody wants. */
+    private ImmutableList<WorkloadId> leaving = ImmutableList.of();
+
+    OrderRules(Asked asked, FakeStore store, FakeProcesses processes, VirtualClock clock) {
+        this.asked = asked;
+        this.store = store;
+        this.processes = processes;
+        this.clock = clock;
+    }
+
+    void looked(WorkloadId id) {
+        desired = asked.now();
+        since = clock.steadyMillis();
+        leaving = desired.get(id).isPresent()
+                ? ImmutableList.of()
+                : Fate.IDS.stream()
+                        .filter(other -> !other.equals(id) && depended(other, id))
+                        .collect(ImmutableList.toImmutableList());
+    }
+
+    void finished(WorkloadId id) {
+        lookedAt.put(id, since);
+    }
+
+    void beforeLaunch(Step.Launch step) {
+        WorkloadId id = step.workload();
+        Declaration declared = desired.get(id).orElse(null);
+        boolean otherwiseByNow = asked.answer(id)
+                .filter(answer -> declared != null && answer.hash().equals(declared.hash()))
+                .isEmpty();
+        if (declared == null || otherwiseByNow) {
+            return;
+        }
+        // The last good revision waits for nothing that only the new declaration depends on.
+        for (WorkloadId needed :
+                Sets.intersection(Dependencies.of(declared.workload()), Dependencies.of(step.declared()))) {
+            Invariant.DEPENDENCIES_COME_FIRST.require(
+                    isThere(needed), () -> step + " without " + needed + ": " + processes.launches(needed));
+        }
+    }
+
+    void beforeRemoval(Step.Stop step) {
+        for (WorkloadId dependant : leaving) {
+            Invariant.DEPENDANTS_GO_FIRST.require(
+                    processes.living(dependant).isEmpty()
+                            || store.pause(dependant).isPresent(),
+                    () -> step + " although it is needed by " + processes.living(dependant));
+        }
+    }
+
+    /** Of one that runs well and is to make place for what is declared. */
+    void beforeReplacement(Step.Stop step) {
+        WorkloadId id = step.workload();
+        MaxDisruption disruption = asked.answer(id)
+                .filter(declared -> !OneShotReckoning.isOneShot(declared))
+                .map(declared -> declared.workload().program().maxDisruption())
+                .orElse(null);
+        if (disruption == null) {
+            return;
+        }
+        List<WorkloadId> down = desired.declarations().keySet().stream()
+                .filter(other -> !other.equals(id) && isDaemon(other) && !isDisabled(other) && !isThere(other))
+                .toList();
+        Invariant.NEVER_MORE_DOWN_THAN_ALLOWED.require(
+                down.size() < disruption.count(), () -> step + " while these are down: " + down);
+    }
+
+    private boolean isDaemon(WorkloadId id) {
+        return desired.get(id)
+                .filter(declared -> !OneShotReckoning.isOneShot(declared))
+                .isPresent();
+    }
+
+    private boolean isDisabled(WorkloadId id) {
+        return store.remembered(id).conditions().stream()
+                .anyMatch(condition ->
+                        condition.type() == Condition.Type.DISABLED && condition.status() == Condition.Status.TRUE);
+    }
+
+    /** Whether another, that nobody wants either, depended on it and runs. */
+    private boolean depended(WorkloadId other, WorkloadId id) {
+        return desired.get(other).isEmpty()
+                && store.pause(other).isEmpty()
+                && !store.handles(other).isEmpty()
+                && processes.living(other).stream()
+                        .anyMatch(process -> needs(process).contains(id.toString()));
+    }
+
+    /** As its last good revision says, when it runs that; else as it was launched. */
+    private List<String> needs(FakeProcess process) {
+        ProvenRevision proven = store.remembered(process.launched.workload()).proven();
+        return proven != null && FakeProcess.isLaunchedAs(proven.workload().program(), process.launched)
+                ? proven.workload().program().dependsOn()
+                : Splitter.on(',').splitToList(process.launched.inputs().getOrDefault(FakeProcess.NEEDS, ""));
+    }
+
+    /** Whether a process of it has worked and is alive, or its end could not be known; of a one-shot, whether its run is completed. */
+    private boolean isThere(WorkloadId id) {
+        Declaration declared = desired.get(id).orElse(null);
+        if (declared == null) {
+            return false;
+        }
+        if (OneShotReckoning.isOneShot(declared)) {
+            OneShotRun run = store.remembered(id).run().oneShot();
+            return run != null
+                    && run.result() == OneShotRun.Result.COMPLETED
+                    && run.work().equals(Work.inputs(declared.workload()).get("work"));
+        }
+        return processes.launches(id).stream()
+                .filter(process -> process.worked && process.bootId.equals(processes.bootId()))
+                .anyMatch(process ->
+                        process.alive() || (!process.stopped && process.endedAt >= lookedAt.getOrDefault(id, 0L)));
+    }
+}

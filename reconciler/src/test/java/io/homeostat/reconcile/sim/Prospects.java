@@ -1,0 +1,67 @@
+package io.homeostat.reconcile.sim;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.Execution.State;
+import io.homeostat.desired.model.MaxDisruption;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.observe.HostFact;
+import java.util.Optional;
+
+/** Which declarations can be brought about on a machine on which nothing goes wrong any more. */
+final class Prospects {
+    private final Declarations desired;
+    private final FakeMachine machine;
+
+    Prospects(Declarations desired, FakeMachine machine) {
+        this.desired = desired;
+        this.machine = machine;
+    }
+
+    boolean is(Condition.Type type, WorkloadId id) {
+        return machine.store.history(id).conditions().stream()
+                .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
+    }
+
+    /** By its rules, all facts being known. */
+    boolean isDisabled(Declaration declared) {
+        return Rulings.of(declared, machine.observer.host(HostFact.askedBy(declared)))
+                .equals(Optional.of(State.DISABLED));
+    }
+
+    /** Whether nothing is in its way but time. */
+    boolean comesAbout(Declaration declared) {
+        return isDisabled(declared)
+                || (machine.works(declared.workload()) && hasWhatItNeeds(declared) && mayGoDown(declared));
+    }
+
+    /** Whether all that it is started after becomes well and stays so. */
+    boolean hasWhatItNeeds(Declaration declared) {
+        return Dependencies.of(declared.workload()).stream()
+                .allMatch(needed ->
+                        desired.declaration(needed).filter(this::becomesWell).isPresent());
+    }
+
+    private boolean becomesWell(Declaration declared) {
+        boolean works = OneShotReckoning.isOneShot(declared)
+                ? is(Condition.Type.HEALTHY, declared.id())
+                : machine.works(declared.workload()) && !is(Condition.Type.GIVEN_UP, declared.id());
+        return works && !isDisabled(declared) && hasWhatItNeeds(declared);
+    }
+
+    /** Whether those of its group that stay down leave it a place to go down for a change. */
+    boolean mayGoDown(Declaration declared) {
+        MaxDisruption disruption = declared.workload().program().maxDisruption();
+        ImmutableSet<WorkloadId> others = desired.now().declarations().keySet();
+        return disruption == null
+                || others.stream()
+                                .filter(other -> !other.equals(declared.id()))
+                                .flatMap(other -> desired.declaration(other).stream())
+                                .filter(other -> !OneShotReckoning.isOneShot(other) && !isDisabled(other))
+                                .filter(other -> !becomesWell(other))
+                                .count()
+                        < disruption.count();
+    }
+}

@@ -1,0 +1,99 @@
+package io.homeostat.reconcile.sim;
+
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.MaintenanceWindow;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.observe.Installation;
+import io.homeostat.reconcile.plan.Step;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What must hold of changes of what was seen well, while its maintenance window is closed. */
+final class WindowRules {
+    private final Asked asked;
+    private final FakeStore store;
+    private final FakeDisk disk;
+    private final VirtualClock clock;
+    /** When the pass under way looked, by the clock that the agent goes by. */
+    private Instant since = Instant.EPOCH;
+
+    WindowRules(Asked asked, FakeStore store, FakeDisk disk, VirtualClock clock) {
+        this.asked = asked;
+        this.store = store;
+        this.disk = disk;
+        this.clock = clock;
+    }
+
+    void looked() {
+        since = clock.instant();
+    }
+
+    void beforeAny(Step step) {
+        WorkloadId id = step.workload();
+        ProvenRevision proven = store.remembered(id).proven();
+        Declaration declared = asked.answer(id)
+                .filter(answer -> !OneShotReckoning.isOneShot(answer))
+                .filter(answer -> proven != null && !proven.hash().equals(answer.hash()))
+                .orElse(null);
+        Optional<Instant> opens = opens(declared);
+        if (declared == null || proven == null || opens.isEmpty()) {
+            return;
+        }
+        boolean changes = switch (step) {
+            case Step.Launch launch -> launch.hash().equals(declared.hash());
+            case Step.Stop stop -> stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.handle());
+            case Step.ApplyConfig apply ->
+                !hasBegun(declared) && isOnlyOf(config(declared.workload()), config(proven.workload()), apply.config());
+            case Step.SetLimits limit ->
+                !hasBegun(declared) && isOnlyOf(limits(declared.workload()), limits(proven.workload()), limit.limits());
+            default -> false;
+        };
+        Invariant.CHANGED_ONLY_IN_ITS_WINDOW.require(
+                !changes, () -> step + " at " + since + ", its window opens at " + opens.get());
+    }
+
+    private Optional<Instant> opens(@Nullable Declaration declared) {
+        MaintenanceWindow window =
+                declared == null ? null : declared.workload().program().maintenanceWindow();
+        return window == null ? Optional.empty() : window.opensAfter(since);
+    }
+
+    /** Whether it has started, is not as is declared now, and neither sick as far as is known nor without its files. */
+    boolean isWell(Handle handle) {
+        WorkloadId id = handle.workload();
+        String directory = handle.directory();
+        Installation files = directory == null ? null : disk.installs(id).get(directory);
+        return asked.answer(id)
+                .filter(declared -> !handle.target().equals(declared.hash()))
+                .filter(declared -> store.remembered(id).run().healthFailures()
+                        < declared.workload().program().health().failureThreshold())
+                .filter(declared -> handle.start() == Handle.StartState.SUCCEEDED && files != null && files.isWhole())
+                .isPresent();
+    }
+
+    /** A change that has begun is brought to its end. */
+    private boolean hasBegun(Declaration declared) {
+        return store.handles(declared.id()).stream()
+                .anyMatch(handle -> handle.target().equals(declared.hash()));
+    }
+
+    private static boolean isOnlyOf(@Nullable Object declared, @Nullable Object proven, @Nullable Object given) {
+        return Objects.equals(given, declared) && !Objects.equals(given, proven);
+    }
+
+    private static @Nullable Config config(Workload workload) {
+        return workload.spec() instanceof PluginSpec plugin ? plugin.config() : null;
+    }
+
+    private static Limits limits(Workload workload) {
+        return workload.program().limits();
+    }
+}
