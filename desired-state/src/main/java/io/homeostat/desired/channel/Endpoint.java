@@ -10,6 +10,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -71,12 +72,13 @@ final class Endpoint implements AutoCloseable {
         String certificate = tls == null ? null : tls.certificate();
         String key = tls == null ? null : tls.key();
         if (certificate != null && key != null) {
-            try {
-                builder.keyManager(readable(certificate).toFile(), readable(key).toFile());
+            try (InputStream chain = Files.newInputStream(readable(certificate));
+                    InputStream pkcs8 = KeyPem.pkcs8(readable(key))) {
+                builder.keyManager(chain, pkcs8);
             } catch (IllegalArgumentException e) {
                 throw new IOException("could not use the certificate " + certificate + " with the key " + key
-                        + " (sources.controlPlane.tls): they have to belong together, in PEM, the key in PKCS #8"
-                        + " without a password (openssl pkcs8 -topk8 -nocrypt makes it so)");
+                        + " (sources.controlPlane.tls): they have to belong together, in PEM, the key without a"
+                        + " password (openssl pkcs8 -topk8 -nocrypt makes it so)");
             }
         }
         return builder.build();

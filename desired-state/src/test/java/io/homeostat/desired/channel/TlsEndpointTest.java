@@ -9,6 +9,7 @@ import io.homeostat.desired.model.AgentConfig.Tls;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.interfaces.ECPrivateKey;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -61,6 +62,20 @@ class TlsEndpointTest {
             TestAuthority.Issued issued = clients.issue("client");
             issued.writeCertificate(certificate);
             issued.writeKey(key);
+            bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
+        }
+    }
+
+    @Test
+    void aKeyInTheFormThatOpensslAndGoWriteIsTakenToo() throws Exception {
+        TestAuthority clients = new TestAuthority("clients");
+        TestAuthority.Issued issued = clients.issue("client");
+        Path certificate = issued.writeCertificate(directory.resolve("cert.pem"));
+        Path key = Files.writeString(directory.resolve("key.pem"), KeyPemTest.sec1((ECPrivateKey) issued.key()));
+        try (ChannelBench bench =
+                new ChannelBench(FakeControlPlane.overMutualTls(authority.issue("server"), clients))) {
+            bench.tls = new Tls(ca(authority), certificate.toString(), key.toString());
+            bench.open(localhost(bench));
             bench.controlPlane.awaitConnection(ChannelBench.PATIENCE);
         }
     }
