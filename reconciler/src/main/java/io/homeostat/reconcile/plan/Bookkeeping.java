@@ -32,7 +32,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -272,23 +271,9 @@ public final class Bookkeeping {
                 && !Judgement.broughtBack(declared, notes.history(), handle)
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
-        ProvenRevision proven = notes.history().proven();
-        if (!runs || isSame(proven, declared, target)) {
-            return;
+        if (runs) {
+            Proof.note(notes, declared, target);
         }
-        if (isNewProgram(proven, wanted)) {
-            notes.event(EventType.PLUGIN_INSTALLED, wanted.revision(), "");
-        }
-        notes.history(notes.history()
-                .withProven(new ProvenRevision(wanted, declared.hash(), target.directory()))
-                .withFailed(null)
-                .withTrial(Trial.of(declared.hash()).withTold(Told.of(wanted.revision()))));
-    }
-
-    static boolean isSame(@Nullable ProvenRevision proven, Declaration declared, Target target) {
-        return proven != null
-                && proven.hash().equals(declared.hash())
-                && Objects.equals(proven.directory(), target.directory());
     }
 
     private static boolean hasConfig(Handle handle, Workload wanted) {

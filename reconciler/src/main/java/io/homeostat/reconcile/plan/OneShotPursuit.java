@@ -9,7 +9,6 @@ import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Orphaned;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
@@ -57,7 +56,7 @@ final class OneShotPursuit {
 
     WorkloadPlan plan() {
         Draft draft = new Draft(situation);
-        ObservedProcess current = stopAllButOne(draft);
+        ObservedProcess current = stopSurplus(draft);
         if (current != null && Planner.waitIfPending(draft, situation, current)) {
             return draft.build();
         }
@@ -77,27 +76,13 @@ final class OneShotPursuit {
         return draft.build();
     }
 
-    private @Nullable ObservedProcess stopAllButOne(Draft draft) {
-        ObservedProcess newest = null;
-        for (ObservedProcess process : processes) {
-            if (process.liveness() instanceof Orphaned(var exit, int survivors)) {
-                draft.because(
-                        Action.STOP,
-                        Reason.RUN_OVER,
-                        "its run is over, the process " + exit.words() + " and left " + survivors
-                                + " of its children behind");
-                draft.stop(process.handle(), Cause.SURPLUS);
-                continue;
-            }
-            if (newest != null) {
-                draft.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one process of it runs");
-                if (!Planner.waitIfPending(draft, situation, newest)) {
-                    draft.stop(newest.handle(), Cause.SURPLUS);
-                }
-            }
-            newest = process;
-        }
-        return newest;
+    private @Nullable ObservedProcess stopSurplus(Draft draft) {
+        return Surplus.stop(
+                situation,
+                processes,
+                draft,
+                orphaned ->
+                        draft.because(Action.STOP, Reason.RUN_OVER, "its run is over, the " + Surplus.words(orphaned)));
     }
 
     /** @return false when the process is one of a run that goes on */

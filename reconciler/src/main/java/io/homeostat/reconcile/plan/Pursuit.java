@@ -2,12 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedProcess;
-import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
 import java.util.HashSet;
@@ -123,27 +121,12 @@ final class Pursuit {
         return proven != null && proven.hash().equals(target.hash());
     }
 
-    /** Never two at once: of several processes only the newest one that lives may stay. */
     private @Nullable ObservedProcess stopSurplus(Draft draft) {
-        ObservedProcess newest = null;
-        for (ObservedProcess process : processes) {
-            if (process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)) {
-                draft.because(
-                        Action.RESTART,
-                        Reason.PROCESS_EXITED,
-                        "process " + exit.words() + " and left " + survivors + " of its children behind");
-                draft.stop(process.handle(), Cause.SURPLUS);
-                continue;
-            }
-            if (newest != null) {
-                draft.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one process of it runs");
-                if (!Planner.waitIfPending(draft, situation, newest)) {
-                    draft.stop(newest.handle(), Cause.SURPLUS);
-                }
-            }
-            newest = process;
-        }
-        return newest;
+        return Surplus.stop(
+                situation,
+                processes,
+                draft,
+                orphaned -> draft.because(Action.RESTART, Reason.PROCESS_EXITED, Surplus.words(orphaned)));
     }
 
     private WorkloadPlan holdAtLastGood(Target lastGood, Target wanted, FailedRevision failed, Instant retry) {

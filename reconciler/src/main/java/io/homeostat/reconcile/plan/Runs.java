@@ -13,10 +13,7 @@ import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
-import io.homeostat.desired.store.Told;
-import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
@@ -125,18 +122,9 @@ final class Runs {
             return;
         }
         Target target = Target.of(declared.workload(), declared.hash(), installations);
-        ProvenRevision proven = notes.history().proven();
-        if (!target.installed() || Bookkeeping.isSame(proven, declared, target)) {
-            return;
+        if (target.installed()) {
+            Proof.note(notes, declared, target);
         }
-        if (Bookkeeping.isNewProgram(proven, declared.workload())) {
-            notes.event(EventType.PLUGIN_INSTALLED, declared.workload().revision(), "");
-        }
-        notes.history(notes.history()
-                .withProven(new ProvenRevision(declared.workload(), declared.hash(), target.directory()))
-                .withFailed(null)
-                .withTrial(Trial.of(declared.hash())
-                        .withTold(Told.of(declared.workload().revision()))));
     }
 
     /** What ran to its end before it was declared to run for ever is not what may be declared to run to its end after that. */
