@@ -231,7 +231,9 @@ final class StepRules {
 
     void beforeCollect(Step.CollectGarbage step, String directory) {
         Invariant.LAST_GOOD_KEPT.require(
-                !disk.isLastGood(step.workload(), directory) || disk.isReplaced(step.workload(), directory),
+                !disk.isLastGood(step.workload(), directory)
+                        || disk.isReplaced(step.workload(), directory)
+                        || isRunInstead(step.workload()),
                 () -> directory + " is collected: " + step);
         Invariant.LAST_GOOD_KEPT.require(
                 !isProven(step.workload(), directory), () -> directory + " is what is proven: " + step);
@@ -239,6 +241,14 @@ final class StepRules {
                 disk.isLastGoodDurable(step.workload()), () -> "a power cut would leave nothing: " + step);
         Invariant.NOTHING_PULLED_AWAY.require(
                 noneRunsFrom(step.workload(), directory), () -> "collected under a running process: " + step);
+    }
+
+    /** Whether a one-shot takes its place that has run before: nothing is gone back to from it, and it need not be due now. */
+    private boolean isRunInstead(WorkloadId id) {
+        return asked.answer(id)
+                .filter(OneShotReckoning::isOneShot)
+                .filter(declared -> disk.hasWorked(id, declared.workload().revision()))
+                .isPresent();
     }
 
     /** Whether it holds, whole, what the agent itself has last seen well and may have to go back to. */
