@@ -5,17 +5,14 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.Activator;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.CgroupPlan;
-import io.homeostat.actuate.Downloader;
 import io.homeostat.actuate.GarbageCollector;
 import io.homeostat.actuate.LaunchDirectories;
 import io.homeostat.actuate.LaunchRequest;
 import io.homeostat.actuate.Launcher;
 import io.homeostat.actuate.Progress;
 import io.homeostat.actuate.Remover;
-import io.homeostat.actuate.SignatureCheck;
 import io.homeostat.actuate.StopRequest;
 import io.homeostat.actuate.Stopper;
-import io.homeostat.actuate.Unpacker;
 import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Program;
@@ -59,10 +56,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private final StateStore store;
     private final PluginChannel plugins;
     private final InstantSource clock;
-    private final Function<WorkloadId, Progress> progress;
-    private final Downloader downloader;
-    private final SignatureCheck signatures;
-    private final Unpacker unpacker;
+    private final ArchiveSteps fetching;
     private final Activator activator;
     private final Launcher launcher;
     private final LaunchDirectories launches;
@@ -88,11 +82,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.store = store;
         this.plugins = plugins;
         this.clock = clock;
-        this.progress = progress;
         this.confinement = new LimitSteps(layout, procFs, CgroupLayout.detect(layout));
-        this.downloader = new Downloader(layout, () -> archives.get().download());
-        this.signatures = new SignatureCheck(layout, () -> archives.get().trust());
-        this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
+        this.fetching = new ArchiveSteps(layout, archives, progress);
         this.activator = new Activator(layout);
         this.launcher = new Launcher(layout, procFs);
         this.launches = new LaunchDirectories(layout, procFs);
@@ -111,8 +102,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome outcome(Step step, ObservedWorkload seen) {
         try {
             return switch (step) {
-                case Step.Download download -> download(download);
-                case Step.Unpack unpack -> unpack(unpack);
+                case Step.Download download -> fetching.download(download);
+                case Step.Unpack unpack -> fetching.unpack(unpack);
                 case Step.Activate activate -> activate(activate);
                 case Step.Launch launch -> launch(launch, seen);
                 case Step.Start start -> start(start, onlyHandle(seen));
@@ -129,17 +120,6 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();
         }
-    }
-
-    private Outcome download(Step.Download step) throws ActuationFailure, InterruptedException {
-        downloader.download(step.key(), step.source(), progress.apply(step.workload()));
-        return Outcome.done();
-    }
-
-    private Outcome unpack(Step.Unpack step) throws ActuationFailure, InterruptedException {
-        signatures.check(step.workload(), step.revision(), step.key(), step.signature());
-        unpacker.unpack(step.workload(), step.key(), step.revision(), step.directory(), step.entryPoint());
-        return Outcome.done();
     }
 
     private Outcome activate(Step.Activate step) throws ActuationFailure {
@@ -298,6 +278,6 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     @Override
     public void close() {
-        downloader.close();
+        fetching.close();
     }
 }
