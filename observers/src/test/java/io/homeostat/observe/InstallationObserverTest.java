@@ -2,17 +2,14 @@ package io.homeostat.observe;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -20,30 +17,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
+/** What is installed, active, cached and left over, and when that can not be said. */
 @Isolated("Holds itself to a time.")
-final class InstallationObserverTest {
-    private static final String KEY = "a".repeat(64);
-    private static final String SHA256 = "b".repeat(64);
-    private static final String UNVERIFIED = "unverified-" + "c".repeat(64);
-    private static final WorkloadId ID = WorkloadId.plugin("ops-agent");
-
-    @TempDir
-    private Path temp;
-
-    private Layout layout;
-    private InstallationObserver observer;
-
-    @BeforeEach
-    void setUp() {
-        layout = new Layout(temp.resolve("state"), temp.resolve("run"), "instance");
-        observer = new InstallationObserver(layout);
-    }
-
+final class InstallationObserverTest extends InstalledMachine {
     @Test
     void aMachineWithoutAnyDirectoryHasNothing() {
         assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
@@ -63,109 +42,12 @@ final class InstallationObserverTest {
     }
 
     @Test
-    void anInstallationWhoseNameCouldBeAnotherWorkloadsIsToldByItsMarker() throws IOException {
-        WorkloadId shorter = WorkloadId.plugin("a");
-        WorkloadId longer = WorkloadId.plugin("a_b");
-        Installation ofShorter = install(shorter, "b_1", "a_b_1~1111111111111111");
-        Installation ofLonger = install(longer, "1", "a_b_1~2222222222222222");
-
-        assertEquals(Observation.seen(ImmutableList.of(ofShorter)), observer.installations(shorter));
-        assertEquals(Observation.seen(ImmutableList.of(ofLonger)), observer.installations(longer));
-        assertEquals(Observation.seen(ImmutableSet.of(shorter, longer)), observer.traces());
-    }
-
-    @Test
     void kindsAreKeptApart() throws IOException {
         WorkloadId process = WorkloadId.process("ops-agent");
         Installation installed = install(process, "1", "ops-agent_1");
 
         assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
         assertEquals(Observation.seen(ImmutableList.of(installed)), observer.installations(process));
-    }
-
-    @Test
-    void whatOthersPutThereIsNotSeen() throws IOException {
-        Path installs = Files.createDirectories(layout.installs(ID));
-        Files.createDirectory(installs.resolve("ops-agent_without-marker"));
-        Files.writeString(installs.resolve("ops-agent_file"), "");
-        Path elsewhere = Files.createDirectory(temp.resolve("ops-agent_elsewhere"));
-        Files.write(elsewhere.resolve(InstallationMarker.FILE), marker(ID, "1", "ops-agent_elsewhere"));
-        Files.createSymbolicLink(installs.resolve("ops-agent_elsewhere"), elsewhere);
-        Files.createSymbolicLink(installs.resolve("other"), elsewhere);
-
-        assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
-        assertEquals(Observation.seen(ImmutableSet.of()), observer.traces());
-    }
-
-    @Test
-    void aCopyOfAnInstallationIsNotAnInstallation() throws IOException {
-        Path copy = Files.createDirectories(layout.install(ID, "ops-agent_1.bak"));
-        Files.write(copy.resolve(InstallationMarker.FILE), marker(ID, "1", "ops-agent_1"));
-
-        assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
-    }
-
-    @Test
-    void aMarkerOfAnotherKindInThisKindsDirectoryIsNotSeen() throws IOException {
-        Path directory = Files.createDirectories(layout.install(ID, "ops-agent_1"));
-        Files.write(
-                directory.resolve(InstallationMarker.FILE),
-                marker(WorkloadId.process("ops-agent"), "1", "ops-agent_1"));
-
-        assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
-        assertEquals(Observation.seen(ImmutableSet.of()), observer.traces());
-    }
-
-    @Test
-    void hostileMarkersAreNotSeen() throws IOException {
-        String good = new String(marker(ID, "1", "ops-agent_1"), StandardCharsets.UTF_8);
-        ImmutableList<String> hostile = ImmutableList.of(
-                "",
-                "{",
-                "[]",
-                "null",
-                good + "{}",
-                good.replace("\"formatVersion\":\"1\"", "\"formatVersion\":\"2\""),
-                good.replace("\"formatVersion\":\"1\"", "\"formatVersion\":1"),
-                good.replace("\"name\":\"ops-agent\"", "\"name\":\"../../etc\""),
-                good.replace("\"name\":\"ops-agent\"", "\"name\":\"ops-agent\",\"name\":\"ops-agent\""),
-                good.replace("ops-agent_1", "ops-agent_1/../x"),
-                good.replace("ops-agent_1", "other_1"),
-                good.replace(KEY, "../../" + KEY),
-                good.replace(SHA256, "x"),
-                good.replace("\"revision\":\"1\"", "\"revision\":\"/\""),
-                good.replace("Plugin", "Daemon"),
-                "[".repeat(100_000),
-                good + " ".repeat(InstallationMarker.MAX_BYTES));
-        Path file = Files.createDirectories(layout.install(ID, "ops-agent_1")).resolve(InstallationMarker.FILE);
-        Files.writeString(file, good);
-        assertEquals(1, seen(observer.installations(ID)).size(), "the marker that the others are made of is good");
-
-        for (String text : hostile) {
-            Files.writeString(file, text);
-            assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID), text);
-        }
-    }
-
-    @Test
-    void aMarkerThatIsASymlinkOrADirectoryIsNotSeen() throws IOException {
-        Path directory = Files.createDirectories(layout.install(ID, "ops-agent_1"));
-        Path real = Files.write(temp.resolve("marker"), marker(ID, "1", "ops-agent_1"));
-        Files.createSymbolicLink(directory.resolve(InstallationMarker.FILE), real);
-        Files.createDirectories(layout.install(ID, "ops-agent_2").resolve(InstallationMarker.FILE));
-
-        assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
-    }
-
-    @Test
-    void aFifoInTheMarkersPlaceIsNotWaitedFor() throws Exception {
-        Path directory = Files.createDirectories(layout.install(ID, "ops-agent_1"));
-        Process mkfifo = new ProcessBuilder(
-                        "mkfifo", directory.resolve(InstallationMarker.FILE).toString())
-                .start();
-        assertEquals(0, mkfifo.waitFor());
-
-        assertEquals(Observation.seen(ImmutableList.of()), observer.installations(ID));
     }
 
     @Test
@@ -331,25 +213,5 @@ final class InstallationObserverTest {
         // Ten times what it takes, which is still far less than looking at a thousand names a thousand times.
         String took = "traces " + (traced - start) / 1_000_000 + " ms, looks " + (looked - traced) / 1_000_000 + " ms";
         assertTrue(looked - start < Duration.ofSeconds(3).toNanos(), took);
-    }
-
-    private Installation install(WorkloadId id, String revision, String directory) throws IOException {
-        Path place = Files.createDirectories(layout.install(id, directory));
-        Files.write(place.resolve(InstallationMarker.FILE), marker(id, revision, directory));
-        return new Installation(directory, revision, KEY, SHA256);
-    }
-
-    private static byte[] marker(WorkloadId id, String revision, String directory) {
-        return new InstallationMarker(id, new Installation(directory, revision, KEY, SHA256), "").toJson();
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <T> T seen(Observation<T> observation) {
-        return ((Observation.Seen<T>) assertInstanceOf(Observation.Seen.class, observation)).value();
-    }
-
-    private static void assertUnseen(Observation<?> observation, String expected) {
-        String why = assertInstanceOf(Observation.Unseen.class, observation).why();
-        assertTrue(why.contains(expected), why);
     }
 }

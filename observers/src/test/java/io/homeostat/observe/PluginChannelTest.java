@@ -9,30 +9,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import com.google.protobuf.Struct;
 import io.grpc.Status.Code;
 import io.homeostat.desired.model.Config;
 import io.homeostat.observe.Health.Verdict;
 import io.homeostat.proto.plugin.ApplyRequest;
-import io.homeostat.proto.plugin.GetStatusRequest;
 import io.homeostat.proto.plugin.StartRequest;
-import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -41,125 +33,12 @@ import java.util.concurrent.FutureTask;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
+/** What a plugin is told, and what a call leaves behind. */
 @Isolated("Counts all of this JVM's threads, and takes over what it logs.")
-class PluginChannelTest {
-    private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
-    private static final Duration LONG = Duration.ofSeconds(30);
-    private static final Duration SHORT = Duration.ofMillis(200);
-
-    @TempDir
-    Path root;
-
-    private final PluginChannel channel = new PluginChannel(() -> NOW);
-
-    @AfterEach
-    void tearDown() {
-        channel.close();
-    }
-
-    private Path socket() {
-        return root.resolve("p.sock");
-    }
-
-    @Test
-    void anAnswerIsHealthWhateverItsCode() throws Exception {
-        try (PluginServer plugin = PluginServer.on(socket())) {
-            assertEquals(Health.healthy(NOW), channel.status(socket(), LONG));
-
-            plugin.status = Status.newBuilder()
-                    .setCode(1)
-                    .addResults("do not restart me")
-                    .build();
-            assertEquals(
-                    new Health(Verdict.HEALTHY, 1, ImmutableList.of("do not restart me"), "", NOW),
-                    channel.status(socket(), LONG));
-            assertEquals(List.of(GetStatusRequest.getDefaultInstance()), plugin.requests.subList(0, 1));
-        }
-    }
-
-    @Test
-    void anErrorIsIllHealthThatSaysWhichAndShowsNoSecret() throws Exception {
-        try (PluginServer plugin = PluginServer.on(socket())) {
-            plugin.failing(Code.INTERNAL, "cannot fetch https://bucket/x?X-Goog-Signature=abc");
-
-            Health health = channel.status(socket(), LONG);
-            assertEquals(Verdict.UNHEALTHY, health.verdict());
-            assertEquals("GetStatus failed with INTERNAL: cannot fetch https://bucket/x?...", health.problem());
-        }
-    }
-
-    @Test
-    void anErrorWithoutEndIsShownInPart() throws Exception {
-        try (PluginServer plugin = PluginServer.on(socket())) {
-            plugin.failing(Code.INTERNAL, "x".repeat(5000));
-
-            assertEquals(
-                    500, channel.status(socket(), LONG).problem().length() - "GetStatus failed with INTERNAL".length());
-        }
-    }
-
-    @Test
-    void aPluginThatDoesNotAnswerInTimeHangs() throws Exception {
-        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
-            Health health = channel.status(socket(), SHORT);
-
-            assertEquals(Health.failed(Verdict.HUNG, "GetStatus was not answered within 200 ms", NOW), health);
-            assertEquals(1, plugin.requests.size());
-        }
-    }
-
-    @Test
-    void aProcessThatTakesConnectionsAndSaysNothingHangs() throws Exception {
-        try (ServerSocketChannel mute = listen(socket())) {
-            assertEquals(Verdict.HUNG, channel.status(socket(), SHORT).verdict());
-            assertTrue(mute.isOpen());
-        }
-    }
-
-    @Test
-    void aProcessThatSpeaksSomethingElseIsUnhealthy() throws Exception {
-        try (ServerSocketChannel other = listen(socket())) {
-            Thread talker = Thread.ofVirtual().start(() -> {
-                try (SocketChannel peer = other.accept()) {
-                    peer.write(ByteBuffer.wrap("HTTP/1.0 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII)));
-                    while (peer.read(ByteBuffer.allocate(1000)) >= 0) {}
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
-            assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
-            talker.join();
-        }
-    }
-
-    @Test
-    void nobodyThereIsUnhealthyAndSaysSo() throws Exception {
-        assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
-
-        listen(socket()).close();
-        Health health = channel.status(socket(), LONG);
-        assertEquals(Verdict.UNHEALTHY, health.verdict());
-        assertTrue(
-                health.problem().contains("UNAVAILABLE") && health.problem().contains("Connection refused"),
-                health.problem());
-    }
-
-    @Test
-    void aPluginThatHasJustComeBackIsReachedAtOnce() throws Exception {
-        for (int i = 0; i < 3; i++) {
-            assertEquals(Verdict.UNHEALTHY, channel.status(socket(), LONG).verdict());
-            try (PluginServer plugin = PluginServer.on(socket())) {
-                assertEquals(Verdict.HEALTHY, channel.status(socket(), LONG).verdict());
-                assertEquals(1, plugin.requests.size());
-            }
-        }
-    }
-
+final class PluginChannelTest extends PluginChannelTestBed {
     @Test
     void startTellsTheStateDirectoryAndTheConfiguration() throws Exception {
         ObjectNode struct = (ObjectNode) new ObjectMapper()
@@ -260,18 +139,6 @@ class PluginChannelTest {
     }
 
     @Test
-    void anInterruptedHealthCheckSaysNothingAboutThePlugin() throws Exception {
-        try (PluginServer plugin = PluginServer.on(socket()).silent()) {
-            FutureTask<Health> call = new FutureTask<>(() -> channel.status(socket(), LONG));
-            Thread caller = Thread.ofVirtual().start(call);
-            await().atMost(LONG).until(() -> plugin.requests.size() == 1);
-            caller.interrupt();
-
-            assertEquals(Verdict.UNKNOWN, call.get().verdict());
-        }
-    }
-
-    @Test
     void whetherSomebodyListensIsSeenWithoutSayingAnything() throws Exception {
         assertEquals(Observation.seen(false), channel.listening(socket()));
         Files.writeString(socket(), "no socket");
@@ -344,17 +211,5 @@ class PluginChannelTest {
             channel.close();
             await().atMost(LONG).until(() -> loops() == 0);
         }
-    }
-
-    private static long loops() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread ->
-                        thread.getName().startsWith("grpc-") && thread.getName().matches("grpc-\\d+-\\d+"))
-                .count();
-    }
-
-    private static ServerSocketChannel listen(Path socket) throws Exception {
-        Files.deleteIfExists(socket);
-        return ServerSocketChannel.open(StandardProtocolFamily.UNIX).bind(UnixDomainSocketAddress.of(socket));
     }
 }
