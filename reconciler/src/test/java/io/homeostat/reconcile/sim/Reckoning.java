@@ -221,7 +221,8 @@ final class Reckoning {
     }
 
     private boolean comesBackAtOnce(Declaration declared) {
-        return Behaviour.of(declared.workload().revision()) == Behaviour.GOOD
+        // What runs may still be the last good revision, while the new one has to wait.
+        return machine.living(declared.id()).stream().anyMatch(process -> process.behaviour == Behaviour.GOOD)
                 && machine.works(declared.workload())
                 && declared.workload().program().dependsOn().isEmpty()
                 && !prospects.isDisabled(declared)
