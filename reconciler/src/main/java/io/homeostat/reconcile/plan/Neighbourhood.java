@@ -268,13 +268,15 @@ public final class Neighbourhood {
                 .isPresent();
     }
 
-    /** Who has to be stopped first. Where each waits for the other nobody waits. */
+    /** Who has to be stopped first. Where each waits for the other nobody waits, and nobody for what is left alone. */
     private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Neighbour> look) {
         ImmutableSetMultimap<WorkloadId, WorkloadId> former = formerDependants.get();
         return former.get(id).stream()
                 .filter(other -> {
                     Neighbour neighbour = look.apply(other);
-                    return !neighbour.handles().isEmpty() && !neighbour.paused();
+                    return !neighbour.handles().isEmpty()
+                            && !neighbour.paused()
+                            && neighbour.history().isOfSomethingDeclared();
                 })
                 .filter(other -> Dependencies.cycle(id, former::get).isEmpty())
                 .sorted()

@@ -169,9 +169,18 @@ class NeighbourhoodTest {
     }
 
     @Test
+    void whatNobodyRemembersAndSoNobodyStopsIsNotWaitedFor() {
+        Workload web = process("web", "dependsOn: [process/db]");
+        remember(DB, formerly(process("db", "")), "this-boot");
+        remember(WEB, WorkloadHistory.NONE.withProven(new ProvenRevision(web, "hash", null)), "this-boot");
+
+        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
+    }
+
+    @Test
     void whatWasNeverWellIsStoppedBeforeWhatItWasLaunchedAfterToo() {
         remember(DB, formerly(process("db", "")), "this-boot");
-        remember(WEB, WorkloadHistory.NONE, process("web", "dependsOn: [process/other, process/db]"));
+        remember(WEB, WorkloadHistory.DELETED, process("web", "dependsOn: [process/other, process/db]"));
         assertEquals(List.of(WEB), company(neighbourhood(), DB).leaving(), "a first revision");
 
         remember(WEB, formerly(process("web", "")), process("web", "dependsOn: [process/db]\n  user: nobody"));
@@ -286,7 +295,7 @@ class NeighbourhoodTest {
     }
 
     private static WorkloadHistory formerly(Workload workload) {
-        return WorkloadHistory.NONE.withProven(new ProvenRevision(workload, "hash", null));
+        return WorkloadHistory.DELETED.withProven(new ProvenRevision(workload, "hash", null));
     }
 
     private Neighbourhood neighbourhood(Workload... workloads) {

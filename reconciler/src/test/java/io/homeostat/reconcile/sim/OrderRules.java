@@ -117,6 +117,7 @@ final class OrderRules {
         return desired.get(other).isEmpty()
                 && store.pause(other).isEmpty()
                 && !store.handles(other).isEmpty()
+                && store.remembered(other).isOfSomethingDeclared()
                 && processes.living(other).stream()
                         .anyMatch(process -> needs(process).contains(id.toString()));
     }
