@@ -118,7 +118,7 @@ final class PartOnDiskTest extends PartialDownloadTestBed {
     void anInterruptLeavesWhatHasArrived() throws Exception {
         try (RawServer server = new RawServer(
                 out -> {
-                    RawServer.broken(ETAG, archive, HALF, false).write(out);
+                    RawServer.broken(ETAG, archive, HALF).write(out);
                     Thread.sleep(Duration.ofMinutes(5));
                 },
                 RawServer.rest(ETAG, archive, HALF, range(HALF)))) {

@@ -51,7 +51,7 @@ abstract class PartialDownloadTestBed {
     /** Ends when the client has the half: one that ends at once can take with it what the client has not yet read. */
     RawServer.Answer broken(String headers, byte[] body) {
         return out -> {
-            RawServer.broken(headers, body, HALF, false).write(out);
+            RawServer.broken(headers, body, HALF).write(out);
             await().atMost(Duration.ofMinutes(1)).until(this::isHalfThere);
         };
     }

@@ -98,15 +98,12 @@ final class RawServer implements AutoCloseable {
     }
 
     /** The beginning of an answer, then the connection breaks. */
-    static Answer broken(String headers, byte[] body, int count, boolean reset) {
+    static Answer broken(String headers, byte[] body, int count) {
         return out -> {
             out.write(("HTTP/1.1 200 OK\r\nContent-Length: " + body.length + "\r\n" + headers + "\r\n")
                     .getBytes(US_ASCII));
             out.write(body, 0, count);
             out.flush();
-            if (reset) {
-                throw new Reset();
-            }
         };
     }
 

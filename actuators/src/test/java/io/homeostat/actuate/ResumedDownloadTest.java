@@ -28,10 +28,11 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
 
     @Test
     void aResetConnectionIsResumedWhereItStopped() throws Exception {
-        try (RawServer server = new RawServer(RawServer.broken(ETAG, archive, HALF, true), out -> {
-            int from = (int) Files.size(partial());
-            RawServer.rest(ETAG, archive, from, range(from)).write(out);
-        })) {
+        RawServer.Answer reset = out -> {
+            broken(ETAG, archive).write(out);
+            throw new RawServer.Reset();
+        };
+        try (RawServer server = new RawServer(reset, RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             download(server, key, 2, Progress.NONE);
 
             assertComplete();

@@ -46,7 +46,7 @@ class AfterApplyTest {
         assertEquals(
                 "{\"formatVersion\":\"1.0\",\"workloads\":[{\"workload\":\"process/a\",\"result\":\"converged\",\"action\":\"install\","
                         + "\"reason\":\"NOT_INSTALLED\",\"message\":\"not running\",\"revision\":\"local\"}],"
-                        + "\"summary\":{\"installed\":1,\"updated\":0,\"repaired\":0,\"removed\":0,\"failed\":0,\"unchanged\":0}}\n",
+                        + "\"summary\":{\"installed\":1,\"updated\":0,\"repaired\":0,\"removed\":0,\"failed\":0,\"unchanged\":0,\"waiting\":0}}\n",
                 result.out());
     }
 
