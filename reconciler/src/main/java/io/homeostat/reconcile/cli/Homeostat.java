@@ -5,8 +5,10 @@ import io.homeostat.desired.model.AgentConfig;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -42,7 +44,7 @@ public final class Homeostat {
         CommandLine line = Syntax.commandLine();
         ParseResult parsed;
         try {
-            parsed = line.parseArgs(args);
+            parsed = line.parseArgs(withoutHelpAsCommand(args));
         } catch (ParameterException e) {
             return misunderstood(e.getCommandLine(), words(e));
         }
@@ -65,6 +67,14 @@ public final class Homeostat {
         }
         Verb verb = parsed.hasSubcommand() ? verb(command.commandSpec().name()) : Verb.VERSION;
         return run(verb, arguments, options, command.commandSpec().commandLine());
+    }
+
+    /** What other programs call {@code help COMMAND} is {@code COMMAND --help} here. */
+    private static String[] withoutHelpAsCommand(String[] args) {
+        if (args.length == 0 || !args[0].equals("help")) {
+            return args;
+        }
+        return Stream.concat(Arrays.stream(args).skip(1), Stream.of("--help")).toArray(String[]::new);
     }
 
     private int run(Verb verb, Arguments arguments, GlobalOptions options, CommandLine line) {

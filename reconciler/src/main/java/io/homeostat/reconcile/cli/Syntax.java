@@ -32,6 +32,7 @@ final class Syntax {
     static final String HELP = "-h";
     static final String VERSION = "--version";
 
+    private static final String ONE = "1";
     private static final String ONE_OR_MORE = "1..*";
 
     private Syntax() {}
@@ -82,7 +83,7 @@ final class Syntax {
                         .addOption(flag(WATCH, "Look again every two seconds, until interrupted."));
             case EVENTS -> spec.addOption(follow("Go on with what happens from now on, until interrupted."));
             case LOGS ->
-                spec.addPositional(workloads("1"))
+                spec.addPositional(workloads(ONE))
                         .addOption(
                                 follow(
                                         "Go on with what is written from now on, across rotation and restarts, until interrupted."));
@@ -94,7 +95,7 @@ final class Syntax {
                 spec.addOption(flag(YES, "Do it; without this it is only said what would be removed."))
                         .addOption(timeout());
             case VERIFY ->
-                spec.addPositional(workloads("1"))
+                spec.addPositional(workloads(ONE))
                         .addOption(OptionSpec.builder(REVISION)
                                 .type(String.class)
                                 .required(true)
@@ -103,7 +104,7 @@ final class Syntax {
                                 .build());
             case VM_EVENT -> spec.addPositional(word("EVENT", "1", "One of " + VmEvent.words() + "."));
             case WATCH ->
-                spec.addPositional(workloads("1"))
+                spec.addPositional(workloads(ONE))
                         .addOption(text(REQUEST, "TEXT", "What to ask the plugin for; its health when left out."))
                         .addOption(OptionSpec.builder(CODE)
                                 .type(Integer.class)
@@ -219,7 +220,7 @@ final class Syntax {
 
     private static PositionalParamSpec workloads(String arity) {
         return PositionalParamSpec.builder()
-                .index("0..*")
+                .index(arity.equals(ONE) ? "0" : "0..*")
                 .type(List.class)
                 .auxiliaryTypes(String.class)
                 .arity(arity)

@@ -78,6 +78,20 @@ class UsageTest {
     }
 
     @Test
+    void helpIsAlsoACommandAsInOtherPrograms() {
+        assertEquals(shell.plain("--help").out(), shell.plain("help").out());
+        assertEquals(shell.plain("apply", "--help").out(), shell.plain("help", "apply").out());
+        assertEquals(0, shell.plain("help").status());
+    }
+
+    @Test
+    void whatIsAboutOneWorkloadTakesNoMore() {
+        assertUsage("logs", "logs", "process/a", "process/b");
+        assertUsage("verify", "verify", "process/a", "process/b", "--revision", "1");
+        assertTrue(shell.plain("logs", "--help").out().contains("KIND/NAME\n"), "not KIND/NAME...");
+    }
+
+    @Test
     void whatNobodyUnderstandsIs64AndSaysWhereHelpIs() {
         assertUsage("plan", "plan", "--no-such-option");
         assertUsage("apply", "apply");
