@@ -80,7 +80,9 @@ class UsageTest {
     @Test
     void helpIsAlsoACommandAsInOtherPrograms() {
         assertEquals(shell.plain("--help").out(), shell.plain("help").out());
-        assertEquals(shell.plain("apply", "--help").out(), shell.plain("help", "apply").out());
+        assertEquals(
+                shell.plain("apply", "--help").out(),
+                shell.plain("help", "apply").out());
         assertEquals(0, shell.plain("help").status());
     }
 
