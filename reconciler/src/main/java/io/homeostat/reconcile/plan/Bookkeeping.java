@@ -49,11 +49,15 @@ public final class Bookkeeping {
     public record Learned(Change change, Situation situation) {}
 
     public static Learned observed(Situation situation) {
+        Declaration declared = situation.declared();
         Notes notes = new Notes(situation);
         noteDeclaration(situation, notes);
         noteDecision(situation, notes);
         ObservedWorkload seen = situation.seen();
         if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)) {
+            if (declared != null) {
+                Runs.forget(declared, notes, processes);
+            }
             List<ObservedProcess> alive = new ArrayList<>();
             for (ObservedProcess process : processes) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
@@ -67,8 +71,7 @@ public final class Bookkeeping {
                 }
             }
             seen = seen.withProcesses(ImmutableList.copyOf(alive));
-            if (situation.declared() != null
-                    && Work.isOneShot(situation.declared().workload())) {
+            if (declared != null && Work.isOneShot(declared.workload())) {
                 Runs.prove(situation, notes);
             } else if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));
@@ -107,7 +110,7 @@ public final class Bookkeeping {
                         Trial.of(declared.hash())
                                 .withTold(Told.of(declared.workload().revision())))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
-                .withRun(Runs.keptBy(declared, history.run().withCrashes(Attempts.NONE))));
+                .withRun(history.run().withCrashes(Attempts.NONE)));
         boolean wasWithdrawn = history.trial().hash().isEmpty();
         if (wasWithdrawn || isNewProgram(history.proven(), declared.workload())) {
             notes.event(

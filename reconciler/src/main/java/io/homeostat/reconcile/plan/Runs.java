@@ -13,13 +13,14 @@ import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedProcess;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -127,9 +128,18 @@ final class Runs {
         }
     }
 
-    /** What ran to its end before it was declared to run for ever is not what may be declared to run to its end after that. */
-    static RunRecord keptBy(Declaration declared, RunRecord run) {
-        return Work.isOneShot(declared.workload()) ? run : run.withOneShot(null);
+    /**
+     * What ran to its end before it was declared to run for ever is not what may be declared to run to its end after that. But as long
+     * as its process is looked at, be it for the last time, it would be taken for one that nobody has heard of, and its end would be
+     * told again.
+     */
+    static void forget(Declaration declared, Notes notes, List<ObservedProcess> processes) {
+        OneShotRun run = notes.history().run().oneShot();
+        if (run != null
+                && !Work.isOneShot(declared.workload())
+                && processes.stream().noneMatch(process -> run.isOf(process.handle()))) {
+            notes.run(books -> books.withOneShot(null));
+        }
     }
 
     /** How long a run may take, from its launch. */

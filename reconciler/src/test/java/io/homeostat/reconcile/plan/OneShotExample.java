@@ -68,6 +68,17 @@ public final class OneShotExample {
         return this;
     }
 
+    /** The same revision is to run for ever now. */
+    OneShotExample wantsForEver(String revision) {
+        declared = declarations.declare(SourceName.APPLIED, id, Wish.of(revision, ImmutableList.of(), "c"));
+        return this;
+    }
+
+    OneShotExample remembers(WorkloadHistory now) {
+        history = now;
+        return this;
+    }
+
     /** What is declared so far began then, and was completed. */
     public OneShotExample ran(Instant at) {
         return after(at, run -> run.completed(at, null));

@@ -4,6 +4,7 @@ import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
@@ -14,6 +15,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
+import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ObservedProcess;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
@@ -77,6 +79,45 @@ class RunsTest {
         assertEquals("process was stopped", run.error());
         Exit exit = Objects.requireNonNull(run.exit());
         assertEquals(Exit.Reason.STOPPED, exit.reason());
+    }
+
+    @Test
+    void aRunWhoseProcessOutlivesItIsNotToldAgainWhenSomethingElseIsDeclared() {
+        OneShotExample scene = scene().is(
+                        "A",
+                        new ObservedProcess.Liveness.Running(
+                                new ProcessIdentity(1, 1, "boot"), Duration.ofMinutes(10), true, null));
+        Change timedOut = Bookkeeping.observed(scene.situation()).change();
+        assertEquals(List.of(EventType.PLUGIN_INSTALLED, EventType.PLUGIN_EXECUTION_FAILED), told(timedOut));
+
+        Situation redeclared =
+                scene.wantsForEver("A").remembers(history(timedOut)).situation();
+        Change stillThere = Bookkeeping.observed(redeclared).change();
+        assertEquals(
+                Result.FAILED,
+                Objects.requireNonNull(history(stillThere).run().oneShot()).result());
+        Change gone = Bookkeeping.observed(ended(redeclared).withHistory(history(stillThere)))
+                .change();
+
+        assertEquals(List.of(), told(gone));
+
+        Situation after = withProcesses(redeclared.withHistory(history(gone)), ImmutableList.of());
+        assertNull(
+                history(Bookkeeping.observed(after).change()).run().oneShot(),
+                "it says nothing of what is declared now");
+    }
+
+    private static Situation ended(Situation situation) {
+        Exit exit = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
+        ObservedProcess process = Planner.seen(situation.seen().processes()).getFirst();
+        return withProcesses(
+                situation,
+                ImmutableList.of(
+                        new ObservedProcess(process.handle(), true, new ObservedProcess.Liveness.Ended(exit))));
+    }
+
+    private static Situation withProcesses(Situation situation, ImmutableList<ObservedProcess> processes) {
+        return situation.withSeen(situation.seen().withProcesses(processes));
     }
 
     /** What is stored when the process of a run that goes on has been stopped. */
