@@ -161,7 +161,9 @@ public final class AgentMetrics {
     }
 
     private void counted(String name, String description, Supplier<Number> value) {
-        FunctionCounter.builder(name, value, v -> v.get().doubleValue())
+        // The registry holds the object weakly, and a counter without its object stands still: nobody else holds the
+        // supplier.
+        FunctionCounter.builder(name, this, _ -> value.get().doubleValue())
                 .description(description)
                 .register(registry);
     }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.operate;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,6 +14,7 @@ import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.sim.Declarations;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -130,6 +132,19 @@ class AgentMetricsTest {
         assertEquals(4, value("homeostat_control_plane_dropped_events_total"));
         assertEquals(5, value("homeostat_control_plane_refused_events_total"));
         assertEquals(6, value("homeostat_control_plane_withheld_refusals_total"));
+    }
+
+    @Test
+    void whatIsCountedGoesOnAfterACollectionOfGarbage() {
+        ChannelStatus channel = new ChannelStatus("unix:/run/acs.sock", Instant.EPOCH, null, 2, "");
+        metrics.controlPlane(() -> Optional.of(new ControlPlaneStatus(channel, 3, 4, 5, 6)));
+        WeakReference<Object> collected = new WeakReference<>(new Object());
+        await().atMost(Duration.ofMinutes(1)).until(() -> {
+            System.gc();
+            return collected.get() == null;
+        });
+
+        assertEquals(4, value("homeostat_control_plane_dropped_events_total"));
     }
 
     @Test
