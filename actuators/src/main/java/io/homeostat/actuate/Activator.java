@@ -1,7 +1,7 @@
 package io.homeostat.actuate;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.InstallationMarker;
 import io.homeostat.observe.InstallationObserver;
 import java.io.IOException;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.common.hash.Hashing;
 import com.google.common.io.MoreFiles;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.hash.Hashing;
 import com.google.common.util.concurrent.Striped;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;

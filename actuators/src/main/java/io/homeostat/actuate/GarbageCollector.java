@@ -1,8 +1,8 @@
 package io.homeostat.actuate;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.Installation;
 import java.io.IOException;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package io.homeostat.actuate;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ProcFs;
 import java.io.IOException;

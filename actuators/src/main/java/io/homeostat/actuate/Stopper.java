@@ -2,9 +2,9 @@ package io.homeostat.actuate;
 
 import com.google.common.base.Ticker;
 import io.homeostat.actuate.StopResult.How;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;

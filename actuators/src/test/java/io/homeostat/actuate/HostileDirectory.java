@@ -2,9 +2,9 @@ package io.homeostat.actuate;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationMarker;
 import java.io.IOException;

@@ -2,8 +2,8 @@ package io.homeostat.actuate;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.Observation;

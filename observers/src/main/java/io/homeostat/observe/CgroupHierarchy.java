@@ -31,7 +31,7 @@ public record CgroupHierarchy(
         ImmutableList<Path> elsewhere,
         ImmutableList<Path> enabling) {
 
-    /** How {@link CgroupLayout#detect(io.homeostat.desired.layout.Layout)} names the places of who keeps state in an unusual directory. */
+    /** How {@link CgroupLayout#detect(io.homeostat.desired.platform.Layout)} names the places of who keeps state in an unusual directory. */
     private static final Pattern OF_OTHERS = Pattern.compile("homeostat-[0-9a-f]{8}(\\.slice)?");
 
     public enum Version {

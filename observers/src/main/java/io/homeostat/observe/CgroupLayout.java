@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.CgroupHierarchy.Version;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,7 +1,7 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.observe.ObservedProcess.Liveness.Running;

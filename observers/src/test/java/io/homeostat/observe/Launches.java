@@ -1,8 +1,8 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.Handle.StartState;
 import java.io.IOException;

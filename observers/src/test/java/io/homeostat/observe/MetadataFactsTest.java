@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.metadata.MetadataServer.Answer;
 import io.homeostat.desired.model.Rule.Scope;
+import io.homeostat.desired.platform.MetadataServer.Answer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.observe.ObservedProcess.Liveness;

@@ -2,7 +2,7 @@ package io.homeostat.observe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.nio.file.Files;

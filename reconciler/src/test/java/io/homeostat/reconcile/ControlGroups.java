@@ -1,6 +1,6 @@
 package io.homeostat.reconcile;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.CgroupHierarchy;
 import io.homeostat.observe.CgroupLayout;
 import java.io.IOException;

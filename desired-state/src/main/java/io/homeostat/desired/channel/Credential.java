@@ -1,8 +1,8 @@
 package io.homeostat.desired.channel;
 
-import io.homeostat.desired.metadata.IdentityToken;
-import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.platform.IdentityToken;
 import io.homeostat.desired.model.AgentConfig.Identity;
+import io.homeostat.desired.platform.MetadataClient;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;

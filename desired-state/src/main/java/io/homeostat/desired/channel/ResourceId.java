@@ -1,9 +1,9 @@
 package io.homeostat.desired.channel;
 
-import io.homeostat.desired.metadata.MetadataServer;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Absent;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Present;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
+import io.homeostat.desired.platform.MetadataServer.Answer.Present;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;

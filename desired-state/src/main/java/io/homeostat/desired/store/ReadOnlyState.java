@@ -2,7 +2,7 @@ package io.homeostat.desired.store;
 
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

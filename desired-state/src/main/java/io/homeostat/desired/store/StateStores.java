@@ -1,6 +1,6 @@
 package io.homeostat.desired.store;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

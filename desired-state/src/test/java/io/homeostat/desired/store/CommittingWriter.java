@@ -1,8 +1,8 @@
 package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import java.nio.file.Path;
 import java.time.Clock;
 

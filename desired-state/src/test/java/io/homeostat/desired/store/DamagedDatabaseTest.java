@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateStores.Opened;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.instance.Instance;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.platform.Instance;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package io.homeostat.desired.store;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.nio.file.Path;
 import java.time.Clock;
 

@@ -2,8 +2,8 @@ package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateStore.ToApply;
 import java.nio.file.Path;
 import java.time.Clock;

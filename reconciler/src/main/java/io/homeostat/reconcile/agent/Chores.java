@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.reconcile.controlplane.Modules;

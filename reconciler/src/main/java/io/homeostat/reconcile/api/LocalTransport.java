@@ -4,7 +4,7 @@ import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
-import io.homeostat.desired.grpc.UnixChannels;
+import io.homeostat.desired.platform.UnixChannels;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;

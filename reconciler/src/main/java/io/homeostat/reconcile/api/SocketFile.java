@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.api;
 
 import com.google.common.base.Splitter;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.Usage;
@@ -13,6 +13,7 @@ import io.homeostat.reconcile.agent.Follower;
 import io.homeostat.reconcile.agent.Following;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
+import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;

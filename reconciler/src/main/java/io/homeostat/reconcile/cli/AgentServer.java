@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.layout.Layout;
-import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;

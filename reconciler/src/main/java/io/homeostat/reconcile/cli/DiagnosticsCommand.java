@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.diagnostics.Archive;
 import io.homeostat.reconcile.secrets.SecretMask;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.instance.Instance;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Instance;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.InstanceState;
 import io.homeostat.desired.store.StoreException;
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.metadata.MetadataClient;
+import io.homeostat.desired.platform.MetadataClient;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.time.Duration;

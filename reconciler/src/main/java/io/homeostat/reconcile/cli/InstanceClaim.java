@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.instance.Identification;
-import io.homeostat.desired.instance.Instance;
-import io.homeostat.desired.layout.Layout;
-import io.homeostat.desired.metadata.MetadataClient;
-import io.homeostat.desired.metadata.MetadataServer;
+import io.homeostat.desired.platform.Identification;
+import io.homeostat.desired.platform.Instance;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.InstanceState;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import org.jspecify.annotations.Nullable;

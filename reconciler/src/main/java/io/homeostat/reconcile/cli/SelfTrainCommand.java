@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.PluginChannel;
 import java.io.IOException;
 import java.io.InputStream;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.layout.Layout;
-import io.homeostat.desired.metadata.MetadataClient;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.store.Handle;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateReader;

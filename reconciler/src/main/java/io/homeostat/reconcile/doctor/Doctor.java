@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.doctor;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.CgroupLayout;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.doctor;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.loop;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.regex.Pattern;

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.operate;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.LogRotation;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;

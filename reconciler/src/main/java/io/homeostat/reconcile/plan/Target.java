@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Installation;

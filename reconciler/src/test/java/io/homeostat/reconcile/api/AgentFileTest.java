@@ -2,7 +2,7 @@ package io.homeostat.reconcile.api;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.layout.Layout;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;

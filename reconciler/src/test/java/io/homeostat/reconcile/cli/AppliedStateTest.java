@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.store.SourceContent;
 import io.homeostat.desired.store.StateStore;

@@ -4,8 +4,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.rpc.Code;
-import io.homeostat.desired.layout.Layout;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventQueue;
 import io.homeostat.desired.store.EventType;

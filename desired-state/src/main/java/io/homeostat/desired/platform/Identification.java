@@ -1,4 +1,4 @@
-package io.homeostat.desired.instance;
+package io.homeostat.desired.platform;
 
 import java.time.Duration;
 import java.util.Optional;

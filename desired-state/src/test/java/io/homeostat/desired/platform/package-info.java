@@ -1,4 +1,4 @@
 @NullMarked
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.grpc;
+package io.homeostat.desired.platform;
 
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.NettyChannelBuilder;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.layout;
+package io.homeostat.desired.platform;
 
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Kind;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.instance;
+package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,13 +1,13 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.homeostat.controlplane.IdentityToken;
-import io.homeostat.desired.metadata.MetadataServer.Answer;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Absent;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Present;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer.Answer;
+import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
+import io.homeostat.desired.platform.MetadataServer.Answer.Present;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,7 +19,7 @@ class IdentityTokenTest {
     private Instant now = NOON;
     private Answer said = new Present(token(1));
     private int asked;
-    private final io.homeostat.desired.metadata.IdentityToken token = new io.homeostat.desired.metadata.IdentityToken(
+    private final io.homeostat.desired.platform.IdentityToken token = new io.homeostat.desired.platform.IdentityToken(
             () -> {
                 asked++;
                 return said;

@@ -1,12 +1,12 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.Splitter;
 import com.google.common.net.UrlEscapers;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Absent;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Present;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
+import io.homeostat.desired.platform.MetadataServer.Answer.Present;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;

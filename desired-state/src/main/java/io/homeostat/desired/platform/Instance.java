@@ -1,4 +1,4 @@
-package io.homeostat.desired.instance;
+package io.homeostat.desired.platform;
 
 /**
  * The instance that a state directory belongs to, as it was known when it was last claimed.

@@ -1,10 +1,10 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.Ticker;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.time.Duration;
 
 /**

@@ -1,4 +1,4 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -10,10 +10,10 @@ import com.google.common.collect.ImmutableMap;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
-import io.homeostat.desired.metadata.MetadataServer.Answer;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Absent;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Present;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer.Answer;
+import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
+import io.homeostat.desired.platform.MetadataServer.Answer.Present;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 /** Knows what the cloud says of this machine. */
 @FunctionalInterface

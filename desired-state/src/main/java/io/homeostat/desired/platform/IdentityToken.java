@@ -1,4 +1,4 @@
-package io.homeostat.desired.metadata;
+package io.homeostat.desired.platform;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -6,10 +6,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.base.Splitter;
-import io.homeostat.desired.metadata.MetadataServer.Answer;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Absent;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Present;
-import io.homeostat.desired.metadata.MetadataServer.Answer.Unreachable;
+import io.homeostat.desired.platform.MetadataServer.Answer;
+import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
+import io.homeostat.desired.platform.MetadataServer.Answer.Present;
+import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.grpc;
+package io.homeostat.desired.platform;
 
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.ChannelHandlerContext;

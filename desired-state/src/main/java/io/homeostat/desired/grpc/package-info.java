@@ -1,4 +1,0 @@
-@NullMarked
-package io.homeostat.desired.grpc;
-
-import org.jspecify.annotations.NullMarked;

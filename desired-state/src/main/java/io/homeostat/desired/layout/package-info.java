@@ -1,4 +1,0 @@
-@NullMarked
-package io.homeostat.desired.layout;
-
-import org.jspecify.annotations.NullMarked;

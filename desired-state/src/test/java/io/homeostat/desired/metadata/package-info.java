@@ -1,4 +1,0 @@
-@NullMarked
-package io.homeostat.desired.metadata;
-
-import org.jspecify.annotations.NullMarked;
