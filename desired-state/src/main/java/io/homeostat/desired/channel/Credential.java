@@ -1,7 +1,7 @@
 package io.homeostat.desired.channel;
 
-import io.homeostat.desired.platform.IdentityToken;
 import io.homeostat.desired.model.AgentConfig.Identity;
+import io.homeostat.desired.platform.IdentityToken;
 import io.homeostat.desired.platform.MetadataClient;
 import java.io.IOException;
 import java.io.InputStream;
