@@ -5,7 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchNote;
 import io.homeostat.observe.ProcFs;
@@ -37,20 +37,20 @@ public final class LaunchDirectories {
         this.procFs = procFs;
     }
 
-    LaunchDirectory of(Handle handle) {
-        return new LaunchDirectory(layout.launch(handle.workload(), handle.launchId()));
+    LaunchDirectory of(Instance instance) {
+        return new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
     }
 
     /**
      * Writes down what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a configuration,
      * it lets a later agent adopt the plugin without its database.
      */
-    public void write(Handle handle) throws ActuationFailure {
-        LaunchDirectory directory = of(handle);
+    public void write(Instance instance) throws ActuationFailure {
+        LaunchDirectory directory = of(instance);
         try {
             Directories.create(directory.path(), Directories.OURS);
             String bootId = directory.note().map(LaunchNote::bootId).orElse(null);
-            LaunchNote note = new LaunchNote(handle, bootId == null ? procFs.bootId() : bootId);
+            LaunchNote note = new LaunchNote(instance, bootId == null ? procFs.bootId() : bootId);
             Path complete = directory.noteFile();
             Path partial = complete.resolveSibling(complete.getFileName() + ".tmp");
             try (FileChannel file = FileChannel.open(
@@ -65,10 +65,10 @@ public final class LaunchDirectories {
             }
             Files.move(partial, complete, StandardCopyOption.ATOMIC_MOVE);
             Directories.sync(directory.path());
-            Directories.sync(layout.launches(handle.workload()));
+            Directories.sync(layout.launches(instance.workload()));
         } catch (IOException e) {
             throw new ActuationFailure(
-                    "could not write down the launch of " + handle.workload() + " in " + directory.path() + ": " + e,
+                    "could not write down the launch of " + instance.workload() + " in " + directory.path() + ": " + e,
                     false,
                     e);
         }
@@ -81,9 +81,9 @@ public final class LaunchDirectories {
             try {
                 new LaunchDirectory(layout.launch(id, launchId))
                         .note()
-                        .map(LaunchNote::handle)
-                        .filter(handle -> handle.workload().equals(id))
-                        .map(Handle::revision)
+                        .map(LaunchNote::instance)
+                        .filter(instance -> instance.workload().equals(id))
+                        .map(Instance::revision)
                         .filter(revision -> revision.indexOf('/') < 0)
                         .ifPresent(revisions::add);
             } catch (IOException e) {

@@ -2,21 +2,21 @@ package io.homeostat.actuate;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What to launch.
  *
- * @param handle as it was stored before; names the launch
+ * @param instance as it was stored before; names the launch
  * @param executable absolute
  * @param arguments as declared; what the plugin protocol adds is added by the {@link Launcher}
  * @param env added to our own environment
  * @param user name or number; null for the user we run as
  */
 public record LaunchRequest(
-        Handle handle,
+        Instance instance,
         Path executable,
         ImmutableList<String> arguments,
         ImmutableMap<String, String> env,
@@ -25,6 +25,6 @@ public record LaunchRequest(
     /** Never the values: they may be secret. */
     @Override
     public String toString() {
-        return "LaunchRequest[" + handle.workload() + " " + handle.launchId() + " " + executable + "]";
+        return "LaunchRequest[" + instance.workload() + " " + instance.launchId() + " " + executable + "]";
     }
 }

@@ -6,7 +6,7 @@ import com.google.common.io.Resources;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.CallerLocale;
 import io.homeostat.observe.Executables;
@@ -66,9 +66,9 @@ public final class Launcher {
      */
     public ProcessIdentity launch(LaunchRequest request, CgroupPlan groups)
             throws ActuationFailure, InterruptedException {
-        Handle handle = request.handle();
-        WorkloadId id = handle.workload();
-        LaunchDirectory directory = launches.of(handle);
+        Instance instance = request.instance();
+        WorkloadId id = instance.workload();
+        LaunchDirectory directory = launches.of(instance);
         try {
             Optional<Born> born = directory.born();
             if (born.isPresent()) {
@@ -90,10 +90,10 @@ public final class Launcher {
             if (id.kind() == Kind.PLUGIN) {
                 arguments.add(
                         "--protocol=unix",
-                        "--address=" + sockets.prepare(id, handle.revision(), account),
+                        "--address=" + sockets.prepare(id, instance.revision(), account),
                         "--errorlogfile=" + state.resolve("errors.log"));
             }
-            launches.write(handle);
+            launches.write(instance);
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
@@ -108,8 +108,8 @@ public final class Launcher {
     private void check(LaunchRequest request) throws ActuationFailure {
         Path executable = request.executable();
         // What an archive lacks it will lack the next time too; what the system lacks may yet be installed.
-        boolean fatal = executable.startsWith(layout.installs(request.handle().workload()));
-        String entryPoint = request.handle().workload() + " can't be launched: its entry point " + executable;
+        boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
+        String entryPoint = request.instance().workload() + " can't be launched: its entry point " + executable;
         if (!executable.isAbsolute()) {
             throw new ActuationFailure(entryPoint + " is not an absolute path", true, null);
         }
@@ -166,7 +166,7 @@ public final class Launcher {
         Optional<Path> closed = Directories.closedTo(account, file);
         if (closed.isPresent()) {
             throw new ActuationFailure(
-                    request.handle().workload() + " can't be launched: the user " + account.name() + " can't reach "
+                    request.instance().workload() + " can't be launched: the user " + account.name() + " can't reach "
                             + file + ", because " + closed.get()
                             + " is closed to others; open it (chmod o+x), or use another directory",
                     false,
@@ -200,7 +200,7 @@ public final class Launcher {
             command.add(tool("setpriv"), "--reuid=" + account.uid(), "--regid=" + account.gid(), "--init-groups", "--");
         }
         command.add(SHELL, "-c", programScript, "homeostat")
-                .add(layout.log(request.handle().workload()).toString())
+                .add(layout.log(request.instance().workload()).toString())
                 .add(request.executable().toString())
                 .addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command.build())
@@ -233,14 +233,14 @@ public final class Launcher {
             program.put("SHELL", account.shell());
         }
         program.putAll(request.env());
-        program.put(LaunchMarks.LAUNCH, request.handle().launchId());
-        program.put(LaunchMarks.WORKLOAD, request.handle().workload().toString());
+        program.put(LaunchMarks.LAUNCH, request.instance().launchId());
+        program.put(LaunchMarks.WORKLOAD, request.instance().workload().toString());
         int number = 0;
         for (Map.Entry<String, String> variable : program.entrySet()) {
             ours.put("HOMEOSTAT_ENV_" + number, variable.getKey() + "=" + variable.getValue());
             number++;
         }
-        ours.put(LaunchMarks.KEEPER, request.handle().launchId());
+        ours.put(LaunchMarks.KEEPER, request.instance().launchId());
     }
 
     private static ProcessIdentity await(Process keeper, LaunchDirectory directory, WorkloadId id)

@@ -107,11 +107,11 @@ final class ProgramStrings {
         Optional<String> problem = CallerLocale.problem(value);
         if (problem.isPresent()) {
             throw new ActuationFailure(
-                    request.handle().workload() + " can't be launched: " + what + " " + problem.get(), false, null);
+                    request.instance().workload() + " can't be launched: " + what + " " + problem.get(), false, null);
         }
     }
 
     private static ActuationFailure refused(LaunchRequest request, String why) {
-        return new ActuationFailure(request.handle().workload() + " can't be launched: " + why, true, null);
+        return new ActuationFailure(request.instance().workload() + " can't be launched: " + why, true, null);
     }
 }

@@ -1,6 +1,6 @@
 package io.homeostat.actuate;
 
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import java.time.Duration;
 
 /**
@@ -9,4 +9,4 @@ import java.time.Duration;
  * @param cleanup whether a plugin is told to leave nothing behind, because it is being removed
  * @param timeout from now until everything is killed
  */
-public record StopRequest(Handle handle, boolean cleanup, Duration timeout) {}
+public record StopRequest(Instance instance, boolean cleanup, Duration timeout) {}

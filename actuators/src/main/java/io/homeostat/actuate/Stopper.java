@@ -6,8 +6,8 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Keeper;
 import io.homeostat.observe.LaunchDirectory;
@@ -78,39 +78,39 @@ public final class Stopper {
      * @throws ActuationFailure when processes survive even SIGKILL, or can't be seen
      */
     public StopResult stop(StopRequest request) throws ActuationFailure, InterruptedException {
-        Handle handle = request.handle();
+        Instance instance = request.instance();
         try {
-            LaunchDirectory directory = launches.of(handle);
-            ProcessIdentity identity = handle.identity();
+            LaunchDirectory directory = launches.of(instance);
+            ProcessIdentity identity = instance.identity();
             if (identity == null) {
-                identity = settled(handle, directory);
+                identity = settled(instance, directory);
             }
             ProcessTree tree =
-                    new ProcessTree(procFs, directory, handle.workload(), handle.launchId(), identity, groups);
+                    new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), identity, groups);
             long end = ticker.read() + request.timeout().toNanos();
             How how = How.ALREADY_GONE;
             if (identity != null && procFs.runs(identity)) {
                 how = endMain(request, identity, tree, end);
             }
-            how = how.or(endRest(handle.workload(), tree, end));
-            if (handle.workload().kind() == Kind.PLUGIN) {
-                sockets.remove(handle.workload(), handle.revision());
+            how = how.or(endRest(instance.workload(), tree, end));
+            if (instance.workload().kind() == Kind.PLUGIN) {
+                sockets.remove(instance.workload(), instance.revision());
             }
-            return new StopResult(how, recorded(handle, directory));
+            return new StopResult(how, recorded(instance, directory));
         } catch (IOException | IllegalStateException e) {
-            throw new ActuationFailure("could not stop " + handle.workload() + ": " + e.getMessage(), false, e);
+            throw new ActuationFailure("could not stop " + instance.workload() + ": " + e.getMessage(), false, e);
         }
     }
 
     private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
             throws IOException, InterruptedException {
-        Handle handle = request.handle();
+        Instance instance = request.instance();
         // The tree remembers who belonged to it while parents could tell.
         tree.members();
         // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
-        if (handle.workload().kind() == Kind.PLUGIN && handle.start() == StartState.SUCCEEDED) {
+        if (instance.workload().kind() == Kind.PLUGIN && instance.phase() == Phase.STARTED) {
             PluginReply reply = plugins.stop(
-                    layout.socket(handle.workload(), handle.revision()), request.cleanup(), request.timeout());
+                    layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
             boolean agreed = reply instanceof PluginReply.Done;
             if (ended(main, agreed ? end : ticker.read())) {
                 return How.ASKED;
@@ -172,7 +172,7 @@ public final class Stopper {
      *
      * @return null when there is and will be no process
      */
-    private @Nullable ProcessIdentity settled(Handle handle, LaunchDirectory directory)
+    private @Nullable ProcessIdentity settled(Instance instance, LaunchDirectory directory)
             throws ActuationFailure, IOException, InterruptedException {
         Optional<Born> born = directory.born();
         if (born.isPresent()) {
@@ -186,17 +186,17 @@ public final class Stopper {
             Files.createFile(directory.claimFile());
             return null;
         } catch (FileAlreadyExistsException e) {
-            return awaitBirth(handle, directory);
+            return awaitBirth(instance, directory);
         }
     }
 
-    private @Nullable ProcessIdentity awaitBirth(Handle handle, LaunchDirectory directory)
+    private @Nullable ProcessIdentity awaitBirth(Instance instance, LaunchDirectory directory)
             throws ActuationFailure, IOException, InterruptedException {
         long until = ticker.read() + BIRTH_TIME.toNanos();
         long hopeless = until + KILL_TIME.toNanos();
         while (true) {
             List<Stat> launching = procFs.processes().stream()
-                    .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, handle.launchId()))
+                    .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, instance.launchId()))
                     .toList();
             Optional<Born> born = directory.born();
             if (born.isPresent()) {
@@ -206,7 +206,7 @@ public final class Stopper {
                 return null;
             }
             if (ticker.read() >= hopeless) {
-                throw survivors(handle.workload(), launching);
+                throw survivors(instance.workload(), launching);
             }
             if (ticker.read() >= until) {
                 send(launching, Signals.KILL);
@@ -215,8 +215,8 @@ public final class Stopper {
         }
     }
 
-    private Optional<Exit> recorded(Handle handle, LaunchDirectory directory) throws IOException {
-        return new Keeper(procFs, directory, handle.launchId()).awaitRecord().map(Recorded::exit);
+    private Optional<Exit> recorded(Instance instance, LaunchDirectory directory) throws IOException {
+        return new Keeper(procFs, directory, instance.launchId()).awaitRecord().map(Recorded::exit);
     }
 
     private void send(List<Stat> processes, int signal) throws IOException {

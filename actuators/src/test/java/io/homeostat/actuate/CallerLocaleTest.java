@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Probe;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.Probes;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -49,16 +49,16 @@ class CallerLocaleTest {
     }
 
     private void launchUnder(Path program, String... variables) throws Exception {
-        Handle handle = bed.handle(TestBed.PROCESS, Instant.now());
-        bed.adopt(handle);
+        Instance instance = bed.instance(TestBed.PROCESS, Instant.now());
+        bed.adopt(instance);
         List<String> prefix = ImmutableList.<String>builder()
                 .add("env", "-u", "HOMEOSTAT_CALLER_LC_ALL")
                 .add(variables)
                 .build();
-        try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, handle.launchId(), program, "")) {
+        try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, instance.launchId(), program, "")) {
             String answer = String.valueOf(agent.answer());
             assertTrue(answer.contains("ProcessIdentity"), answer);
-            bed.ended(handle);
+            bed.ended(instance);
         }
     }
 
@@ -122,7 +122,7 @@ class CallerLocaleTest {
             throws Exception {
         try {
             bed.launcher.launch(
-                    new LaunchRequest(bed.handle(TestBed.PROCESS), Path.of("/bin/true"), words, env, null),
+                    new LaunchRequest(bed.instance(TestBed.PROCESS), Path.of("/bin/true"), words, env, null),
                     CgroupPlan.NONE);
         } catch (ActuationFailure e) {
             System.out.println(e.getMessage());

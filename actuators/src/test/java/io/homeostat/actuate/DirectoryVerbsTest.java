@@ -8,7 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.InstallationMarker;
 import io.homeostat.observe.ProcFs;
@@ -145,7 +146,7 @@ final class DirectoryVerbsTest {
 
     @Test
     void theSocketOfALaunchThatHasNoInstallationIsRemovedWithTheWorkload() throws Exception {
-        new LaunchDirectories(machine.layout(), new ProcFs()).write(handle("local"));
+        new LaunchDirectories(machine.layout(), new ProcFs()).write(instance("local"));
         Path socket = machine.layout().socket(ID, "local");
         Files.createDirectories(socket.toAbsolutePath().getParent());
         try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
@@ -162,7 +163,7 @@ final class DirectoryVerbsTest {
     @Test
     void notesThatAreNoneOfOursAreNotForgottenAndLeadNowhere() throws Exception {
         LaunchDirectories launches = new LaunchDirectories(machine.layout(), new ProcFs());
-        launches.write(handle("local"));
+        launches.write(instance("local"));
         Path outside = Files.createDirectories(temp.resolve("outside"));
         Files.writeString(outside.resolve("precious"), "");
         Files.createSymbolicLink(machine.layout().launch(ID, "link"), outside);
@@ -176,18 +177,9 @@ final class DirectoryVerbsTest {
         assertEquals(ImmutableList.of(), launches.noted(ID));
     }
 
-    private static Handle handle(String revision) {
-        return new Handle(
-                "l1",
-                ID,
-                "hash",
-                revision,
-                null,
-                ImmutableSortedMap.of(),
-                Instant.EPOCH,
-                null,
-                Handle.StartState.NOT_SENT,
-                "");
+    private static Instance instance(String revision) {
+        return new Instance(
+                "l1", ID, "hash", revision, null, ImmutableSortedMap.of(), Instant.EPOCH, null, Phase.CREATED, "");
     }
 
     @Test

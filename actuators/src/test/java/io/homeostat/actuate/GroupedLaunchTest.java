@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.Observation;
 import java.nio.file.Files;
@@ -41,11 +41,11 @@ class GroupedLaunchTest {
         Path two = Files.createFile(root.resolve("two"));
         Path program = bed.program("p", "cat " + one + " " + two, "echo \"; $# $*\"; sleep 600");
 
-        Handle handle = launch(plan(false, one, two), program, "a b", "--");
+        Instance instance = launch(plan(false, one, two), program, "a b", "--");
 
         TestBed.soon().until(() -> bed.log(TestBed.PROCESS).contains(";"));
         assertEquals("00; 2 a b --", bed.log(TestBed.PROCESS).strip());
-        LaunchDirectory notes = new LaunchDirectory(bed.layout.launch(handle.workload(), handle.launchId()));
+        LaunchDirectory notes = new LaunchDirectory(bed.layout.launch(instance.workload(), instance.launchId()));
         assertEquals(OptionalLong.of(5), notes.oomKillsBefore());
     }
 
@@ -74,10 +74,14 @@ class GroupedLaunchTest {
         assertFalse(Files.exists(ran));
     }
 
-    private Handle launch(CgroupPlan groups, Path program, String... arguments) throws Exception {
+    private Instance launch(CgroupPlan groups, Path program, String... arguments) throws Exception {
         return bed.launch(
                 new LaunchRequest(
-                        bed.handle(TestBed.PROCESS), program, ImmutableList.copyOf(arguments), ImmutableMap.of(), null),
+                        bed.instance(TestBed.PROCESS),
+                        program,
+                        ImmutableList.copyOf(arguments),
+                        ImmutableMap.of(),
+                        null),
                 groups);
     }
 

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -68,67 +68,67 @@ class KeeperTest {
         Path program = bed.program("p");
         Files.writeString(program, "#!/no/such/interpreter\n");
 
-        Handle handle = bed.launch(TestBed.PROCESS, program);
+        Instance instance = bed.launch(TestBed.PROCESS, program);
 
-        assertTrue(List.of(126, 127).contains(bed.ended(handle).exit().code()));
+        assertTrue(List.of(126, 127).contains(bed.ended(instance).exit().code()));
         assertTrue(bed.log(TestBed.PROCESS).contains(program.toString()), bed.log(TestBed.PROCESS));
     }
 
     @Test
     void aSignalToTheKeeperDoesNotEndIt() throws Exception {
         Path go = root.resolve("go");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS, bed.program("p", "while [ ! -e " + go + " ]; do sleep 0.02; done", "exit 5"));
-        long keeper = bed.directory(handle).born().orElseThrow().keeper();
+        long keeper = bed.directory(instance).born().orElseThrow().keeper();
         for (String signal : List.of("TERM", "HUP", "INT", "QUIT", "USR1", "TERM")) {
             TestBed.signal(signal, keeper);
         }
-        assertInstanceOf(Liveness.Running.class, bed.look(handle));
+        assertInstanceOf(Liveness.Running.class, bed.look(instance));
         Files.createFile(go);
 
-        assertEquals(5, bed.ended(handle).exit().code());
+        assertEquals(5, bed.ended(instance).exit().code());
     }
 
     @Test
     void whatEndedWhileItsKeeperWasGoneIsOverWithAnUnknownStatus() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        long keeper = bed.directory(handle).born().orElseThrow().keeper();
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long keeper = bed.directory(instance).born().orElseThrow().keeper();
 
         TestBed.signal("KILL", keeper);
-        assertInstanceOf(Liveness.Running.class, bed.look(handle));
-        TestBed.signal("KILL", TestBed.pid(handle));
+        assertInstanceOf(Liveness.Running.class, bed.look(instance));
+        TestBed.signal("KILL", TestBed.pid(instance));
 
-        Exit exit = bed.ended(handle).exit();
+        Exit exit = bed.ended(instance).exit();
         assertEquals(new Exit(null, null, Exit.Reason.UNKNOWN, exit.at()), exit);
     }
 
     @Test
     void aProcessThatNobodyHasCollectedYetIsOver() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        long keeper = bed.directory(handle).born().orElseThrow().keeper();
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long keeper = bed.directory(instance).born().orElseThrow().keeper();
         TestBed.signal("STOP", keeper);
         try {
             TestBed.soon().until(() -> bed.procFs.stat(keeper).orElseThrow().state() == 'T');
-            TestBed.signal("KILL", TestBed.pid(handle));
+            TestBed.signal("KILL", TestBed.pid(instance));
             TestBed.soon()
                     .until(() ->
-                            bed.procFs.stat(TestBed.pid(handle)).orElseThrow().state() == 'Z');
+                            bed.procFs.stat(TestBed.pid(instance)).orElseThrow().state() == 'Z');
 
-            Liveness.Ended early = assertInstanceOf(Liveness.Ended.class, bed.look(handle));
+            Liveness.Ended early = assertInstanceOf(Liveness.Ended.class, bed.look(instance));
             assertEquals(Exit.Reason.UNKNOWN, early.exit().reason());
         } finally {
             TestBed.signal("CONT", keeper);
         }
 
-        TestBed.soon().until(() -> bed.ended(handle).exit().signal() != null);
-        assertEquals(9, bed.ended(handle).exit().signal());
+        TestBed.soon().until(() -> bed.ended(instance).exit().signal() != null);
+        assertEquals(9, bed.ended(instance).exit().signal());
     }
 
     @Test
     void aLaunchSurvivesTheAgentThatIsKilledInTheMiddleOfIt() throws Exception {
         Path go = root.resolve("go");
         Path program = bed.program("p", "while [ ! -e " + go + " ]; do sleep 0.02; done", "exit 7");
-        Handle promised = bed.handle(TestBed.PROCESS);
+        Instance promised = bed.instance(TestBed.PROCESS);
         bed.adopt(promised);
         try (LaunchingJvm agent = LaunchingJvm.start(root, promised.launchId(), program)) {
             TestBed.soon().until(() -> Files.exists(bed.directory(promised).claimFile()));
@@ -140,8 +140,8 @@ class KeeperTest {
                 .until(
                         () -> bed.found(),
                         processes -> processes.size() == 1 && processes.get(0).liveness() instanceof Liveness.Running);
-        ObservedProcess found = bed.found().get(0);
-        assertEquals(promised.launchId(), found.handle().launchId());
+        ObservedInstance found = bed.found().get(0);
+        assertEquals(promised.launchId(), found.instance().launchId());
         assertFalse(found.remembered());
         assertInstanceOf(Liveness.Running.class, bed.look(promised));
 

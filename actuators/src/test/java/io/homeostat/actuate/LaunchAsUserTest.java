@@ -11,7 +11,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.Resources;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.Observation;
@@ -63,11 +63,11 @@ class LaunchAsUserTest {
     void theProgramRunsAsThatUserWithTheUsersGroupsAndHome() throws Exception {
         onlyRoot();
         Account account = Account.find(USER);
-        Handle handle = launch(
+        Instance instance = launch(
                 TestBed.PROCESS,
                 USER,
                 installed("id -u", "id -g", "id -ru", "echo $HOME $USER $LOGNAME", "cat /proc/self/status"));
-        bed.ended(handle);
+        bed.ended(instance);
 
         List<String> said = bed.log(TestBed.PROCESS).lines().toList();
         assertEquals(
@@ -112,7 +112,7 @@ class LaunchAsUserTest {
         WorkloadId neighbour = WorkloadId.process("neighbour");
         bed.ended(launch(neighbour, null, installed("echo secret")));
         Path database = bed.layout.database();
-        Handle handle = launch(
+        Instance instance = launch(
                 TestBed.PROCESS,
                 USER,
                 installed(
@@ -126,7 +126,7 @@ class LaunchAsUserTest {
                         "ls " + bed.layout.socket(TestBed.PLUGIN, "r1").getParent() + " && exit 8",
                         "exit 0"));
 
-        assertEquals(0, bed.ended(handle).exit().code(), bed.log(TestBed.PROCESS));
+        assertEquals(0, bed.ended(instance).exit().code(), bed.log(TestBed.PROCESS));
         assertEquals("rw-------", rights(database));
         assertEquals("rwx--x--x", rights(bed.layout.stateDir()));
     }
@@ -143,12 +143,12 @@ class LaunchAsUserTest {
                 + SocketListener.class.getName() + " \"$@\"");
         Path socket = bed.layout.socket(TestBed.PLUGIN, "r1");
 
-        Handle handle = launch(TestBed.PLUGIN, USER, program);
+        Instance instance = launch(TestBed.PLUGIN, USER, program);
 
         TestBed.soon().until(() -> bed.plugins.listening(socket).equals(Observation.seen(true)));
         Path real = socket.toRealPath();
         assertEquals(Account.find(USER).uid(), uid(real));
-        bed.stop(handle, Duration.ofSeconds(20));
+        bed.stop(instance, Duration.ofSeconds(20));
         assertFalse(Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
         assertFalse(Files.exists(real));
     }
@@ -263,8 +263,8 @@ class LaunchAsUserTest {
         return Files.move(program, bin.resolve("program"), StandardCopyOption.REPLACE_EXISTING);
     }
 
-    private Handle launch(WorkloadId id, @Nullable String user, Path program) throws Exception {
-        return bed.launch(new LaunchRequest(bed.handle(id), program, ImmutableList.of(), ImmutableMap.of(), user));
+    private Instance launch(WorkloadId id, @Nullable String user, Path program) throws Exception {
+        return bed.launch(new LaunchRequest(bed.instance(id), program, ImmutableList.of(), ImmutableMap.of(), user));
     }
 
     private static int uid(Path file) throws IOException {

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.LaunchMarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,9 +36,9 @@ class LaunchedProgramTest {
 
     @Test
     void aLaunchedProgramHasItsOwnSessionAndOnlyItsThreeStreams() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        long pid = TestBed.pid(handle);
-        bed.awaitProgram(handle, "sleep");
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long pid = TestBed.pid(instance);
+        bed.awaitProgram(instance, "sleep");
 
         assertEquals(pid, bed.procFs.stat(pid).orElseThrow().session());
         try (var descriptors = Files.list(Path.of("/proc/" + pid + "/fd"))) {
@@ -61,9 +61,9 @@ class LaunchedProgramTest {
 
     @Test
     void aLaunchedProgramHasTheSignalDispositionsThatWeHave() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        long pid = TestBed.pid(handle);
-        bed.awaitProgram(handle, "sleep");
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long pid = TestBed.pid(instance);
+        bed.awaitProgram(instance, "sleep");
 
         for (int signal = 1; signal < 32; signal++) {
             assertEquals(
@@ -110,7 +110,7 @@ class LaunchedProgramTest {
                 "> " + root + "/done",
                 "exec /bin/sleep 1000");
         bed.launch(new LaunchRequest(
-                bed.handle(TestBed.PROCESS), program, ImmutableList.copyOf(odd), env.buildOrThrow(), null));
+                bed.instance(TestBed.PROCESS), program, ImmutableList.copyOf(odd), env.buildOrThrow(), null));
         TestBed.soon().until(() -> Files.exists(root.resolve("done")));
 
         assertEquals(odd, strings(root.resolve("arguments")));
@@ -128,8 +128,8 @@ class LaunchedProgramTest {
     @Test
     void theEnvironmentIsOursWithTheDeclaredOneAndTheMarksAndNothingElse() throws Exception {
         Path program = bed.program("p", "/bin/cat /proc/$$/environ > " + root + "/e", "> " + root + "/done");
-        Handle handle = bed.launch(new LaunchRequest(
-                bed.handle(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of("FOO", "bar"), null));
+        Instance instance = bed.launch(new LaunchRequest(
+                bed.instance(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of("FOO", "bar"), null));
         TestBed.soon().until(() -> Files.exists(root.resolve("done")));
 
         List<String> environment = strings(root.resolve("e"));
@@ -140,7 +140,7 @@ class LaunchedProgramTest {
                 .sorted()
                 .toList();
         assertEquals(List.of("FOO", LaunchMarks.LAUNCH, LaunchMarks.WORKLOAD), names);
-        assertTrue(environment.contains(LaunchMarks.LAUNCH + "=" + handle.launchId()));
+        assertTrue(environment.contains(LaunchMarks.LAUNCH + "=" + instance.launchId()));
         assertTrue(environment.contains(LaunchMarks.WORKLOAD + "=process/node-exporter"));
     }
 

@@ -9,9 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -39,13 +39,14 @@ class LauncherTest {
 
     @Test
     void aLaunchedProgramRunsAsTheProcessThatWasRecorded() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "echo $$ > " + root + "/pid", "exec sleep 1000"));
+        Instance instance =
+                bed.launch(TestBed.PROCESS, bed.program("p", "echo $$ > " + root + "/pid", "exec sleep 1000"));
 
-        ProcessIdentity identity = TestBed.identity(handle);
+        ProcessIdentity identity = TestBed.identity(instance);
         Path pid = root.resolve("pid");
         TestBed.soon().until(() -> Files.exists(pid) && !Files.readString(pid).isEmpty());
         assertEquals(identity.pid(), Long.parseLong(Files.readString(pid).strip()));
-        Liveness.Running running = assertInstanceOf(Liveness.Running.class, bed.look(handle));
+        Liveness.Running running = assertInstanceOf(Liveness.Running.class, bed.look(instance));
         assertEquals(identity, running.identity());
         assertTrue(running.age().toSeconds() < 60, "age " + running.age());
     }
@@ -65,9 +66,9 @@ class LauncherTest {
     void launchingTheSameLaunchAgainReturnsTheSameProcess() throws Exception {
         Path program = bed.program("p", "echo started", "exec sleep 1000");
         LaunchRequest request =
-                new LaunchRequest(bed.handle(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of(), null);
-        Handle first = bed.launch(request);
-        Handle second = bed.launch(request);
+                new LaunchRequest(bed.instance(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of(), null);
+        Instance first = bed.launch(request);
+        Instance second = bed.launch(request);
 
         assertEquals(first.identity(), second.identity());
         TestBed.soon().until(() -> bed.log(TestBed.PROCESS).equals("started\n"));
@@ -76,14 +77,14 @@ class LauncherTest {
 
     @Test
     void aLaunchThatSomebodyElseHasClaimedStartsNothing() throws Exception {
-        Handle handle = bed.handle(TestBed.PROCESS);
-        bed.directories.write(handle);
-        Files.createFile(bed.directory(handle).claimFile());
+        Instance instance = bed.instance(TestBed.PROCESS);
+        bed.directories.write(instance);
+        Files.createFile(bed.directory(instance).claimFile());
 
         ActuationFailure failure = assertThrows(
                 ActuationFailure.class,
                 () -> bed.launch(new LaunchRequest(
-                        handle, bed.program("p", "echo ran"), ImmutableList.of(), ImmutableMap.of(), null)));
+                        instance, bed.program("p", "echo ran"), ImmutableList.of(), ImmutableMap.of(), null)));
 
         assertTrue(TestBed.message(failure).contains("no process came of it"), TestBed.message(failure));
         assertEquals("", bed.log(TestBed.PROCESS));
@@ -136,7 +137,7 @@ class LauncherTest {
         assertRefused(program, ImmutableMap.of(), "argument 2 is 132000 bytes long", "a", tooLong);
 
         bed.ended(bed.launch(new LaunchRequest(
-                bed.handle(TestBed.PROCESS),
+                bed.instance(TestBed.PROCESS),
                 program,
                 ImmutableList.of("x".repeat(131_071)),
                 ImmutableMap.of("LONG", "x".repeat(131_044)),
@@ -148,7 +149,7 @@ class LauncherTest {
         ActuationFailure failure = assertThrows(
                 ActuationFailure.class,
                 () -> bed.launch(new LaunchRequest(
-                        bed.handle(TestBed.PROCESS), program, ImmutableList.copyOf(arguments), env, null)));
+                        bed.instance(TestBed.PROCESS), program, ImmutableList.copyOf(arguments), env, null)));
         assertTrue(TestBed.message(failure).contains(words), TestBed.message(failure));
         assertFalse(TestBed.message(failure).contains("secret"), TestBed.message(failure));
         assertTrue(failure.fatal());
@@ -156,13 +157,13 @@ class LauncherTest {
 
     @Test
     void ourNotesAreClosedToOthersAndForgottenWhole() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
-        bed.ended(handle);
-        Path directory = bed.directory(handle).path();
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        bed.ended(instance);
+        Path directory = bed.directory(instance).path();
         assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)));
 
-        bed.directories.forget(TestBed.PROCESS, handle.launchId());
-        bed.directories.forget(TestBed.PROCESS, handle.launchId());
+        bed.directories.forget(TestBed.PROCESS, instance.launchId());
+        bed.directories.forget(TestBed.PROCESS, instance.launchId());
 
         assertFalse(Files.exists(directory));
     }

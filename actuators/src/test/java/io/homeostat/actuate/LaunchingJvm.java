@@ -69,7 +69,7 @@ final class LaunchingJvm implements AutoCloseable {
     public static void main(String[] arguments) throws Exception {
         TestBed bed = new TestBed(Path.of(arguments[0]));
         LaunchRequest request = new LaunchRequest(
-                TestBed.handle(TestBed.PROCESS, arguments[1], Instant.now()),
+                TestBed.instance(TestBed.PROCESS, arguments[1], Instant.now()),
                 Path.of(arguments[2]),
                 ImmutableList.of(),
                 ImmutableMap.of(),

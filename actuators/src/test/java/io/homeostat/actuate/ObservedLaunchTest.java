@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,31 +41,31 @@ class ObservedLaunchTest {
 
     @Test
     void whatAProgramStartedInASessionOfItsOwnIsFoundWhenTheProgramIsGone() throws Exception {
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "echo $! > " + root + "/child", "exit 3"));
 
-        Liveness.Orphaned orphaned = orphaned(handle);
+        Liveness.Orphaned orphaned = orphaned(instance);
         assertEquals(3, orphaned.exit().code());
         assertEquals(1, orphaned.survivors());
 
         TestBed.signal(
                 "KILL", Long.parseLong(Files.readString(root.resolve("child")).strip()));
-        assertEquals(3, bed.ended(handle).exit().code());
+        assertEquals(3, bed.ended(instance).exit().code());
     }
 
     @Test
     void aChildThatForkedTwiceIsFoundWhenTheProgramIsGone() throws Exception {
-        Handle handle =
+        Instance instance =
                 bed.launch(TestBed.PROCESS, bed.program("p", "setsid sh -c 'sleep 1000 & sleep 1001 &' &", "wait"));
 
-        assertEquals(2, orphaned(handle).survivors());
+        assertEquals(2, orphaned(instance).survivors());
     }
 
     @Test
     void aChildThatThrewItsEnvironmentAwayIsFoundByItsSession() throws Exception {
         Path child = root.resolve("child");
         Path go = root.resolve("go");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS,
                 bed.program(
                         "p",
@@ -82,88 +82,89 @@ class ObservedLaunchTest {
                         > 20);
         Files.createFile(go);
 
-        assertEquals(1, orphaned(handle).survivors());
+        assertEquals(1, orphaned(instance).survivors());
     }
 
     @Test
     void theTreeOfAProgramIsNotThatOfAnother() throws Exception {
-        Handle other = bed.launch(TestBed.PROCESS, bed.program("other", "sleep 1000 &", "wait"));
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        Instance other = bed.launch(TestBed.PROCESS, bed.program("other", "sleep 1000 &", "wait"));
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
 
-        assertEquals(0, bed.ended(handle).exit().code());
+        assertEquals(0, bed.ended(instance).exit().code());
         TestBed.soon().until(() -> bed.members(other) == 2);
     }
 
-    private Liveness.Orphaned orphaned(Handle handle) {
-        return (Liveness.Orphaned) TestBed.soon().until(() -> bed.look(handle), Liveness.Orphaned.class::isInstance);
+    private Liveness.Orphaned orphaned(Instance instance) {
+        return (Liveness.Orphaned) TestBed.soon().until(() -> bed.look(instance), Liveness.Orphaned.class::isInstance);
     }
 
     @Test
     void aProcessWhoseIdentityWasNotStoredIsFoundByItsLaunch() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        Handle asStored = TestBed.handle(TestBed.PROCESS, handle.launchId(), handle.launchedAt());
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Instance asStored = TestBed.instance(TestBed.PROCESS, instance.launchId(), instance.launchedAt());
 
         Liveness.Running running = assertInstanceOf(Liveness.Running.class, bed.look(asStored));
 
-        assertEquals(handle.identity(), running.identity());
+        assertEquals(instance.identity(), running.identity());
     }
 
     @Test
     void aLaunchThatNobodyRemembersIsSeenAsTheMachineKnowsIt() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        bed.directories.write(handle.withStart(StartState.SUCCEEDED, "c0ffee"));
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        bed.directories.write(instance.withPhase(Phase.STARTED, "c0ffee"));
 
-        ObservedProcess found = bed.found().get(0);
+        ObservedInstance found = bed.found().get(0);
 
         assertFalse(found.remembered());
-        assertEquals(handle.withStart(StartState.SUCCEEDED, "c0ffee"), found.handle());
+        assertEquals(instance.withPhase(Phase.STARTED, "c0ffee"), found.instance());
         assertInstanceOf(Liveness.Running.class, found.liveness());
     }
 
     @Test
     void launchesAreSeenOldestFirst() throws Exception {
         Instant now = Instant.now();
-        Handle second = launchedAt(now);
-        Handle first = launchedAt(now.minusSeconds(60));
+        Instance second = launchedAt(now);
+        Instance first = launchedAt(now.minusSeconds(60));
 
         assertEquals(
                 ImmutableList.of(first.launchId(), second.launchId()),
                 bed.found().stream()
-                        .map(process -> process.handle().launchId())
+                        .map(process -> process.instance().launchId())
                         .collect(ImmutableList.toImmutableList()));
     }
 
-    private Handle launchedAt(Instant at) throws Exception {
+    private Instance launchedAt(Instant at) throws Exception {
         return bed.launch(new LaunchRequest(
-                bed.handle(TestBed.PROCESS, at), Path.of("/bin/true"), ImmutableList.of(), ImmutableMap.of(), null));
+                bed.instance(TestBed.PROCESS, at), Path.of("/bin/true"), ImmutableList.of(), ImmutableMap.of(), null));
     }
 
     @Test
     void aProcessThatGotTheNumberOfOursIsNotTakenForIt() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
         ProcessIdentity other = TestBed.identity(bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000"));
 
         for (long startTicks : new long[] {other.startTicks() - 1, other.startTicks() + 1, 0}) {
-            Liveness seen = bed.look(handle.withIdentity(new ProcessIdentity(other.pid(), startTicks, other.bootId())));
+            Liveness seen =
+                    bed.look(instance.withIdentity(new ProcessIdentity(other.pid(), startTicks, other.bootId())));
             assertFalse(seen instanceof Liveness.Running, seen.toString());
         }
-        Liveness rebooted = bed.look(handle.withIdentity(
+        Liveness rebooted = bed.look(instance.withIdentity(
                 new ProcessIdentity(other.pid(), other.startTicks(), "00000000-0000-0000-0000-000000000000")));
         assertInstanceOf(Liveness.Ended.class, rebooted);
     }
 
     @Test
     void aLaunchOfWhichNothingIsSeenYetIsPendingAndLaterOver() throws Exception {
-        assertInstanceOf(Liveness.Pending.class, bed.look(bed.handle(TestBed.PROCESS)));
+        assertInstanceOf(Liveness.Pending.class, bed.look(bed.instance(TestBed.PROCESS)));
         assertInstanceOf(
                 Liveness.Ended.class,
-                bed.look(bed.handle(TestBed.PROCESS, Instant.now().minus(Duration.ofMinutes(1)))));
+                bed.look(bed.instance(TestBed.PROCESS, Instant.now().minus(Duration.ofMinutes(1)))));
     }
 
     @Test
     void notesThatCanNotBeReadAreNotTakenForNone() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        Path note = bed.directory(handle).noteFile();
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Path note = bed.directory(instance).noteFile();
         String text = Files.readString(note);
         Files.writeString(note, text.substring(0, text.length() / 2));
 

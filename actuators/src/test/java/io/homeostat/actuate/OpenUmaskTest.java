@@ -46,7 +46,7 @@ class OpenUmaskTest {
                 .redirectOutput(output.toFile())
                 .start();
         try (TestBed bed = new TestBed(root)) {
-            bed.adopt(TestBed.handle(TestBed.PROCESS, LAUNCH, Instant.now()));
+            bed.adopt(TestBed.instance(TestBed.PROCESS, LAUNCH, Instant.now()));
             assertEquals(0, agent.waitFor(), () -> read(output));
             Path exit = bed.layout.launch(TestBed.PROCESS, LAUNCH).resolve("exit");
             TestBed.soon().until(() -> Files.exists(exit));
@@ -104,7 +104,7 @@ class OpenUmaskTest {
         new Unpacker(bed.layout, UnpackLimits.DEFAULT).unpack(TestBed.PROCESS, key, "1", directory, ENTRY_POINT);
         bed.launcher.launch(
                 new LaunchRequest(
-                        TestBed.handle(TestBed.PROCESS, LAUNCH, Instant.now()),
+                        TestBed.instance(TestBed.PROCESS, LAUNCH, Instant.now()),
                         bed.layout.install(TestBed.PROCESS, directory).resolve(ENTRY_POINT),
                         ImmutableList.of(),
                         ImmutableMap.of(),

@@ -11,7 +11,7 @@ import com.google.common.collect.MoreCollectors;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.Observation;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -135,26 +135,27 @@ class PluginSocketsTest {
     void aRunDirectoryInWhichNoSocketCanBeIsRefusedBeforeAnythingIsStarted() throws Exception {
         bed = new TestBed(root, root.resolve("x".repeat(100)));
         Path program = bed.program("p", "exec sleep 1000");
-        Handle handle = bed.handle(TestBed.PLUGIN);
+        Instance instance = bed.instance(TestBed.PLUGIN);
 
         ActuationFailure failure = assertThrows(
                 ActuationFailure.class,
-                () -> bed.launch(new LaunchRequest(handle, program, ImmutableList.of(), ImmutableMap.of(), null)));
+                () -> bed.launch(new LaunchRequest(instance, program, ImmutableList.of(), ImmutableMap.of(), null)));
 
         assertTrue(TestBed.message(failure).contains("choose a shorter --run-dir"), TestBed.message(failure));
         assertFalse(Files.exists(bed.layout.launches(TestBed.PLUGIN)));
-        assertEquals(How.ALREADY_GONE, bed.stop(handle, Duration.ofSeconds(20)).how());
+        assertEquals(
+                How.ALREADY_GONE, bed.stop(instance, Duration.ofSeconds(20)).how());
     }
 
     @Test
     void stoppingAPluginRemovesTheSocketThatItLeft() throws Exception {
-        Handle handle = bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));
+        Instance instance = bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));
         Path socket = bed.layout.socket(TestBed.PLUGIN, "r1");
         try (ServerSocketChannel plugin = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             plugin.bind(UnixDomainSocketAddress.of(socket));
         }
 
-        bed.stop(handle, Duration.ofSeconds(20));
+        bed.stop(instance, Duration.ofSeconds(20));
 
         assertFalse(Files.exists(socket));
     }

@@ -10,8 +10,8 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.actuate.StoppablePlugin.AtStop;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,10 +41,10 @@ class StopPluginTest {
         bed.close();
     }
 
-    private Handle launched(StartState start) throws Exception {
-        Handle handle = bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));
-        bed.awaitProgram(handle, "sleep");
-        return handle.withStart(start, "");
+    private Instance launched(Phase start) throws Exception {
+        Instance instance = bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));
+        bed.awaitProgram(instance, "sleep");
+        return instance.withPhase(start, "");
     }
 
     private StoppablePlugin listening(AtStop atStop) throws Exception {
@@ -54,16 +54,16 @@ class StopPluginTest {
     @Test
     void aStartedPluginIsAskedFirstAndTellsHowItEnded() throws Exception {
         Path go = root.resolve("go");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                         TestBed.PLUGIN,
                         bed.program(
                                 "p", "trap 'exit 9' TERM", "while [ ! -e " + go + " ]; do sleep 0.02; done", "exit 5"))
-                .withStart(StartState.SUCCEEDED, "");
+                .withPhase(Phase.STARTED, "");
         try (StoppablePlugin plugin = listening(answer -> {
             Files.createFile(go);
             StoppablePlugin.agree(answer);
         })) {
-            StopResult result = bed.stop(handle, LONG);
+            StopResult result = bed.stop(instance, LONG);
 
             assertEquals(How.ASKED, result.how());
             assertEquals(5, result.exit().orElseThrow().code());
@@ -75,12 +75,12 @@ class StopPluginTest {
     @Test
     void aPluginLearnsWhetherItIsBeingRemovedAndHowLongItMayTake() throws Exception {
         for (boolean cleanup : new boolean[] {false, true}) {
-            Handle handle = launched(StartState.SUCCEEDED);
+            Instance instance = launched(Phase.STARTED);
             try (StoppablePlugin plugin = listening(answer -> {
-                TestBed.signal("KILL", TestBed.pid(handle));
+                TestBed.signal("KILL", TestBed.pid(instance));
                 StoppablePlugin.agree(answer);
             })) {
-                bed.stopper.stop(new StopRequest(handle, cleanup, LONG));
+                bed.stopper.stop(new StopRequest(instance, cleanup, LONG));
 
                 io.homeostat.proto.plugin.StopRequest request =
                         plugin.requests.stream().collect(MoreCollectors.onlyElement());
@@ -92,10 +92,10 @@ class StopPluginTest {
 
     @Test
     void aPluginIsNotAskedBeforeItIsKnownToHaveStarted() throws Exception {
-        for (StartState start : new StartState[] {StartState.NOT_SENT, StartState.SENT}) {
-            Handle handle = launched(start);
+        for (Phase start : new Phase[] {Phase.CREATED, Phase.START_SENT}) {
+            Instance instance = launched(start);
             try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
-                assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+                assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
                 assertTrue(plugin.requests.isEmpty(), start.toString());
             }
         }
@@ -103,12 +103,12 @@ class StopPluginTest {
 
     @Test
     void aPluginThatRefusesGetsSigtermAtOnce() throws Exception {
-        Handle handle = launched(StartState.SUCCEEDED);
+        Instance instance = launched(Phase.STARTED);
         Stopwatch time = Stopwatch.createStarted();
         try (StoppablePlugin plugin = listening(answer -> {
             throw new StatusRuntimeException(Status.FAILED_PRECONDITION);
         })) {
-            assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+            assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
             assertEquals(1, plugin.requests.size());
         }
         assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
@@ -116,10 +116,10 @@ class StopPluginTest {
 
     @Test
     void aPluginThatNobodyCanReachGetsSigtermAtOnce() throws Exception {
-        Handle handle = launched(StartState.SUCCEEDED);
+        Instance instance = launched(Phase.STARTED);
         Stopwatch time = Stopwatch.createStarted();
 
-        assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+        assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
 
         assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
     }
@@ -129,33 +129,34 @@ class StopPluginTest {
         for (AtStop atStop : List.<AtStop>of(StoppablePlugin::agree, answer -> {})) {
             Path told = root.resolve("told");
             Path ready = root.resolve("ready");
-            Handle handle = bed.launch(
+            Instance instance = bed.launch(
                             TestBed.PLUGIN,
                             bed.program(
                                     "p",
                                     "trap 'echo > " + told + "' TERM",
                                     "echo > " + ready,
                                     "while :; do sleep 0.02; done"))
-                    .withStart(StartState.SUCCEEDED, "");
+                    .withPhase(Phase.STARTED, "");
             bed.awaitFile(ready);
             Stopwatch time = Stopwatch.createStarted();
             try (StoppablePlugin plugin = listening(atStop)) {
-                assertEquals(How.KILLED, bed.stop(handle, SHORT).how());
+                assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
                 assertEquals(1, plugin.requests.size());
             }
             assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
             assertFalse(Files.exists(told), "it got SIGTERM while it still had time");
-            assertEquals(0, bed.members(handle));
+            assertEquals(0, bed.members(instance));
             Files.delete(ready);
         }
     }
 
     @Test
     void aPluginThatIsGoneIsNotAsked() throws Exception {
-        Handle handle = bed.launch(TestBed.PLUGIN, bed.program("p", "exit 0")).withStart(StartState.SUCCEEDED, "");
-        bed.ended(handle);
+        Instance instance =
+                bed.launch(TestBed.PLUGIN, bed.program("p", "exit 0")).withPhase(Phase.STARTED, "");
+        bed.ended(instance);
         try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
-            assertEquals(How.ALREADY_GONE, bed.stop(handle, LONG).how());
+            assertEquals(How.ALREADY_GONE, bed.stop(instance, LONG).how());
             assertTrue(plugin.requests.isEmpty());
         }
     }

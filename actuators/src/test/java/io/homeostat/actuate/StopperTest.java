@@ -12,12 +12,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.LimitObserver;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
 import java.nio.file.Files;
@@ -54,25 +54,25 @@ class StopperTest {
 
     @Test
     void aProcessThatObeysIsEndedBySigterm() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
 
-        StopResult result = bed.stop(handle, LONG);
+        StopResult result = bed.stop(instance, LONG);
 
         assertEquals(How.TERMINATED, result.how());
         Exit exit = result.exit().orElseThrow();
         assertEquals(new Exit(143, 15, Exit.Reason.SIGNALED, exit.at()), exit);
-        assertEquals(0, bed.members(handle));
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
     void aProcessThatCleansUpAtSigtermTellsItsOwnStatus() throws Exception {
         Path ready = root.resolve("ready");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS,
                 bed.program("p", "trap 'exit 4' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
         bed.awaitFile(ready);
 
-        StopResult result = bed.stop(handle, LONG);
+        StopResult result = bed.stop(instance, LONG);
 
         assertEquals(How.TERMINATED, result.how());
         assertEquals(4, result.exit().orElseThrow().code());
@@ -82,7 +82,7 @@ class StopperTest {
     void aTreeThatIgnoresSigtermIsKilledWhole() throws Exception {
         Path ready = root.resolve("ready");
         // One in its session, one in another, and one there whose parent has ended.
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS,
                 bed.program(
                         "p",
@@ -93,59 +93,59 @@ class StopperTest {
                         "echo > " + ready,
                         "while :; do sleep 0.02; done"));
         bed.awaitFile(ready);
-        TestBed.soon().until(() -> bed.members(handle) >= 4);
+        TestBed.soon().until(() -> bed.members(instance) >= 4);
 
-        StopResult result = bed.stop(handle, SHORT);
+        StopResult result = bed.stop(instance, SHORT);
 
         assertEquals(How.KILLED, result.how());
         assertEquals(9, result.exit().orElseThrow().signal());
-        assertEquals(0, bed.members(handle));
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
     void whatAProcessLeavesBehindWhenItObeysIsEndedToo() throws Exception {
         Path ready = root.resolve("ready");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS,
                 bed.program("p", "trap '' TERM", "setsid sleep 1000 &", "trap - TERM", "echo > " + ready, "wait"));
         bed.awaitFile(ready);
 
-        StopResult result = bed.stop(handle, SHORT);
+        StopResult result = bed.stop(instance, SHORT);
 
         assertEquals(How.KILLED, result.how());
         assertEquals(15, result.exit().orElseThrow().signal());
-        assertEquals(0, bed.members(handle));
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
     void aTreeThatGoesOnForkingIsEndedAllTheSame() throws Exception {
         Path ready = root.resolve("ready");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS,
                 bed.program(
                         "p", "trap '' TERM", "echo > " + ready, "while :; do setsid sleep 1000 & sleep 0.01; done"));
         bed.awaitFile(ready);
 
-        assertEquals(How.KILLED, bed.stop(handle, SHORT).how());
-        assertEquals(0, bed.members(handle));
+        assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
     void aProcessThatWasSuspendedLearnsThatItIsToEnd() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        bed.awaitProgram(handle, "sleep");
-        TestBed.signal("STOP", TestBed.pid(handle));
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        bed.awaitProgram(instance, "sleep");
+        TestBed.signal("STOP", TestBed.pid(instance));
 
-        assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
+        assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
     }
 
     @Test
     void stoppingWhatHasEndedTellsHowItEnded() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "exit 6"));
-        bed.ended(handle);
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "exit 6"));
+        bed.ended(instance);
 
         for (int i = 0; i < 2; i++) {
-            StopResult result = bed.stop(handle, LONG);
+            StopResult result = bed.stop(instance, LONG);
             assertEquals(How.ALREADY_GONE, result.how());
             assertEquals(6, result.exit().orElseThrow().code());
         }
@@ -153,40 +153,41 @@ class StopperTest {
 
     @Test
     void stoppingWhatSurvivedTheProgramEndsIt() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "exit 0"));
-        TestBed.soon().until(() -> bed.look(handle), Liveness.Orphaned.class::isInstance);
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "exit 0"));
+        TestBed.soon().until(() -> bed.look(instance), Liveness.Orphaned.class::isInstance);
 
-        assertEquals(How.TERMINATED, bed.stop(handle, LONG).how());
-        bed.ended(handle);
+        assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
+        bed.ended(instance);
     }
 
     @Test
     void aProcessWhoseIdentityWasNotStoredIsStopped() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
 
-        StopResult result = bed.stop(TestBed.handle(TestBed.PROCESS, handle.launchId(), handle.launchedAt()), LONG);
+        StopResult result =
+                bed.stop(TestBed.instance(TestBed.PROCESS, instance.launchId(), instance.launchedAt()), LONG);
 
         assertEquals(How.TERMINATED, result.how());
-        assertEquals(0, bed.members(handle));
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
     void aLaunchThatWasStoppedBeforeItHappenedNeverHappens() throws Exception {
-        Handle handle = bed.handle(TestBed.PROCESS);
-        bed.directories.write(handle);
+        Instance instance = bed.instance(TestBed.PROCESS);
+        bed.directories.write(instance);
 
-        assertEquals(How.ALREADY_GONE, bed.stop(handle, LONG).how());
+        assertEquals(How.ALREADY_GONE, bed.stop(instance, LONG).how());
 
         Path program = bed.program("p", "echo ran");
         assertThrows(
                 ActuationFailure.class,
-                () -> bed.launch(new LaunchRequest(handle, program, ImmutableList.of(), ImmutableMap.of(), null)));
+                () -> bed.launch(new LaunchRequest(instance, program, ImmutableList.of(), ImmutableMap.of(), null)));
         assertEquals("", bed.log(TestBed.PROCESS));
     }
 
     @Test
     void stoppingALaunchOfWhichThereIsNoTraceDoesNothing() throws Exception {
-        StopResult result = bed.stop(bed.handle(TestBed.PROCESS), LONG);
+        StopResult result = bed.stop(bed.instance(TestBed.PROCESS), LONG);
 
         assertEquals(How.ALREADY_GONE, result.how());
         assertTrue(result.exit().isEmpty());
@@ -196,9 +197,9 @@ class StopperTest {
     @Test
     void aProcessThatGotTheNumberOfOursIsNeverSignalled() throws Exception {
         // With the record of an end and without one; the victim leads a session whose number is that of ours.
-        Handle over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        Instance over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
         bed.ended(over);
-        Handle unrecorded = bed.handle(TestBed.PROCESS);
+        Instance unrecorded = bed.instance(TestBed.PROCESS);
         Process victim = new ProcessBuilder("setsid", "sleep", "1000").start();
         try {
             TestBed.soon()
@@ -227,10 +228,10 @@ class StopperTest {
     @Test
     void aStopThatWasInterruptedCanBeRepeated() throws Exception {
         Path ready = root.resolve("ready");
-        Handle handle = bed.launch(
+        Instance instance = bed.launch(
                 TestBed.PROCESS, bed.program("p", "trap '' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
         bed.awaitFile(ready);
-        FutureTask<StopResult> stop = new FutureTask<>(() -> bed.stop(handle, LONG));
+        FutureTask<StopResult> stop = new FutureTask<>(() -> bed.stop(instance, LONG));
         CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
         Thread thread = Thread.ofPlatform().start(() -> {
             stop.run();
@@ -242,18 +243,18 @@ class StopperTest {
         thread.interrupt();
 
         assertTrue(interrupted.get(30, TimeUnit.SECONDS));
-        assertInstanceOf(Liveness.Running.class, bed.look(handle));
-        assertEquals(How.KILLED, bed.stop(handle, SHORT).how());
-        assertEquals(How.ALREADY_GONE, bed.stop(handle, SHORT).how());
+        assertInstanceOf(Liveness.Running.class, bed.look(instance));
+        assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+        assertEquals(How.ALREADY_GONE, bed.stop(instance, SHORT).how());
     }
 
     @Test
     void twoStopsOfOneLaunchDisturbEachOtherInNothing() throws Exception {
-        Handle handle = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
-        FutureTask<StopResult> other = new FutureTask<>(() -> bed.stop(handle, LONG));
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        FutureTask<StopResult> other = new FutureTask<>(() -> bed.stop(instance, LONG));
         Thread.ofPlatform().start(other);
 
-        StopResult result = bed.stop(handle, LONG);
+        StopResult result = bed.stop(instance, LONG);
 
         assertEquals(143, result.exit().orElseThrow().code());
         assertEquals(143, other.get(30, TimeUnit.SECONDS).exit().orElseThrow().code());
@@ -261,9 +262,9 @@ class StopperTest {
 
     @Test
     void aLaunchThatNeitherTellsWhoItIsNorCanBeKilledIsGivenUp() throws Exception {
-        Handle handle = bed.handle(TestBed.PROCESS);
-        bed.directories.write(handle);
-        Files.createFile(bed.directory(handle).claimFile());
+        Instance instance = bed.instance(TestBed.PROCESS);
+        bed.directories.write(instance);
+        Files.createFile(bed.directory(instance).claimFile());
         // Above any pid_max: seen for ever, and no signal reaches it.
         Path proc = root.resolve("proc");
         Path shell = Files.createDirectories(proc.resolve("4194400"));
@@ -271,7 +272,7 @@ class StopperTest {
         Files.writeString(
                 shell.resolve("stat"),
                 "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 77 2654208 169 18446744073709551615\n");
-        Files.writeString(shell.resolve("environ"), LaunchMarks.KEEPER + "=" + handle.launchId() + "\0");
+        Files.writeString(shell.resolve("environ"), LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
         AtomicLong seconds = new AtomicLong();
         Ticker ticker = new Ticker() {
             @Override
@@ -285,7 +286,7 @@ class StopperTest {
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,
                 () -> assertThrows(
-                        ActuationFailure.class, () -> stopper.stop(new StopRequest(handle, false, Duration.ZERO))));
+                        ActuationFailure.class, () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO))));
 
         assertTrue(
                 TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),

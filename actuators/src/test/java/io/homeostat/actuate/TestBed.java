@@ -8,16 +8,16 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.MoreCollectors;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
@@ -51,7 +51,7 @@ final class TestBed implements AutoCloseable {
     final Stopper stopper;
     final ProcessObserver observer;
     private final LimitObserver groups = new LimitObserver(CgroupLayout.NONE);
-    private final List<Handle> launched = new ArrayList<>();
+    private final List<Instance> launched = new ArrayList<>();
     private int launches;
 
     TestBed(Path root) {
@@ -75,17 +75,17 @@ final class TestBed implements AutoCloseable {
         return file;
     }
 
-    Handle handle(WorkloadId id) {
-        return handle(id, Instant.now());
+    Instance instance(WorkloadId id) {
+        return instance(id, Instant.now());
     }
 
-    Handle handle(WorkloadId id, Instant launchedAt) {
+    Instance instance(WorkloadId id, Instant launchedAt) {
         launches++;
-        return handle(id, root.getFileName() + "-" + launches, launchedAt);
+        return instance(id, root.getFileName() + "-" + launches, launchedAt);
     }
 
-    static Handle handle(WorkloadId id, String launchId, Instant launchedAt) {
-        return new Handle(
+    static Instance instance(WorkloadId id, String launchId, Instant launchedAt) {
+        return new Instance(
                 launchId,
                 id,
                 "t1",
@@ -94,53 +94,53 @@ final class TestBed implements AutoCloseable {
                 ImmutableSortedMap.of("arguments", "a1"),
                 launchedAt,
                 null,
-                StartState.NOT_SENT,
+                Phase.CREATED,
                 "");
     }
 
-    Handle launch(WorkloadId id, Path executable, String... arguments) throws Exception {
+    Instance launch(WorkloadId id, Path executable, String... arguments) throws Exception {
         return launch(
-                new LaunchRequest(handle(id), executable, ImmutableList.copyOf(arguments), ImmutableMap.of(), null));
+                new LaunchRequest(instance(id), executable, ImmutableList.copyOf(arguments), ImmutableMap.of(), null));
     }
 
     /** Will be stopped at the end, whoever launched it. */
-    void adopt(Handle handle) {
-        launched.add(handle);
+    void adopt(Instance instance) {
+        launched.add(instance);
     }
 
-    Handle launch(LaunchRequest request) throws Exception {
+    Instance launch(LaunchRequest request) throws Exception {
         return launch(request, CgroupPlan.NONE);
     }
 
-    Handle launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
-        launched.add(request.handle());
-        Handle handle = request.handle().withIdentity(launcher.launch(request, cgroups));
-        launched.set(launched.size() - 1, handle);
-        return handle;
+    Instance launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
+        launched.add(request.instance());
+        Instance instance = request.instance().withIdentity(launcher.launch(request, cgroups));
+        launched.set(launched.size() - 1, instance);
+        return instance;
     }
 
     /** What is seen of a launch that is remembered, and not of others of the same workload. */
-    Liveness look(Handle handle) {
-        return seen(observer.look(handle.workload(), ImmutableList.of(handle))).stream()
-                .filter(ObservedProcess::remembered)
+    Liveness look(Instance instance) {
+        return seen(observer.look(instance.workload(), ImmutableList.of(instance))).stream()
+                .filter(ObservedInstance::remembered)
                 .collect(MoreCollectors.onlyElement())
                 .liveness();
     }
 
     /** What the machine knows of {@link #PROCESS} when nothing is remembered. */
-    ImmutableList<ObservedProcess> found() {
+    ImmutableList<ObservedInstance> found() {
         return seen(observer.look(PROCESS, ImmutableList.of()));
     }
 
-    static ImmutableList<ObservedProcess> seen(Observation<ImmutableList<ObservedProcess>> observation) {
+    static ImmutableList<ObservedInstance> seen(Observation<ImmutableList<ObservedInstance>> observation) {
         return switch (observation) {
-            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) -> found;
-            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+            case Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found) -> found;
+            case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) -> throw new AssertionError(why);
         };
     }
 
-    Liveness.Ended ended(Handle handle) {
-        return (Liveness.Ended) soon().until(() -> look(handle), Liveness.Ended.class::isInstance);
+    Liveness.Ended ended(Instance instance) {
+        return (Liveness.Ended) soon().until(() -> look(instance), Liveness.Ended.class::isInstance);
     }
 
     String log(WorkloadId id) throws IOException {
@@ -148,16 +148,16 @@ final class TestBed implements AutoCloseable {
         return Files.exists(log) ? Files.readString(log) : "";
     }
 
-    LaunchDirectory directory(Handle handle) {
-        return directories.of(handle);
+    LaunchDirectory directory(Instance instance) {
+        return directories.of(instance);
     }
 
-    static ProcessIdentity identity(Handle handle) {
-        return Objects.requireNonNull(handle.identity());
+    static ProcessIdentity identity(Instance instance) {
+        return Objects.requireNonNull(instance.identity());
     }
 
-    static long pid(Handle handle) {
-        return identity(handle).pid();
+    static long pid(Instance instance) {
+        return identity(instance).pid();
     }
 
     /** Sends a signal to a process that this test started. */
@@ -189,21 +189,26 @@ final class TestBed implements AutoCloseable {
     }
 
     /** Waits until the shell on the way has become this program. */
-    void awaitProgram(Handle handle, String name) {
-        soon().until(() -> procFs.stat(pid(handle)).orElseThrow().name().equals(name));
+    void awaitProgram(Instance instance, String name) {
+        soon().until(() -> procFs.stat(pid(instance)).orElseThrow().name().equals(name));
     }
 
     void awaitFile(Path file) {
         soon().until(() -> Files.exists(file) && Files.size(file) > 0);
     }
 
-    StopResult stop(Handle handle, Duration timeout) throws Exception {
-        return stopper.stop(new StopRequest(handle, false, timeout));
+    StopResult stop(Instance instance, Duration timeout) throws Exception {
+        return stopper.stop(new StopRequest(instance, false, timeout));
     }
 
-    int members(Handle handle) throws IOException {
+    int members(Instance instance) throws IOException {
         return new ProcessTree(
-                        procFs, directory(handle), handle.workload(), handle.launchId(), handle.identity(), groups)
+                        procFs,
+                        directory(instance),
+                        instance.workload(),
+                        instance.launchId(),
+                        instance.identity(),
+                        groups)
                 .members()
                 .size();
     }
@@ -214,19 +219,19 @@ final class TestBed implements AutoCloseable {
 
     @Override
     public void close() throws Exception {
-        for (Handle handle : launched) {
-            stop(handle, Duration.ofMillis(1));
+        for (Instance instance : launched) {
+            stop(instance, Duration.ofMillis(1));
         }
         plugins.close();
-        for (Handle handle : launched) {
-            assertEquals(0, members(handle), "processes left of " + handle.launchId());
-            soon().untilAsserted(() -> assertEquals(List.of(), keepers(handle), "keepers of " + handle.launchId()));
+        for (Instance instance : launched) {
+            assertEquals(0, members(instance), "processes left of " + instance.launchId());
+            soon().untilAsserted(() -> assertEquals(List.of(), keepers(instance), "keepers of " + instance.launchId()));
         }
     }
 
-    private List<Stat> keepers(Handle handle) throws IOException {
+    private List<Stat> keepers(Instance instance) throws IOException {
         return procFs.processes().stream()
-                .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, handle.launchId()))
+                .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, instance.launchId()))
                 .toList();
     }
 }

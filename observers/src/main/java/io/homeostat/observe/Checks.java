@@ -1,16 +1,16 @@
 package io.homeostat.observe;
 
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import org.jspecify.annotations.Nullable;
 
 /** Which declaration says how a process's health is checked: after an undone upgrade that is not the newest one. */
 @FunctionalInterface
 public interface Checks {
     /** Nobody's health is asked for. */
-    Checks NONE = handle -> null;
+    Checks NONE = instance -> null;
 
     /** Null: its health is nobody's concern. */
     @Nullable
-    WorkloadSpec of(Handle handle);
+    WorkloadSpec of(Instance instance);
 }

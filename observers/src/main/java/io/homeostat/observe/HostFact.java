@@ -19,7 +19,7 @@ public record HostFact(Rule.Scope scope, String attribute) {
     public static ImmutableSet<HostFact> askedBy(@Nullable Declaration declared) {
         return declared == null
                 ? ImmutableSet.of()
-                : declared.workload().program().execution().rules().stream()
+                : declared.workload().lifecycle().execution().rules().stream()
                         .map(HostFact::of)
                         .collect(ImmutableSet.toImmutableSet());
     }

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
 import java.time.DateTimeException;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param bootId the boot in which the launch was made; a launch never comes alive in another
  */
-public record LaunchNote(Handle handle, String bootId) {
+public record LaunchNote(Instance instance, String bootId) {
     private static final int FORMAT = 1;
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -26,23 +26,23 @@ public record LaunchNote(Handle handle, String bootId) {
     public String toJson() {
         ObjectNode json = JSON.createObjectNode();
         json.put("format", FORMAT);
-        json.put("launchId", handle.launchId());
-        json.put("workload", handle.workload().toString());
-        json.put("target", handle.target());
-        json.put("revision", handle.revision());
-        json.put("directory", handle.directory());
+        json.put("launchId", instance.launchId());
+        json.put("workload", instance.workload().toString());
+        json.put("target", instance.target());
+        json.put("revision", instance.revision());
+        json.put("directory", instance.directory());
         ObjectNode inputs = json.putObject("inputs");
-        handle.inputs().forEach(inputs::put);
-        json.put("launchedAt", handle.launchedAt().toString());
-        ProcessIdentity identity = handle.identity();
+        instance.inputs().forEach(inputs::put);
+        json.put("launchedAt", instance.launchedAt().toString());
+        ProcessIdentity identity = instance.identity();
         if (identity != null) {
             json.putObject("identity")
                     .put("pid", identity.pid())
                     .put("startTicks", identity.startTicks())
                     .put("bootId", identity.bootId());
         }
-        json.put("start", handle.start().name());
-        json.put("configHash", handle.configHash());
+        json.put("start", instance.phase().stored());
+        json.put("configHash", instance.configHash());
         json.put("bootId", bootId);
         return json.toString();
     }
@@ -62,7 +62,7 @@ public record LaunchNote(Handle handle, String bootId) {
                 .properties()
                 .forEach(input -> inputs.put(input.getKey(), input.getValue().asText()));
         try {
-            Handle handle = new Handle(
+            Instance instance = new Instance(
                     text(json, "launchId"),
                     WorkloadId.parse(text(json, "workload")).orElseThrow(() -> new IOException("names no workload")),
                     text(json, "target"),
@@ -71,9 +71,9 @@ public record LaunchNote(Handle handle, String bootId) {
                     inputs.buildOrThrow(),
                     Instant.parse(text(json, "launchedAt")),
                     identity(json.get("identity")),
-                    StartState.valueOf(text(json, "start")),
+                    Phase.ofStored(text(json, "start"), json.hasNonNull("identity")),
                     text(json, "configHash"));
-            return new LaunchNote(handle, text(json, "bootId"));
+            return new LaunchNote(instance, text(json, "bootId"));
         } catch (DateTimeException | IllegalArgumentException e) {
             throw new IOException("has a value that can't be read: " + e.getMessage(), e);
         }

@@ -2,10 +2,10 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Loss;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -28,13 +28,13 @@ final class Losses {
     }
 
     /** The same process with all that it has lost. What can't be looked at is taken to be there: a guess would cost a restart. */
-    Running of(Handle handle, Running running) {
-        if (handle.start() != StartState.SUCCEEDED) {
+    Running of(Instance instance, Running running) {
+        if (instance.phase() != Phase.STARTED) {
             return running;
         }
         Observation<Boolean> log = logs.present(
-                layout.log(handle.workload()),
-                new LaunchDirectory(layout.launch(handle.workload(), handle.launchId())),
+                layout.log(instance.workload()),
+                new LaunchDirectory(layout.launch(instance.workload(), instance.launchId())),
                 running.identity().pid());
         if (!(log instanceof Observation.Seen<Boolean>(Boolean present)) || present) {
             return running;

@@ -10,11 +10,11 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health.Verdict;
-import io.homeostat.observe.ObservedProcess.Liveness;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
@@ -60,8 +60,8 @@ public final class MachineObserver implements Observer, AutoCloseable {
     }
 
     @Override
-    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
-        Observation<ImmutableList<ObservedProcess>> launches = asked(processes.look(id, handles), checks);
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        Observation<ImmutableList<ObservedInstance>> launches = asked(processes.look(id, instances), checks);
         return new ObservedWorkload(
                 id,
                 installations.examined(id),
@@ -76,10 +76,10 @@ public final class MachineObserver implements Observer, AutoCloseable {
         return host.look(asked);
     }
 
-    private static ImmutableSet<Long> running(Observation<ImmutableList<ObservedProcess>> launches) {
+    private static ImmutableSet<Long> running(Observation<ImmutableList<ObservedInstance>> launches) {
         ImmutableSet.Builder<Long> pids = ImmutableSet.builder();
-        if (launches instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var found)) {
-            for (ObservedProcess process : found) {
+        if (launches instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)) {
+            for (ObservedInstance process : found) {
                 if (process.liveness() instanceof Running running) {
                     pids.add(running.identity().pid());
                 }
@@ -103,24 +103,25 @@ public final class MachineObserver implements Observer, AutoCloseable {
         probes.close();
     }
 
-    private Observation<ImmutableList<ObservedProcess>> asked(
-            Observation<ImmutableList<ObservedProcess>> seen, Checks checks) {
-        if (!(seen instanceof Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found))) {
+    private Observation<ImmutableList<ObservedInstance>> asked(
+            Observation<ImmutableList<ObservedInstance>> seen, Checks checks) {
+        if (!(seen
+                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found))) {
             return seen;
         }
-        ImmutableList.Builder<ObservedProcess> asked = ImmutableList.builder();
-        for (ObservedProcess process : found) {
+        ImmutableList.Builder<ObservedInstance> asked = ImmutableList.builder();
+        for (ObservedInstance process : found) {
             if (!(process.liveness() instanceof Running running)) {
                 asked.add(process);
                 continue;
             }
-            WorkloadSpec spec = checks.of(process.handle());
-            Observation<Running> answer = process.handle().workload().kind() == Kind.PLUGIN
-                    ? plugin(process.handle(), running, spec)
+            WorkloadSpec spec = checks.of(process.instance());
+            Observation<Running> answer = process.instance().workload().kind() == Kind.PLUGIN
+                    ? plugin(process.instance(), running, spec)
                     : Observation.seen(process(running, spec));
-            switch (answer.map(known -> losses.of(process.handle(), known))) {
+            switch (answer.map(known -> losses.of(process.instance(), known))) {
                 case Observation.Seen<Running>(Running known) ->
-                    asked.add(new ObservedProcess(process.handle(), process.remembered(), (Liveness) known));
+                    asked.add(new ObservedInstance(process.instance(), process.remembered(), (Liveness) known));
                 case Observation.Unseen<Running>(String why) -> {
                     return Observation.unseen(why);
                 }
@@ -129,24 +130,24 @@ public final class MachineObserver implements Observer, AutoCloseable {
         return Observation.seen(asked.build());
     }
 
-    private Observation<Running> plugin(Handle handle, Running running, @Nullable WorkloadSpec spec) {
+    private Observation<Running> plugin(Instance instance, Running running, @Nullable WorkloadSpec spec) {
         Path socket;
         try {
-            socket = layout.socket(handle.workload(), handle.revision());
+            socket = layout.socket(instance.workload(), instance.revision());
         } catch (IllegalStateException e) {
             return Observation.unseen(String.valueOf(e.getMessage()));
         }
-        if (handle.start() == StartState.SUCCEEDED && !Losses.isSocket(socket)) {
+        if (instance.phase() == Phase.STARTED && !Losses.isSocket(socket)) {
             Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
             return Observation.seen(new Running(
                     running.identity(),
                     running.age(),
                     false,
                     spec == null ? null : unknown,
-                    ImmutableSet.of(ObservedProcess.Loss.SOCKET)));
+                    ImmutableSet.of(ObservedInstance.Loss.SOCKET)));
         }
-        if (spec != null && handle.start() == StartState.SUCCEEDED) {
-            Health health = plugins.status(socket, spec.program().health().timeout());
+        if (spec != null && instance.phase() == Phase.STARTED) {
+            Health health = plugins.status(socket, spec.lifecycle().health().timeout());
             if (health.verdict() == Verdict.HEALTHY) {
                 return Observation.seen(new Running(running.identity(), running.age(), true, health));
             }
@@ -164,7 +165,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         Probe probe = declared.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : probes.ask(probe, declared.program().health().timeout());
+                : probes.ask(probe, declared.lifecycle().health().timeout());
         return new Running(running.identity(), running.age(), true, health);
     }
 }

@@ -17,7 +17,7 @@ public record ObservedWorkload(
         WorkloadId id,
         Observation<ImmutableList<Installation>> installations,
         Observation<Optional<String>> active,
-        Observation<ImmutableList<ObservedProcess>> processes,
+        Observation<ImmutableList<ObservedInstance>> processes,
         Observation<ObservedLimits> limits,
         Observation<Boolean> residue) {
 
@@ -32,7 +32,7 @@ public record ObservedWorkload(
                 Observation.seen(false));
     }
 
-    public ObservedWorkload withProcesses(ImmutableList<ObservedProcess> known) {
+    public ObservedWorkload withProcesses(ImmutableList<ObservedInstance> known) {
         return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue);
     }
 }

@@ -3,17 +3,17 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 
 /** Looks at the machine and changes nothing. Never throws for what the machine is like: what can't be seen is {@link Observation.Unseen}. */
 public interface Observer {
     /**
      * Looks at one workload.
      *
-     * @param handles what is remembered of its launches
+     * @param instances what is remembered of its launches
      * @param checks how to check the health of what runs
      */
-    ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks);
+    ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
     /**
      * Looks at the machine as a whole.

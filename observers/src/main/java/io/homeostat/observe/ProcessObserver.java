@@ -5,11 +5,11 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.LaunchDirectory.Born;
 import io.homeostat.observe.LaunchDirectory.Recorded;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
@@ -53,19 +53,19 @@ public final class ProcessObserver {
     /**
      * Looks at the launches of one workload, oldest first. Says of a running process neither whether it listens nor how it feels.
      *
-     * @param handles what is remembered of them
+     * @param instances what is remembered of them
      */
-    public Observation<ImmutableList<ObservedProcess>> look(WorkloadId id, ImmutableList<Handle> handles) {
+    public Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances) {
         try {
             String bootId = procFs.bootId();
-            List<ObservedProcess> seen = new ArrayList<>();
-            for (Handle handle : handles) {
-                seen.add(remembered(handle, liveness(handle, bootId)));
+            List<ObservedInstance> seen = new ArrayList<>();
+            for (Instance instance : instances) {
+                seen.add(remembered(instance, liveness(instance, bootId)));
             }
-            for (Handle handle : forgotten(id, handles)) {
-                seen.add(new ObservedProcess(handle, false, liveness(handle, bootId)));
+            for (Instance instance : forgotten(id, instances)) {
+                seen.add(new ObservedInstance(instance, false, liveness(instance, bootId)));
             }
-            seen.sort(Comparator.comparing(process -> process.handle().launchedAt()));
+            seen.sort(Comparator.comparing(process -> process.instance().launchedAt()));
             return Observation.seen(ImmutableList.copyOf(seen));
         } catch (IOException e) {
             return Observation.unseen("could not look at the processes of " + id + ": " + e);
@@ -73,24 +73,25 @@ public final class ProcessObserver {
     }
 
     /** Of one that is over it is said who it was: that it was somebody tells a run from a launch of which nothing came. */
-    private ObservedProcess remembered(Handle handle, Liveness liveness) throws IOException {
+    private ObservedInstance remembered(Instance instance, Liveness liveness) throws IOException {
         boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
-        if (handle.identity() != null || !over) {
-            return new ObservedProcess(handle, true, liveness);
+        if (instance.identity() != null || !over) {
+            return new ObservedInstance(instance, true, liveness);
         }
-        Optional<Born> born = new LaunchDirectory(layout.launch(handle.workload(), handle.launchId())).born();
-        return new ObservedProcess(
-                born.map(Born::identity).map(handle::withIdentity).orElse(handle), true, liveness);
+        Optional<Born> born = new LaunchDirectory(layout.launch(instance.workload(), instance.launchId())).born();
+        return new ObservedInstance(
+                born.map(Born::identity).map(instance::withIdentity).orElse(instance), true, liveness);
     }
 
-    private List<Handle> forgotten(WorkloadId id, ImmutableList<Handle> handles) throws IOException {
-        ImmutableSet<String> remembered = handles.stream().map(Handle::launchId).collect(ImmutableSet.toImmutableSet());
-        List<Handle> found = new ArrayList<>();
+    private List<Instance> forgotten(WorkloadId id, ImmutableList<Instance> instances) throws IOException {
+        ImmutableSet<String> remembered =
+                instances.stream().map(Instance::launchId).collect(ImmutableSet.toImmutableSet());
+        List<Instance> found = new ArrayList<>();
         try (DirectoryStream<Path> directories = Files.newDirectoryStream(layout.launches(id))) {
             for (Path directory : directories) {
                 if (!remembered.contains(directory.getFileName().toString())) {
                     // Without a note there never was a process: the note is complete before anything is started.
-                    new LaunchDirectory(directory).note().ifPresent(note -> found.add(note.handle()));
+                    new LaunchDirectory(directory).note().ifPresent(note -> found.add(note.instance()));
                 }
             }
         } catch (NoSuchFileException e) {
@@ -101,15 +102,15 @@ public final class ProcessObserver {
         return found;
     }
 
-    private Liveness liveness(Handle handle, String bootId) throws IOException {
-        LaunchDirectory directory = new LaunchDirectory(layout.launch(handle.workload(), handle.launchId()));
+    private Liveness liveness(Instance instance, String bootId) throws IOException {
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
         Optional<Born> born = directory.born();
-        ProcessIdentity identity = handle.identity();
+        ProcessIdentity identity = instance.identity();
         if (identity == null) {
             identity = born.map(Born::identity).orElse(null);
         }
         if (identity == null) {
-            return unborn(handle, directory, bootId);
+            return unborn(instance, directory, bootId);
         }
         Optional<Stat> stat = identity.bootId().equals(bootId) ? procFs.stat(identity.pid()) : Optional.empty();
         if (stat.isPresent() && stat.get().is(identity) && stat.get().alive()) {
@@ -118,13 +119,13 @@ public final class ProcessObserver {
         if (!identity.bootId().equals(bootId)) {
             return new Liveness.Ended(directory.exit().map(Recorded::exit).orElse(unknown(procFs.bootTime())));
         }
-        Optional<Recorded> recorded = new Keeper(procFs, directory, handle.launchId()).awaitRecord();
+        Optional<Recorded> recorded = new Keeper(procFs, directory, instance.launchId()).awaitRecord();
         Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
-        return over(outOfMemory(handle, directory, exit), tree(handle, directory, identity));
+        return over(outOfMemory(instance, directory, exit), tree(instance, directory, identity));
     }
 
     /** No process has told who it is. */
-    private Liveness unborn(Handle handle, LaunchDirectory directory, String bootId) throws IOException {
+    private Liveness unborn(Instance instance, LaunchDirectory directory, String bootId) throws IOException {
         Optional<Recorded> recorded = directory.exit();
         if (recorded.isPresent()) {
             return new Liveness.Ended(recorded.get().exit());
@@ -134,18 +135,18 @@ public final class ProcessObserver {
             return new Liveness.Ended(unknown(procFs.bootTime()));
         }
         Instant now = clock.instant();
-        boolean young = Duration.between(handle.launchedAt(), now).abs().compareTo(YOUNG) < 0;
-        if (young || underWay(handle.launchId())) {
+        boolean young = Duration.between(instance.launchedAt(), now).abs().compareTo(YOUNG) < 0;
+        if (young || underWay(instance.launchId())) {
             return new Liveness.Pending();
         }
-        return over(unknown(now), tree(handle, directory, null));
+        return over(unknown(now), tree(instance, directory, null));
     }
 
     /**
      * Whether the kernel killed the process because its memory had run out, or a child, for want of which it then failed: it kills with
      * SIGKILL, and counts. What can't be seen leaves the end as it is.
      */
-    private Exit outOfMemory(Handle handle, LaunchDirectory directory, Exit exit) throws IOException {
+    private Exit outOfMemory(Instance instance, LaunchDirectory directory, Exit exit) throws IOException {
         Integer signal = exit.signal();
         Integer code = exit.code();
         boolean failed = signal == null ? code != null && code != 0 : signal == SIGKILL;
@@ -153,7 +154,7 @@ public final class ProcessObserver {
         if (!failed || before.isEmpty()) {
             return exit;
         }
-        if (!(limits.oomKills(handle.workload()) instanceof Observation.Seen<Long>(Long now))) {
+        if (!(limits.oomKills(instance.workload()) instanceof Observation.Seen<Long>(Long now))) {
             return exit;
         }
         // Fewer than before: groups that were made anew count anew.
@@ -161,8 +162,8 @@ public final class ProcessObserver {
         return more ? new Exit(code, signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
     }
 
-    private ProcessTree tree(Handle handle, LaunchDirectory directory, @Nullable ProcessIdentity main) {
-        return new ProcessTree(procFs, directory, handle.workload(), handle.launchId(), main, limits);
+    private ProcessTree tree(Instance instance, LaunchDirectory directory, @Nullable ProcessIdentity main) {
+        return new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), main, limits);
     }
 
     private boolean underWay(String launchId) throws IOException {

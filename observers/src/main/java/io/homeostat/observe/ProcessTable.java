@@ -7,7 +7,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.ProcFs.Stat;
 import java.io.IOException;
@@ -112,11 +112,11 @@ final class ProcessTable {
      *
      * @param grouped numbers of processes that are in the workload's control groups
      */
-    ImmutableCollection<Stat> members(ImmutableList<Handle> launches, Iterable<Long> grouped) {
+    ImmutableCollection<Stat> members(ImmutableList<Instance> launches, Iterable<Long> grouped) {
         Map<Long, Stat> found = new LinkedHashMap<>();
         Deque<Stat> next = new ArrayDeque<>();
         grouped.forEach(pid -> add(byPid.get(pid), next));
-        for (Handle launch : launches) {
+        for (Instance launch : launches) {
             byLaunch.get(launch.launchId()).forEach(next::add);
             ProcessIdentity main = launch.identity();
             if (main == null || !main.bootId().equals(bootId)) {

@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -63,7 +63,7 @@ final class UsageMeter {
      * @return empty when nothing of it runs
      * @throws IOException when it can't be measured; the next measurement is a first one
      */
-    Optional<Measured> measure(ImmutableList<Handle> launches, Processes processes) throws IOException {
+    Optional<Measured> measure(ImmutableList<Instance> launches, Processes processes) throws IOException {
         boolean complete = false;
         try {
             Optional<Measured> measured = measure(located(launches), launches, processes);
@@ -78,7 +78,7 @@ final class UsageMeter {
         }
     }
 
-    private Optional<Measured> measure(UsageFiles from, ImmutableList<Handle> launches, Processes processes)
+    private Optional<Measured> measure(UsageFiles from, ImmutableList<Instance> launches, Processes processes)
             throws IOException {
         Path processor = from.processor();
         Path memory = from.memory();
@@ -116,7 +116,7 @@ final class UsageMeter {
                 : new Measured(nanos, used, memoryBytes);
     }
 
-    private UsageFiles located(ImmutableList<Handle> launches) throws IOException {
+    private UsageFiles located(ImmutableList<Instance> launches) throws IOException {
         UsageFiles known = files;
         if (known == null) {
             known = launches.getLast().identity() == null

@@ -8,7 +8,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -47,13 +47,13 @@ public final class UsageSampler {
         private final UsageMeter meter;
         private final UsageRing ring = new UsageRing();
         private Metrics how;
-        private ImmutableList<Handle> launches;
+        private ImmutableList<Instance> launches;
         private boolean moved;
         private long due;
         private @Nullable Usage latest;
         private boolean failing;
 
-        private Followed(WorkloadId id, UsageMeter meter, Metrics how, ImmutableList<Handle> launches, long due) {
+        private Followed(WorkloadId id, UsageMeter meter, Metrics how, ImmutableList<Instance> launches, long due) {
             this.id = id;
             this.meter = meter;
             this.how = how;
@@ -63,7 +63,7 @@ public final class UsageSampler {
     }
 
     /** What is due now, as it was when that was found. */
-    private record Due(Followed workload, ImmutableList<Handle> launches, boolean moved) {}
+    private record Due(Followed workload, ImmutableList<Instance> launches, boolean moved) {}
 
     /** @param ticker for intervals, which the clock may jump over */
     public UsageSampler(Layout layout, ProcFs procFs, InstantSource clock, Ticker ticker) {
@@ -82,7 +82,7 @@ public final class UsageSampler {
      *
      * @param launches none: it does not run, and what was sampled before is kept
      */
-    public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Handle> launches) {
+    public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
         Followed known = followed.get(id);
         if (known == null) {
             followed.put(id, new Followed(id, new UsageMeter(id, groups, ticker), how, launches, ticker.read()));

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.LaunchDirectory.Born;
 import java.io.IOException;
@@ -30,8 +30,8 @@ class LaunchDirectoryTest {
 
     @Test
     void aNoteIsReadAsItWasWritten() throws Exception {
-        Handle bare = Launches.handle("l1");
-        Handle full = new Handle(
+        Instance bare = Launches.instance("l1");
+        Instance full = new Instance(
                         "l2",
                         bare.workload(),
                         "t",
@@ -40,13 +40,13 @@ class LaunchDirectoryTest {
                         bare.inputs(),
                         bare.launchedAt(),
                         null,
-                        bare.start(),
+                        bare.phase(),
                         "")
                 .withIdentity(new ProcessIdentity(5, 77, "b"))
-                .withStart(StartState.SUCCEEDED, "hash");
+                .withPhase(Phase.STARTED, "hash");
 
-        for (Handle handle : new Handle[] {bare, full}) {
-            LaunchNote note = new LaunchNote(handle, "boot");
+        for (Instance instance : new Instance[] {bare, full}) {
+            LaunchNote note = new LaunchNote(instance, "boot");
             assertEquals(note, LaunchNote.fromJson(note.toJson()));
         }
     }
@@ -63,7 +63,7 @@ class LaunchDirectoryTest {
 
     @Test
     void aNoteOfAnUnknownStateOfStartIsAnError() throws Exception {
-        String text = new LaunchNote(Launches.handle("l1"), "b").toJson().replace("NOT_SENT", "MAYBE");
+        String text = new LaunchNote(Launches.instance("l1"), "b").toJson().replace("NOT_SENT", "MAYBE");
         Files.writeString(directory().noteFile(), text);
 
         assertThrows(IOException.class, directory()::note);

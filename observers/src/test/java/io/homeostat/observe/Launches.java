@@ -3,8 +3,8 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,12 +21,12 @@ final class Launches {
         this.layout = layout;
     }
 
-    static Handle handle(String launchId) {
-        return handle(ID, launchId);
+    static Instance instance(String launchId) {
+        return instance(ID, launchId);
     }
 
-    static Handle handle(WorkloadId id, String launchId) {
-        return new Handle(
+    static Instance instance(WorkloadId id, String launchId) {
+        return new Instance(
                 launchId,
                 id,
                 "target",
@@ -35,29 +35,29 @@ final class Launches {
                 ImmutableSortedMap.of("arguments", "a", "env", "b"),
                 LAUNCHED,
                 null,
-                StartState.NOT_SENT,
+                Phase.CREATED,
                 "");
     }
 
-    LaunchDirectory directory(Handle handle) {
-        return new LaunchDirectory(layout.launch(handle.workload(), handle.launchId()));
+    LaunchDirectory directory(Instance instance) {
+        return new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
     }
 
-    Handle noted(Handle handle, String bootId) throws IOException {
-        Path file = directory(handle).noteFile();
+    Instance noted(Instance instance, String bootId) throws IOException {
+        Path file = directory(instance).noteFile();
         Files.createDirectories(file.getParent());
-        Files.writeString(file, new LaunchNote(handle, bootId).toJson());
-        return handle;
+        Files.writeString(file, new LaunchNote(instance, bootId).toJson());
+        return instance;
     }
 
     /** The process with this number has told who it is; its keeper's number is one less. */
-    void born(Handle handle, long pid, long startTicks, String bootId) throws IOException {
+    void born(Instance instance, long pid, long startTicks, String bootId) throws IOException {
         String line = FakeProc.line(pid, "sh", "R", pid - 1, pid - 1, 1, startTicks);
-        Files.writeString(directory(handle).identityFile(), line + "\n" + bootId + "\n");
+        Files.writeString(directory(instance).identityFile(), line + "\n" + bootId + "\n");
     }
 
     /** The keeper has recorded an end. */
-    void exited(Handle handle, int status, String uptime) throws IOException {
-        Files.writeString(directory(handle).exitFile(), status + " " + uptime + " 1.00\n");
+    void exited(Instance instance, int status, String uptime) throws IOException {
+        Files.writeString(directory(instance).exitFile(), status + " " + uptime + " 1.00\n");
     }
 }

@@ -12,12 +12,12 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health.Verdict;
-import io.homeostat.observe.ObservedProcess.Liveness;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -61,26 +61,26 @@ class MachineObserverTest {
         plugins.close();
     }
 
-    private Handle running(StartState start) throws Exception {
-        return running(Launches.ID).withStart(start, "");
+    private Instance running(Phase start) throws Exception {
+        return running(Launches.ID).withPhase(start, "");
     }
 
-    private Handle running(WorkloadId id) throws Exception {
+    private Instance running(WorkloadId id) throws Exception {
         Launches launches = new Launches(layout);
-        Handle handle = launches.noted(Launches.handle(id, "l1"), FakeProc.BOOT);
-        launches.born(handle, 100, 5000, FakeProc.BOOT);
-        return handle;
+        Instance instance = launches.noted(Launches.instance(id, "l1"), FakeProc.BOOT);
+        launches.born(instance, 100, 5000, FakeProc.BOOT);
+        return instance;
     }
 
-    private Observation<ImmutableList<ObservedProcess>> look(MachineObserver by, Handle handle, Checks checks) {
-        return by.look(handle.workload(), ImmutableList.of(handle), checks).processes();
+    private Observation<ImmutableList<ObservedInstance>> look(MachineObserver by, Instance instance, Checks checks) {
+        return by.look(instance.workload(), ImmutableList.of(instance), checks).processes();
     }
 
-    private Running seen(Handle handle, Checks checks) {
-        Liveness liveness = switch (look(observer, handle, checks)) {
-            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) ->
+    private Running seen(Instance instance, Checks checks) {
+        Liveness liveness = switch (look(observer, instance, checks)) {
+            case Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found) ->
                 Iterables.getOnlyElement(found).liveness();
-            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+            case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) -> throw new AssertionError(why);
         };
         return assertInstanceOf(Running.class, liveness);
     }
@@ -92,7 +92,7 @@ class MachineObserverTest {
     @Test
     void aPluginIsAskedForItsHealthOnceItHasStarted() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket())) {
-            Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+            Running running = seen(running(Phase.STARTED), Specs.plugin());
 
             assertEquals(Health.healthy(NOW), running.health());
             assertTrue(running.listening());
@@ -103,7 +103,7 @@ class MachineObserverTest {
     @Test
     void aPluginThatIsNotKnownToHaveStartedIsAskedNothing() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket())) {
-            for (StartState state : List.of(StartState.NOT_SENT, StartState.SENT)) {
+            for (Phase state : List.of(Phase.CREATED, Phase.START_SENT)) {
                 Running running = seen(running(state), Specs.plugin());
 
                 assertEquals(null, running.health());
@@ -111,13 +111,13 @@ class MachineObserverTest {
             }
             assertEquals(List.of(), plugin.requests);
         }
-        assertEquals(false, seen(running(StartState.NOT_SENT), Specs.plugin()).listening());
+        assertEquals(false, seen(running(Phase.CREATED), Specs.plugin()).listening());
     }
 
     @Test
     void theHealthOfAPluginThatNobodyDeclaresIsNobodysConcern() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket())) {
-            assertEquals(null, seen(running(StartState.SUCCEEDED), Checks.NONE).health());
+            assertEquals(null, seen(running(Phase.STARTED), Checks.NONE).health());
             assertEquals(List.of(), plugin.requests);
         }
     }
@@ -125,7 +125,7 @@ class MachineObserverTest {
     @Test
     void aPluginThatIsGoneFromItsSocketIsUnhealthyAndDoesNotListen() throws Exception {
         abandonedSocket();
-        Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+        Running running = seen(running(Phase.STARTED), Specs.plugin());
 
         assertEquals(false, running.listening());
         assertFalse(running.lost().contains(Loss.SOCKET));
@@ -136,47 +136,45 @@ class MachineObserverTest {
     @Test
     void aPluginWhoseSocketWasDeletedHasLostItAndIsNotAsked() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket())) {
-            Handle handle = running(StartState.SUCCEEDED);
-            assertFalse(seen(handle, Specs.plugin()).lost().contains(Loss.SOCKET));
+            Instance instance = running(Phase.STARTED);
+            assertFalse(seen(instance, Specs.plugin()).lost().contains(Loss.SOCKET));
             plugin.requests.clear();
             Files.delete(socket());
 
-            Running asked = seen(handle, Specs.plugin());
-            Running glanced = seen(handle, Checks.NONE);
+            Running asked = seen(instance, Specs.plugin());
+            Running glanced = seen(instance, Checks.NONE);
 
             assertTrue(asked.lost().contains(Loss.SOCKET));
             assertEquals(Verdict.UNKNOWN, Objects.requireNonNull(asked.health()).verdict());
             assertTrue(glanced.lost().contains(Loss.SOCKET));
             assertEquals(null, glanced.health());
             Files.createFile(socket());
-            assertTrue(seen(handle, Specs.plugin()).lost().contains(Loss.SOCKET), "a file is no socket");
+            assertTrue(seen(instance, Specs.plugin()).lost().contains(Loss.SOCKET), "a file is no socket");
             assertEquals(List.of(), plugin.requests);
         }
     }
 
     @Test
     void aPluginThatWasNotStartedMayHaveNoSocketYet() throws Exception {
-        assertEquals(
-                Set.of(), seen(running(StartState.NOT_SENT), Specs.plugin()).lost());
+        assertEquals(Set.of(), seen(running(Phase.CREATED), Specs.plugin()).lost());
     }
 
     @Test
     void aProcessWhoseLogWasDeletedHasLostItOnceItHasStarted() throws Exception {
         WorkloadId id = WorkloadId.process("node-exporter");
-        Handle handle = running(id).withStart(StartState.SUCCEEDED, "");
+        Instance instance = running(id).withPhase(Phase.STARTED, "");
         Path log = layout.log(id);
         Files.createDirectories(log.getParent());
         Files.createFile(log);
-        assertEquals(Set.of(), seen(handle, Specs.process(null)).lost());
+        assertEquals(Set.of(), seen(instance, Specs.process(null)).lost());
 
         Files.delete(log);
 
-        assertEquals(Set.of(Loss.LOG), seen(handle, Specs.process(null)).lost());
-        assertEquals(Set.of(Loss.LOG), seen(handle, Checks.NONE).lost());
+        assertEquals(Set.of(Loss.LOG), seen(instance, Specs.process(null)).lost());
+        assertEquals(Set.of(Loss.LOG), seen(instance, Checks.NONE).lost());
         assertEquals(
                 Set.of(),
-                seen(handle.withStart(StartState.NOT_SENT, ""), Specs.process(null))
-                        .lost());
+                seen(instance.withPhase(Phase.CREATED, ""), Specs.process(null)).lost());
     }
 
     /** What a plugin leaves behind that was killed. */
@@ -190,7 +188,7 @@ class MachineObserverTest {
     @Test
     void aPluginThatHangsListensAllTheSame() throws Exception {
         try (PluginServer plugin = PluginServer.on(socket()).silent()) {
-            Running running = seen(running(StartState.SUCCEEDED), Specs.plugin());
+            Running running = seen(running(Phase.STARTED), Specs.plugin());
 
             assertTrue(running.listening());
             Health health = running.health();
@@ -201,34 +199,34 @@ class MachineObserverTest {
 
     @Test
     void aProcessIsHealthyWhenItRunsUnlessAProbeSaysOtherwise() throws Exception {
-        Handle handle = running(WorkloadId.process("node-exporter"));
+        Instance instance = running(WorkloadId.process("node-exporter"));
         Probe probe = new Probe(null, null, new Probe.Exec(ImmutableList.of("/bin/sh", "-c", "exit 3")), null);
 
-        assertEquals(Health.healthy(NOW), seen(handle, Specs.process(null)).health());
+        assertEquals(Health.healthy(NOW), seen(instance, Specs.process(null)).health());
         assertEquals(
                 Health.failed(Verdict.UNHEALTHY, "the probe's command /bin/sh exited with status 3", NOW),
-                seen(handle, Specs.process(probe)).health());
-        assertEquals(null, seen(handle, Checks.NONE).health());
-        assertTrue(seen(handle, Checks.NONE).listening());
+                seen(instance, Specs.process(probe)).health());
+        assertEquals(null, seen(instance, Checks.NONE).health());
+        assertTrue(seen(instance, Checks.NONE).listening());
     }
 
     @Test
     void aRunDirectoryThatIsTooLongForSocketsIsSaidSo() throws Exception {
-        Handle handle = running(StartState.SUCCEEDED);
+        Instance instance = running(Phase.STARTED);
         Layout deep = new Layout(layout.stateDir(), root.resolve("x".repeat(120)), "i");
         try (MachineObserver lost = new MachineObserver(
                 deep, proc.procFs, plugins, path -> new MetadataServer.Answer.Absent(), () -> NOW)) {
-            var unseen = assertInstanceOf(Observation.Unseen.class, look(lost, handle, Specs.plugin()));
+            var unseen = assertInstanceOf(Observation.Unseen.class, look(lost, instance, Specs.plugin()));
             assertTrue(unseen.why().contains("choose a shorter --run-dir"), unseen.why());
         }
     }
 
     @Test
     void processesThatCanNotBeSeenAreUnseenAndNotGone() throws Exception {
-        Handle handle = running(StartState.SUCCEEDED);
+        Instance instance = running(Phase.STARTED);
         proc.unreadable("100/stat");
 
-        assertInstanceOf(Observation.Unseen.class, look(observer, handle, Checks.NONE));
+        assertInstanceOf(Observation.Unseen.class, look(observer, instance, Checks.NONE));
     }
 
     @Test

@@ -7,8 +7,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -26,15 +26,15 @@ class OutOfMemoryTest {
     private FakeProc proc;
     private Layout layout;
     private Launches launches;
-    private Handle handle;
+    private Instance instance;
 
     @BeforeEach
     void launchWithThreeKillsBefore() throws Exception {
         proc = new FakeProc(root.resolve("proc"));
         layout = new Layout(root.resolve("state"), root.resolve("run"), "i");
         launches = new Launches(layout);
-        handle = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
-        launches.born(handle, 100, 5000, FakeProc.BOOT);
+        instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
+        launches.born(instance, 100, 5000, FakeProc.BOOT);
         before("3");
         Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
         kills(4);
@@ -77,7 +77,7 @@ class OutOfMemoryTest {
         Files.delete(group().resolve("memory.events"));
         assertEquals(Exit.Reason.SIGNALED, reason(KILLED));
         kills(4);
-        Files.delete(launches.directory(handle).oomKillsFile());
+        Files.delete(launches.directory(instance).oomKillsFile());
         assertEquals(Exit.Reason.SIGNALED, reason(KILLED));
     }
 
@@ -94,11 +94,11 @@ class OutOfMemoryTest {
     }
 
     private Exit.Reason reason(int status) throws Exception {
-        launches.exited(handle, status, "60.00");
+        launches.exited(instance, status, "60.00");
         LimitObserver limits = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
         ProcessObserver observer = new ProcessObserver(layout, proc.procFs, Instant::now, limits);
-        var seen = assertInstanceOf(Observation.Seen.class, observer.look(Launches.ID, ImmutableList.of(handle)));
-        ObservedProcess process = (ObservedProcess) Iterables.getOnlyElement((Iterable<?>) seen.value());
+        var seen = assertInstanceOf(Observation.Seen.class, observer.look(Launches.ID, ImmutableList.of(instance)));
+        ObservedInstance process = (ObservedInstance) Iterables.getOnlyElement((Iterable<?>) seen.value());
         return assertInstanceOf(Liveness.Ended.class, process.liveness()).exit().reason();
     }
 
@@ -112,6 +112,6 @@ class OutOfMemoryTest {
     }
 
     private void before(String text) throws Exception {
-        Files.writeString(launches.directory(handle).oomKillsFile(), text);
+        Files.writeString(launches.directory(instance).oomKillsFile(), text);
     }
 }

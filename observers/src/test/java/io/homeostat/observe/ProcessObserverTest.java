@@ -9,9 +9,9 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -45,26 +45,26 @@ class ProcessObserverTest {
         launches = new Launches(layout);
     }
 
-    private Observation<ImmutableList<ObservedProcess>> look(Handle... handles) {
+    private Observation<ImmutableList<ObservedInstance>> look(Instance... instances) {
         return new ProcessObserver(layout, proc.procFs, () -> now, new LimitObserver(CgroupLayout.NONE))
-                .look(Launches.ID, ImmutableList.copyOf(handles));
+                .look(Launches.ID, ImmutableList.copyOf(instances));
     }
 
-    private ImmutableList<ObservedProcess> seen(Handle... handles) {
-        return switch (look(handles)) {
-            case Observation.Seen<ImmutableList<ObservedProcess>>(ImmutableList<ObservedProcess> found) -> found;
-            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) -> throw new AssertionError(why);
+    private ImmutableList<ObservedInstance> seen(Instance... instances) {
+        return switch (look(instances)) {
+            case Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found) -> found;
+            case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) -> throw new AssertionError(why);
         };
     }
 
-    private Liveness liveness(Handle handle) {
-        return Iterables.getOnlyElement(seen(handle)).liveness();
+    private Liveness liveness(Instance instance) {
+        return Iterables.getOnlyElement(seen(instance)).liveness();
     }
 
-    private Handle born() throws Exception {
-        Handle handle = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
-        launches.born(handle, 100, 5000, FakeProc.BOOT);
-        return handle;
+    private Instance born() throws Exception {
+        Instance instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
+        launches.born(instance, 100, 5000, FakeProc.BOOT);
+        return instance;
     }
 
     private static Exit unknown(Instant at) {
@@ -73,14 +73,14 @@ class ProcessObserverTest {
 
     @Test
     void aProcessThatRunsIsFoundByWhatIsRememberedAndByWhatItHasTold() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(100, 99, 100, 5000);
         Liveness running = new Liveness.Running(MAIN, Duration.ofSeconds(950), true, null);
 
-        assertEquals(running, liveness(handle));
-        assertEquals(running, liveness(handle.withIdentity(MAIN)));
-        Files.delete(launches.directory(handle).identityFile());
-        assertEquals(running, liveness(handle.withIdentity(MAIN)));
+        assertEquals(running, liveness(instance));
+        assertEquals(running, liveness(instance.withIdentity(MAIN)));
+        Files.delete(launches.directory(instance).identityFile());
+        assertEquals(running, liveness(instance.withIdentity(MAIN)));
     }
 
     @Test
@@ -92,42 +92,43 @@ class ProcessObserverTest {
 
     @Test
     void anotherProcessWithTheSameNumberIsNotTaken() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(100, 1, 100, 5001);
 
-        assertEquals(new Liveness.Ended(unknown(now)), liveness(handle));
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(instance));
     }
 
     @Test
     void anEndThatWasRecordedIsKnown() throws Exception {
-        Handle handle = born();
-        launches.exited(handle, 3, "60.00");
+        Instance instance = born();
+        launches.exited(instance, 3, "60.00");
 
-        Exit exit = assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit();
+        Exit exit = assertInstanceOf(Liveness.Ended.class, liveness(instance)).exit();
         assertEquals(3, exit.code());
         assertEquals(Exit.Reason.EXITED, exit.reason());
     }
 
     @Test
     void ofWhatHasEndedItIsSaidWhoItWasAlsoWhenNobodyHasRememberedThat() throws Exception {
-        Handle handle = born();
-        launches.exited(handle, 3, "60.00");
+        Instance instance = born();
+        launches.exited(instance, 3, "60.00");
 
-        ObservedProcess process = Iterables.getOnlyElement(seen(handle));
+        ObservedInstance process = Iterables.getOnlyElement(seen(instance));
 
-        assertNull(handle.identity());
+        assertNull(instance.identity());
         assertEquals(
-                new ProcessIdentity(100, 5000, FakeProc.BOOT), process.handle().identity());
+                new ProcessIdentity(100, 5000, FakeProc.BOOT),
+                process.instance().identity());
     }
 
     @Test
     void ofALaunchThatNothingCameOfThereIsNobodyToName() throws Exception {
-        Handle handle = launches.noted(Launches.handle("l1"), "another boot");
+        Instance instance = launches.noted(Launches.instance("l1"), "another boot");
 
-        ObservedProcess process = Iterables.getOnlyElement(seen(handle));
+        ObservedInstance process = Iterables.getOnlyElement(seen(instance));
 
         assertInstanceOf(Liveness.Ended.class, process.liveness());
-        assertNull(process.handle().identity());
+        assertNull(process.instance().identity());
     }
 
     @Test
@@ -137,20 +138,20 @@ class ProcessObserverTest {
 
     @Test
     void aZombieHasEnded() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(100, "Z", 99, 100, 1, 5000);
 
-        assertInstanceOf(Liveness.Ended.class, liveness(handle));
+        assertInstanceOf(Liveness.Ended.class, liveness(instance));
     }
 
     @Test
     void theRecordOfAKeeperThatIsStillThereIsAwaited() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(99, 1, 99, 4999, KEEPER);
-        Path note = launches.directory(handle).path();
+        Path note = launches.directory(instance).path();
         try (var looking = Executors.newVirtualThreadPerTaskExecutor()) {
             // Whether it comes in time is up to the machine; then nothing is known, which is no lie either.
-            var liveness = looking.submit(() -> liveness(handle));
+            var liveness = looking.submit(() -> liveness(instance));
             Files.writeString(note.resolve("exit.tmp"), "4 60.00 1.00\n");
             Files.move(note.resolve("exit.tmp"), note.resolve("exit"));
             Exit exit = assertInstanceOf(Liveness.Ended.class, liveness.get()).exit();
@@ -158,34 +159,36 @@ class ProcessObserverTest {
         }
         assertEquals(
                 4,
-                assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit().code());
+                assertInstanceOf(Liveness.Ended.class, liveness(instance))
+                        .exit()
+                        .code());
     }
 
     @Test
     void aKeeperThatDoesNotRecordIsNotAwaitedForEver() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(99, 1, 99, 4999, KEEPER);
 
-        assertEquals(new Liveness.Ended(unknown(now)), liveness(handle));
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(instance));
     }
 
     @Test
     void whatTheProcessLeftBehindIsCounted() throws Exception {
-        Handle handle = born();
-        launches.exited(handle, 0, "60.00");
+        Instance instance = born();
+        launches.exited(instance, 0, "60.00");
         proc.process(110, 1, 100, 5500).process(111, 1, 111, 7000, MARK).process(112, 111, 111, 7001);
 
-        Liveness.Orphaned orphaned = assertInstanceOf(Liveness.Orphaned.class, liveness(handle));
+        Liveness.Orphaned orphaned = assertInstanceOf(Liveness.Orphaned.class, liveness(instance));
         assertEquals(3, orphaned.survivors());
         assertEquals(0, orphaned.exit().code());
     }
 
     @Test
     void everythingThatWasLaunchedBeforeTheBootHasEndedWithIt() throws Exception {
-        Handle told = launches.noted(Launches.handle("l1"), "boot-before");
+        Instance told = launches.noted(Launches.instance("l1"), "boot-before");
         launches.born(told, 100, 5000, "boot-before");
         proc.process(100, 1, 100, 5000, MARK);
-        Handle untold = launches.noted(Launches.handle("l2"), "boot-before");
+        Instance untold = launches.noted(Launches.instance("l2"), "boot-before");
         now = Launches.LAUNCHED.plusMillis(1);
 
         assertEquals(
@@ -196,18 +199,20 @@ class ProcessObserverTest {
 
     @Test
     void anEndThatWasRecordedBeforeTheBootIsStillKnown() throws Exception {
-        Handle handle = launches.noted(Launches.handle("l1"), "boot-before");
-        launches.born(handle, 100, 5000, "boot-before");
-        launches.exited(handle, 5, "60.00");
+        Instance instance = launches.noted(Launches.instance("l1"), "boot-before");
+        launches.born(instance, 100, 5000, "boot-before");
+        launches.exited(instance, 5, "60.00");
 
         assertEquals(
                 5,
-                assertInstanceOf(Liveness.Ended.class, liveness(handle)).exit().code());
+                assertInstanceOf(Liveness.Ended.class, liveness(instance))
+                        .exit()
+                        .code());
     }
 
     @Test
     void aYoungLaunchWithoutAProcessIsPending() throws Exception {
-        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        Instance noted = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         now = Launches.LAUNCHED.plusMillis(1900);
 
         assertEquals(new Liveness.Pending(), liveness(noted));
@@ -217,7 +222,7 @@ class ProcessObserverTest {
 
     @Test
     void aLaunchWithAKeeperIsPendingHoweverOldItIs() throws Exception {
-        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        Instance noted = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         proc.process(99, 1, 99, 4999, KEEPER);
 
         assertEquals(new Liveness.Pending(), liveness(noted));
@@ -226,14 +231,14 @@ class ProcessObserverTest {
     @Test
     void aLaunchOfWhichThereIsNoNoteIsPendingWhileItIsYoung() throws Exception {
         now = Launches.LAUNCHED;
-        assertEquals(new Liveness.Pending(), liveness(Launches.handle("l1")));
+        assertEquals(new Liveness.Pending(), liveness(Launches.instance("l1")));
         now = Launches.LAUNCHED.plusSeconds(60);
-        assertEquals(new Liveness.Ended(unknown(now)), liveness(Launches.handle("l1")));
+        assertEquals(new Liveness.Ended(unknown(now)), liveness(Launches.instance("l1")));
     }
 
     @Test
     void aLaunchTimeInTheFutureMakesNoLaunchPendingForEver() throws Exception {
-        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        Instance noted = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         now = Launches.LAUNCHED.minusSeconds(3600);
 
         assertEquals(new Liveness.Ended(unknown(now)), liveness(noted));
@@ -241,7 +246,7 @@ class ProcessObserverTest {
 
     @Test
     void aLaunchThatEndedBeforeItToldWhoItIsHasEnded() throws Exception {
-        Handle noted = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        Instance noted = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         launches.exited(noted, 125, "60.00");
         now = Launches.LAUNCHED;
 
@@ -252,14 +257,14 @@ class ProcessObserverTest {
 
     @Test
     void aLaunchThatNobodyRemembersIsFoundWithEverythingThatIsKnownOfIt() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.process(100, 99, 100, 5000);
 
-        ObservedProcess found = Iterables.getOnlyElement(seen());
-        assertEquals(handle, found.handle());
+        ObservedInstance found = Iterables.getOnlyElement(seen());
+        assertEquals(instance, found.instance());
         assertEquals(List.of(false), List.of(found.remembered()));
         assertInstanceOf(Liveness.Running.class, found.liveness());
-        assertTrue(Iterables.getOnlyElement(seen(handle)).remembered());
+        assertTrue(Iterables.getOnlyElement(seen(instance)).remembered());
     }
 
     @Test
@@ -271,32 +276,32 @@ class ProcessObserverTest {
 
     @Test
     void whatCanNotBeSeenIsNotSaidToBeGone() throws Exception {
-        Handle handle = born();
+        Instance instance = born();
         proc.unreadable("100/stat");
-        assertUnseen("100/stat", handle);
+        assertUnseen("100/stat", instance);
 
         proc.end(100).unreadable("sys/kernel/random/boot_id");
-        assertUnseen("boot_id", handle);
+        assertUnseen("boot_id", instance);
     }
 
     @Test
     void aNoteThatCanNotBeReadIsNotSaidToBeNone() throws Exception {
-        Files.createDirectories(launches.directory(Launches.handle("l1")).noteFile());
+        Files.createDirectories(launches.directory(Launches.instance("l1")).noteFile());
 
         assertUnseen("launch.json");
     }
 
     @Test
     void survivorsThatCanNotBeSeenAreNotSaidToBeNone() throws Exception {
-        Handle handle = born();
-        launches.exited(handle, 0, "60.00");
+        Instance instance = born();
+        launches.exited(instance, 0, "60.00");
         proc.unreadable("200/stat");
 
-        assertUnseen("200/stat", handle);
+        assertUnseen("200/stat", instance);
     }
 
-    private void assertUnseen(String words, Handle... handles) {
-        var unseen = assertInstanceOf(Observation.Unseen.class, look(handles));
+    private void assertUnseen(String words, Instance... instances) {
+        var unseen = assertInstanceOf(Observation.Unseen.class, look(instances));
         assertTrue(unseen.why().startsWith("could not look at the processes of plugin/ops-agent: "), unseen.why());
         assertTrue(unseen.why().contains(words), unseen.why());
     }

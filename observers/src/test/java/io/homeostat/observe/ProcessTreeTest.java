@@ -3,7 +3,7 @@ package io.homeostat.observe;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,19 +23,24 @@ class ProcessTreeTest {
 
     private FakeProc proc;
     private Launches launches;
-    private Handle handle;
+    private Instance instance;
 
     @BeforeEach
     void setUp() throws Exception {
         proc = new FakeProc(root.resolve("proc"));
         launches = new Launches(new Layout(root.resolve("state"), root.resolve("run"), "i"));
-        handle = launches.noted(Launches.handle("l1"), FakeProc.BOOT);
+        instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         proc.process(1, 0, 1, 0).process(500, 1, 500, 100).process(501, 500, 500, 7000);
     }
 
     private ProcessTree tree(@Nullable ProcessIdentity main) {
         return new ProcessTree(
-                proc.procFs, launches.directory(handle), Launches.ID, "l1", main, new LimitObserver(CgroupLayout.NONE));
+                proc.procFs,
+                launches.directory(instance),
+                Launches.ID,
+                "l1",
+                main,
+                new LimitObserver(CgroupLayout.NONE));
     }
 
     private ProcessTree grouped(String pids) throws Exception {
@@ -43,7 +48,7 @@ class ProcessTreeTest {
         Path group = Files.createDirectories(root.resolve("homeostat.slice/plugin-ops-agent"));
         Files.writeString(group.resolve("cgroup.procs"), pids);
         LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
-        return new ProcessTree(proc.procFs, launches.directory(handle), Launches.ID, "l1", MAIN, groups);
+        return new ProcessTree(proc.procFs, launches.directory(instance), Launches.ID, "l1", MAIN, groups);
     }
 
     @Test
@@ -105,7 +110,7 @@ class ProcessTreeTest {
 
     @Test
     void whoWasInTheSessionBeforeTheMainProcessEndedMakesSureOfAllThatAreInItNow() throws Exception {
-        launches.exited(handle, 0, "60.00");
+        launches.exited(instance, 0, "60.00");
         proc.process(110, 1, 100, 5999).process(111, 1, 100, 6500);
 
         assertMembers(List.of(110L, 111L), tree(MAIN));
@@ -113,7 +118,7 @@ class ProcessTreeTest {
 
     @Test
     void aSessionWithTheSameNumberThatBeganLaterIsNotOurs() throws Exception {
-        launches.exited(handle, 0, "60.00");
+        launches.exited(instance, 0, "60.00");
         proc.process(110, 1, 100, 6000).process(111, 1, 100, 6500);
 
         assertMembers(List.of(), tree(MAIN));

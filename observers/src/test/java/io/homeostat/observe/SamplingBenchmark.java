@@ -6,8 +6,8 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.CgroupHierarchy.Version;
 import java.io.IOException;
@@ -51,7 +51,7 @@ final class SamplingBenchmark implements AutoCloseable {
 
     private boolean measure(int workloads) throws IOException {
         CgroupLayout layout = layout();
-        ImmutableList.Builder<Handle> launches = ImmutableList.builder();
+        ImmutableList.Builder<Instance> launches = ImmutableList.builder();
         for (int i = 0; i < workloads; i++) {
             Process process = new ProcessBuilder("/bin/sleep", "3600").start();
             processes.add(process);
@@ -66,7 +66,7 @@ final class SamplingBenchmark implements AutoCloseable {
             }
             launches.add(launch(id, process.pid()));
         }
-        ImmutableList<Handle> all = launches.build();
+        ImmutableList<Instance> all = launches.build();
         double grouped = millis(layout, all);
         double tree = millis(CgroupLayout.NONE, all);
         boolean kept = grouped <= BOUND_MILLIS;
@@ -105,7 +105,7 @@ final class SamplingBenchmark implements AutoCloseable {
     }
 
     /** Of one sample, in the median of all rounds. */
-    private double millis(CgroupLayout layout, ImmutableList<Handle> launches) {
+    private double millis(CgroupLayout layout, ImmutableList<Instance> launches) {
         UsageSampler sampler = new UsageSampler(layout, procFs, Clock.systemUTC(), new Ticker() {
             @Override
             public long read() {
@@ -131,8 +131,8 @@ final class SamplingBenchmark implements AutoCloseable {
         return rounds[ROUNDS / 2];
     }
 
-    private Handle launch(WorkloadId id, long pid) throws IOException {
-        return new Handle(
+    private Instance launch(WorkloadId id, long pid) throws IOException {
+        return new Instance(
                 "launch-" + id.name(),
                 id,
                 "target",
@@ -141,7 +141,7 @@ final class SamplingBenchmark implements AutoCloseable {
                 ImmutableSortedMap.of(),
                 Instant.EPOCH,
                 new ProcessIdentity(pid, procFs.stat(pid).orElseThrow().startTicks(), procFs.bootId()),
-                StartState.SUCCEEDED,
+                Phase.STARTED,
                 "");
     }
 

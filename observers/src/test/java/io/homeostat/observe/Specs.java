@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.PluginSpec;
@@ -19,13 +20,8 @@ import org.jspecify.annotations.Nullable;
 /** Declarations, as far as a look depends on them: the kind, the probe, and half a second for an answer. */
 final class Specs {
     private static final Program PROGRAM = new Program(
-            "r1",
-            null,
-            "/bin/program",
-            ImmutableList.of(),
-            ImmutableSortedMap.of(),
-            null,
-            Program.Install.LOCAL,
+            "r1", null, "/bin/program", ImmutableList.of(), ImmutableSortedMap.of(), null, Program.Install.LOCAL);
+    private static final Lifecycle LIFECYCLE = new Lifecycle(
             Limits.NONE,
             new Start(Duration.ofSeconds(30), 3, 2),
             new Stop(Duration.ofSeconds(30)),
@@ -48,10 +44,10 @@ final class Specs {
     private Specs() {}
 
     static Checks plugin() {
-        return handle -> new PluginSpec(PROGRAM, null);
+        return instance -> new PluginSpec(PROGRAM, LIFECYCLE, null);
     }
 
     static Checks process(@Nullable Probe probe) {
-        return handle -> new ProcessSpec(PROGRAM, probe);
+        return instance -> new ProcessSpec(PROGRAM, LIFECYCLE, probe);
     }
 }

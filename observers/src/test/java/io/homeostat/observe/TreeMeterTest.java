@@ -7,8 +7,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The tree of process 100, started at tick 5000; looked at again after ten seconds, at an uptime of 100 and then 110 seconds. */
 class TreeMeterTest {
-    private static final Handle LAUNCH = new Handle(
+    private static final Instance LAUNCH = new Instance(
             "l1",
             WorkloadId.plugin("p"),
             "target",
@@ -29,7 +29,7 @@ class TreeMeterTest {
             ImmutableSortedMap.of(),
             Instant.EPOCH,
             new ProcessIdentity(100, 5000, FakeProc.BOOT),
-            StartState.SUCCEEDED,
+            Phase.STARTED,
             "");
 
     @TempDir

@@ -8,8 +8,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -209,7 +209,7 @@ class UsageSamplerTest {
         proc.process(200, 1, 200, 6000);
         follow(60);
         sampler.follow(
-                other, metrics(60), ImmutableList.of(handle(other, new ProcessIdentity(200, 6000, FakeProc.BOOT))));
+                other, metrics(60), ImmutableList.of(instance(other, new ProcessIdentity(200, 6000, FakeProc.BOOT))));
         sampler.sample();
         nanos = INTERVAL.toNanos();
         sampler.sample();
@@ -231,15 +231,16 @@ class UsageSamplerTest {
     }
 
     private void follow(int most) {
-        sampler.follow(ID, metrics(most), ImmutableList.of(handle(ID, new ProcessIdentity(100, 5000, FakeProc.BOOT))));
+        sampler.follow(
+                ID, metrics(most), ImmutableList.of(instance(ID, new ProcessIdentity(100, 5000, FakeProc.BOOT))));
     }
 
     private static Metrics metrics(int most) {
         return new Metrics(INTERVAL, most);
     }
 
-    private static Handle handle(WorkloadId id, @Nullable ProcessIdentity identity) {
-        return new Handle(
+    private static Instance instance(WorkloadId id, @Nullable ProcessIdentity identity) {
+        return new Instance(
                 "launch-" + id.name(),
                 id,
                 "target",
@@ -248,7 +249,7 @@ class UsageSamplerTest {
                 ImmutableSortedMap.of(),
                 START,
                 identity,
-                StartState.SUCCEEDED,
+                Phase.STARTED,
                 "");
     }
 

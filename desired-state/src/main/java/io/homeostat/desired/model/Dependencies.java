@@ -14,7 +14,7 @@ public final class Dependencies {
 
     /** What a workload says it depends on. */
     public static ImmutableSet<WorkloadId> of(Workload workload) {
-        return workload.program().dependsOn().stream()
+        return workload.lifecycle().dependsOn().stream()
                 .map(text ->
                         WorkloadId.parse(text).orElseThrow(() -> new IllegalStateException("not a workload: " + text)))
                 .collect(ImmutableSet.toImmutableSet());

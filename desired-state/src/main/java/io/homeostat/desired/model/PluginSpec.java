@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 public record PluginSpec(
         @Inline Program program,
 
+        @Inline Lifecycle lifecycle,
+
         @Doc("Handed to the plugin at Start and, when it changes, at Apply.") @Nullable
         Config config)
-        implements WorkloadSpec {}
+        implements ProgramSpec {}

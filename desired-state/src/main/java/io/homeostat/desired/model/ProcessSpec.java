@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 public record ProcessSpec(
         @Inline Program program,
 
+        @Inline Lifecycle lifecycle,
+
         @Doc("How to ask whether the process is well; when left out, a running process is a healthy one.") @Nullable
         Probe probe)
-        implements WorkloadSpec {}
+        implements ProgramSpec {}

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import org.jspecify.annotations.Nullable;
 
-/** What every kind of workload that is a program on this machine declares: what to run, and how to keep it running. */
+/** The program of a workload: its files, and how it is executed. */
 public record Program(
         @Doc(
                 "The revision to run, opaque to Homeostat. Another revision is an upgrade. May be left out when install is local.")
@@ -32,38 +32,7 @@ public record Program(
         String user,
 
         @Doc("dynamic: fetched and unpacked from source. local: already on disk.") @Default("dynamic")
-        Install install,
-
-        @Doc("Limits for the whole process tree, in force from its first instruction.")
-        Limits limits,
-
-        @Doc("How long a start may take and how often it is tried.")
-        Start start,
-
-        @Doc("How long a stop may take.") Stop stop,
-
-        @Doc("How health is checked and when it counts as lost.")
-        HealthCheck health,
-
-        @Doc("When the program is started again after it ended.")
-        Restart restart,
-
-        @Doc("How CPU and memory of the process tree are sampled.")
-        Metrics metrics,
-
-        @Doc("When and how the program runs.") Execution execution,
-
-        @Doc("Workloads that have to run well before this one is started, and are stopped after it.")
-        @Matches(value = "(plugin|process)/[A-Za-z0-9][A-Za-z0-9._-]{0,62}", words = "plugin/NAME or process/NAME")
-        ImmutableList<String> dependsOn,
-
-        @Doc(
-                "How many workloads with the same value of a label may be down because of changes; any number when left out.")
-        @Nullable
-        MaxDisruption maxDisruption,
-
-        @Doc("When upgrades and other changes of what runs may be made; at any time when left out.") @Nullable
-        MaintenanceWindow maintenanceWindow) {
+        Install install) {
 
     /** How the files of a program come to this machine. */
     public enum Install {

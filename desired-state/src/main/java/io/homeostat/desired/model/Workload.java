@@ -1,14 +1,26 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableSortedMap;
+import org.jspecify.annotations.Nullable;
 
 /** One declared workload: a document that was read and found valid, paths and defaults filled in. */
 public record Workload(WorkloadId id, ImmutableSortedMap<String, String> labels, WorkloadSpec spec) {
-    public Program program() {
-        return spec.program();
+    public Lifecycle lifecycle() {
+        return spec.lifecycle();
     }
 
     public String revision() {
-        return spec.program().revision();
+        return spec.revision();
+    }
+
+    public @Nullable Source source() {
+        return spec.source();
+    }
+
+    /** The program that is launched for it. */
+    public Program program() {
+        return switch (spec) {
+            case ProgramSpec launched -> launched.program();
+        };
     }
 }

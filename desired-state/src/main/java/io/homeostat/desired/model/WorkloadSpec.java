@@ -1,6 +1,14 @@
 package io.homeostat.desired.model;
 
+import org.jspecify.annotations.Nullable;
+
 /** What a document declares of a workload, one record a kind. */
-public sealed interface WorkloadSpec permits PluginSpec, ProcessSpec {
-    Program program();
+public sealed interface WorkloadSpec permits ProgramSpec {
+    String revision();
+
+    Lifecycle lifecycle();
+
+    /** The archive that it is installed from; null when there is nothing to fetch. */
+    @Nullable
+    Source source();
 }

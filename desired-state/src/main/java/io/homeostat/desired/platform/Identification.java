@@ -40,8 +40,8 @@ public final class Identification {
      * @param olderState whether there is state under the machine's id that no instance has claimed: a version without claims has
      *     left it
      */
-    public static Instance of(
-            @Nullable Instance last,
+    public static VmInstance of(
+            @Nullable VmInstance last,
             @Nullable String configured,
             String machineId,
             String bootId,
@@ -54,32 +54,32 @@ public final class Identification {
         if (configured != null) {
             return configured.equals(last.id())
                     ? last.seenIn(bootId, machineId, "")
-                    : new Instance(configured, machineId, "", bootId);
+                    : new VmInstance(configured, machineId, "", bootId);
         }
         boolean sameBoot = last.bootId().equals(bootId);
         // Only who knows a former id can be told by another one that this is a clone, and a network is slow only at
         // boot.
         String answer = asked(metadata, sameBoot || last.metadataId().isEmpty() ? Duration.ZERO : PATIENCE);
         return isAnother(last, machineId, answer, sameBoot)
-                ? new Instance(chosen(answer, machineId), machineId, answer, bootId)
+                ? new VmInstance(chosen(answer, machineId), machineId, answer, bootId)
                 : last.seenIn(bootId, machineId, answer);
     }
 
-    private static Instance first(
+    private static VmInstance first(
             @Nullable String configured, String machineId, String bootId, boolean olderState, Question metadata)
             throws InterruptedException {
         if (configured != null) {
-            return new Instance(configured, machineId, "", bootId);
+            return new VmInstance(configured, machineId, "", bootId);
         }
         String answer = asked(metadata, Duration.ZERO);
-        return new Instance(olderState ? machineId : chosen(answer, machineId), machineId, answer, bootId);
+        return new VmInstance(olderState ? machineId : chosen(answer, machineId), machineId, answer, bootId);
     }
 
     /**
      * The metadata server's word counts, when it said something now and before; else the machine's id. But within a boot a server that
      * does not answer now leaves things as they are, since a machine's id can be made anew.
      */
-    private static boolean isAnother(Instance last, String machineId, String answer, boolean sameBoot) {
+    private static boolean isAnother(VmInstance last, String machineId, String answer, boolean sameBoot) {
         if (!answer.isEmpty() && !last.metadataId().isEmpty()) {
             return !answer.equals(last.metadataId());
         }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param history the new history; null when it stays as it is
  * @param dropHistory true: nothing is left of the workload, forget its history (not its events)
- * @param handles launches that are new or have changed
+ * @param instances launches that are new or have changed
  * @param ended ids of launches that are over
  * @param events what happened, oldest first
  */
@@ -17,12 +17,12 @@ public record Change(
         WorkloadId workload,
         @Nullable WorkloadHistory history,
         boolean dropHistory,
-        ImmutableList<Handle> handles,
+        ImmutableList<Instance> instances,
         ImmutableList<String> ended,
         ImmutableList<Event> events) {
 
-    public static Change ofHandle(Handle handle) {
+    public static Change ofInstance(Instance instance) {
         return new Change(
-                handle.workload(), null, false, ImmutableList.of(handle), ImmutableList.of(), ImmutableList.of());
+                instance.workload(), null, false, ImmutableList.of(instance), ImmutableList.of(), ImmutableList.of());
     }
 }

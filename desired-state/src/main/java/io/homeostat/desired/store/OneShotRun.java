@@ -48,8 +48,8 @@ public record OneShotRun(
         return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.FAILED, at, how, why);
     }
 
-    public boolean isOf(Handle handle) {
-        return launchId.equals(handle.launchId());
+    public boolean isOf(Instance instance) {
+        return launchId.equals(instance.launchId());
     }
 
     /** Whether a process came of it that had started. */

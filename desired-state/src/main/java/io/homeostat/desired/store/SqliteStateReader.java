@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     private static final Logger log = LoggerFactory.getLogger(SqliteStateReader.class);
     private static final TypeReference<Map<String, String>> INPUTS = new TypeReference<>() {};
-    private static final Comparator<Handle> OLDEST_FIRST =
-            Comparator.comparing(Handle::launchedAt).thenComparing(Handle::launchId);
+    private static final Comparator<Instance> OLDEST_FIRST =
+            Comparator.comparing(Instance::launchedAt).thenComparing(Instance::launchId);
 
     final Database database;
     final ObjectMapper json = new ObjectMapper();
@@ -111,13 +111,13 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     @Override
-    public ImmutableList<Handle> handles(WorkloadId id) {
-        return handles("SELECT * FROM handle WHERE workload = ?", id.toString());
+    public ImmutableList<Instance> instances(WorkloadId id) {
+        return instances("SELECT * FROM instance WHERE workload = ?", id.toString());
     }
 
     @Override
-    public ImmutableList<Handle> handles() {
-        return handles("SELECT * FROM handle");
+    public ImmutableList<Instance> instances() {
+        return instances("SELECT * FROM handle");
     }
 
     @Override
@@ -144,19 +144,19 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
         }
     }
 
-    private ImmutableList<Handle> handles(String sql, Object... values) {
-        return database.read("read the process handles from", connection -> {
-            ImmutableList.Builder<Handle> handles = ImmutableList.builder();
-            Database.query(connection, sql, row -> handles.add(handle(row)), values);
-            return ImmutableList.sortedCopyOf(OLDEST_FIRST, handles.build());
+    private ImmutableList<Instance> instances(String sql, Object... values) {
+        return database.read("read the instances from", connection -> {
+            ImmutableList.Builder<Instance> instances = ImmutableList.builder();
+            Database.query(connection, sql, row -> instances.add(instance(row)), values);
+            return ImmutableList.sortedCopyOf(OLDEST_FIRST, instances.build());
         });
     }
 
-    private Handle handle(ResultSet row) throws SQLException {
+    private Instance instance(ResultSet row) throws SQLException {
         String launchId = row.getString("launch_id");
         try {
             String bootId = row.getString("boot_id");
-            return new Handle(
+            return new Instance(
                     launchId,
                     WorkloadId.parse(row.getString("workload")).orElseThrow(),
                     row.getString("target"),
@@ -165,13 +165,13 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
                     ImmutableSortedMap.copyOf(json.readValue(row.getString("inputs"), INPUTS)),
                     Instant.parse(row.getString("launched_at")),
                     bootId == null ? null : new ProcessIdentity(row.getLong("pid"), row.getLong("start_ticks"), bootId),
-                    Handle.StartState.valueOf(row.getString("start")),
+                    Phase.ofStored(row.getString("start"), bootId != null),
                     row.getString("config_hash"));
         } catch (JsonProcessingException | RuntimeException e) {
-            // Never skipped: a process whose handle is overlooked would be started a second time.
+            // Never skipped: a process whose instance is overlooked would be started a second time.
             throw new StoreException(
-                    "cannot read the process handle " + launchId + " in " + database.file() + ": its row is not valid ("
-                            + e + "). Move the database away; what can be observed is adopted again",
+                    "cannot read the instance " + launchId + " in " + database.file() + ": its row is not valid (" + e
+                            + "). Move the database away; what can be observed is adopted again",
                     e);
         }
     }

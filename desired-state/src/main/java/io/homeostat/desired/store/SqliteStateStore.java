@@ -27,7 +27,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     public void commit(Change change) {
         boolean nothing = change.history() == null
                 && !change.dropHistory()
-                && change.handles().isEmpty()
+                && change.instances().isEmpty()
                 && change.ended().isEmpty()
                 && change.events().isEmpty();
         if (nothing) {
@@ -40,12 +40,12 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             } else if (change.history() != null) {
                 storeHistory(connection, workload, change.history());
             }
-            for (Handle handle : change.handles()) {
-                storeHandle(connection, handle);
+            for (Instance instance : change.instances()) {
+                storeInstance(connection, instance);
             }
             for (String launchId : change.ended()) {
                 Database.update(
-                        connection, "DELETE FROM handle WHERE workload = ? AND launch_id = ?", workload, launchId);
+                        connection, "DELETE FROM instance WHERE workload = ? AND launch_id = ?", workload, launchId);
             }
             for (Event event : change.events()) {
                 EventTable.add(connection, event);
@@ -200,31 +200,31 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         rememberThatSomethingWasDeclared(connection);
     }
 
-    private void storeHandle(Connection connection, Handle handle) throws SQLException {
-        ProcessIdentity identity = handle.identity();
+    private void storeInstance(Connection connection, Instance instance) throws SQLException {
+        ProcessIdentity identity = instance.identity();
         Database.update(
                 connection,
                 """
-                INSERT OR REPLACE INTO handle(workload, launch_id, target, revision, directory, inputs, launched_at,
+                INSERT OR REPLACE INTO instance(workload, launch_id, target, revision, directory, inputs, launched_at,
                   pid, start_ticks, boot_id, start, config_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
-                handle.workload().toString(),
-                handle.launchId(),
-                handle.target(),
-                handle.revision(),
-                handle.directory(),
-                inputs(handle),
-                handle.launchedAt().toString(),
+                instance.workload().toString(),
+                instance.launchId(),
+                instance.target(),
+                instance.revision(),
+                instance.directory(),
+                inputs(instance),
+                instance.launchedAt().toString(),
                 identity == null ? null : identity.pid(),
                 identity == null ? null : identity.startTicks(),
                 identity == null ? null : identity.bootId(),
-                handle.start().name(),
-                handle.configHash());
+                instance.phase().stored(),
+                instance.configHash());
     }
 
-    private String inputs(Handle handle) {
+    private String inputs(Instance instance) {
         try {
-            return json.writeValueAsString(handle.inputs());
+            return json.writeValueAsString(instance.inputs());
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("a map of strings is always JSON", e);
         }

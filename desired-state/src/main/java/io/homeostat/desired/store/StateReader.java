@@ -26,9 +26,9 @@ public interface StateReader extends AutoCloseable {
     /** The histories of all workloads that have one. */
     ImmutableMap<WorkloadId, WorkloadHistory> histories();
 
-    ImmutableList<Handle> handles(WorkloadId id);
+    ImmutableList<Instance> instances(WorkloadId id);
 
-    ImmutableList<Handle> handles();
+    ImmutableList<Instance> instances();
 
     /** Events with an id above {@code after}, oldest first, at most {@code limit}. */
     ImmutableList<StoredEvent> events(long after, int limit);

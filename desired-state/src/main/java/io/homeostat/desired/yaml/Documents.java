@@ -61,7 +61,7 @@ final class Documents {
         }
         Workload workload = new Workload(new WorkloadId(kind, metadata.name()), metadata.labels(), spec);
         Node name = nameIn(entries.get("metadata"), mapping);
-        MaxDisruption disruption = workload.program().maxDisruption();
+        MaxDisruption disruption = workload.lifecycle().maxDisruption();
         if (disruption != null && !workload.labels().containsKey(disruption.label())) {
             report.error(
                     name,

@@ -15,28 +15,35 @@ import org.junit.jupiter.api.TestFactory;
 class IdentificationTest {
     private static final String M = "0123456789abcdef0123456789abcdef";
     private static final String N = "fedcba9876543210fedcba9876543210";
-    private static final Instance BY_METADATA = new Instance("101", M, "101", "boot1");
-    private static final Instance BY_MACHINE = new Instance(M, M, "", "boot1");
+    private static final VmInstance BY_METADATA = new VmInstance("101", M, "101", "boot1");
+    private static final VmInstance BY_MACHINE = new VmInstance(M, M, "", "boot1");
 
     private final List<Duration> patience = new ArrayList<>();
 
     /** @param metadata what the metadata server says; null when nobody answers */
     private record Row(
             String situation,
-            @Nullable Instance last,
+            @Nullable VmInstance last,
             @Nullable String configured,
             String machine,
             String boot,
             @Nullable String metadata,
-            Instance expected) {}
+            VmInstance expected) {}
 
     private static final List<Row> ROWS = List.of(
-            new Row("first: the metadata server's word", null, null, M, "b", "101", new Instance("101", M, "101", "b")),
-            new Row("first, nobody answers: the machine's id", null, null, M, "b", null, new Instance(M, M, "", "b")),
-            new Row("first, no id at all", null, null, "", "b", null, new Instance("local", "", "", "b")),
-            new Row("first: a chosen id", null, "web-1", M, "b", "101", new Instance("web-1", M, "", "b")),
-            new Row("no name of a directory is no id", null, null, M, "b", "../../etc", new Instance(M, M, "", "b")),
-            new Row("a reboot", BY_METADATA, null, M, "boot2", "101", new Instance("101", M, "101", "boot2")),
+            new Row(
+                    "first: the metadata server's word",
+                    null,
+                    null,
+                    M,
+                    "b",
+                    "101",
+                    new VmInstance("101", M, "101", "b")),
+            new Row("first, nobody answers: the machine's id", null, null, M, "b", null, new VmInstance(M, M, "", "b")),
+            new Row("first, no id at all", null, null, "", "b", null, new VmInstance("local", "", "", "b")),
+            new Row("first: a chosen id", null, "web-1", M, "b", "101", new VmInstance("web-1", M, "", "b")),
+            new Row("no name of a directory is no id", null, null, M, "b", "../../etc", new VmInstance(M, M, "", "b")),
+            new Row("a reboot", BY_METADATA, null, M, "boot2", "101", new VmInstance("101", M, "101", "boot2")),
             new Row(
                     "a reboot, nobody answers: the last known id stays",
                     BY_METADATA,
@@ -44,7 +51,7 @@ class IdentificationTest {
                     M,
                     "boot2",
                     null,
-                    new Instance("101", M, "101", "boot2")),
+                    new VmInstance("101", M, "101", "boot2")),
             new Row(
                     "the machine's id was made anew, the metadata server knows the instance",
                     BY_METADATA,
@@ -52,8 +59,8 @@ class IdentificationTest {
                     N,
                     "boot2",
                     "101",
-                    new Instance("101", N, "101", "boot2")),
-            new Row("a clone", BY_METADATA, null, M, "boot2", "202", new Instance("202", M, "202", "boot2")),
+                    new VmInstance("101", N, "101", "boot2")),
+            new Row("a clone", BY_METADATA, null, M, "boot2", "202", new VmInstance("202", M, "202", "boot2")),
             new Row(
                     "a clone with a machine id of its own that nobody answers",
                     BY_METADATA,
@@ -61,7 +68,7 @@ class IdentificationTest {
                     N,
                     "boot2",
                     null,
-                    new Instance(N, N, "", "boot2")),
+                    new VmInstance(N, N, "", "boot2")),
             new Row(
                     "a clone that learns it within a boot",
                     BY_METADATA,
@@ -69,7 +76,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     "202",
-                    new Instance("202", M, "202", "boot1")),
+                    new VmInstance("202", M, "202", "boot1")),
             new Row(
                     "within a boot nobody answers: the same, whatever became of the machine's id",
                     BY_METADATA,
@@ -77,7 +84,7 @@ class IdentificationTest {
                     N,
                     "boot1",
                     null,
-                    new Instance("101", N, "101", "boot1")),
+                    new VmInstance("101", N, "101", "boot1")),
             new Row(
                     "within a boot the machine's id becomes another, and nobody ever answered",
                     BY_MACHINE,
@@ -85,7 +92,7 @@ class IdentificationTest {
                     N,
                     "boot1",
                     null,
-                    new Instance(N, N, "", "boot1")),
+                    new VmInstance(N, N, "", "boot1")),
             new Row(
                     "the metadata server is heard for the first time: the same instance, known better",
                     BY_MACHINE,
@@ -93,7 +100,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     "101",
-                    new Instance(M, M, "101", "boot1")),
+                    new VmInstance(M, M, "101", "boot1")),
             new Row(
                     "a clone of what never heard of a metadata server",
                     BY_MACHINE,
@@ -101,7 +108,7 @@ class IdentificationTest {
                     N,
                     "boot2",
                     "202",
-                    new Instance("202", N, "202", "boot2")),
+                    new VmInstance("202", N, "202", "boot2")),
             new Row(
                     "an image that was baked with the machine's id in it can't be told from its source",
                     BY_MACHINE,
@@ -109,9 +116,16 @@ class IdentificationTest {
                     M,
                     "boot2",
                     "202",
-                    new Instance(M, M, "202", "boot2")),
-            new Row("a clone elsewhere", BY_MACHINE, null, N, "boot2", null, new Instance(N, N, "", "boot2")),
-            new Row("a lost machine id is none", BY_MACHINE, null, "", "boot2", null, new Instance(M, M, "", "boot2")),
+                    new VmInstance(M, M, "202", "boot2")),
+            new Row("a clone elsewhere", BY_MACHINE, null, N, "boot2", null, new VmInstance(N, N, "", "boot2")),
+            new Row(
+                    "a lost machine id is none",
+                    BY_MACHINE,
+                    null,
+                    "",
+                    "boot2",
+                    null,
+                    new VmInstance(M, M, "", "boot2")),
             new Row(
                     "another id is chosen",
                     BY_MACHINE,
@@ -119,7 +133,7 @@ class IdentificationTest {
                     M,
                     "boot2",
                     null,
-                    new Instance("web-1", M, "", "boot2")),
+                    new VmInstance("web-1", M, "", "boot2")),
             new Row(
                     "another id is chosen within a boot",
                     BY_MACHINE,
@@ -127,7 +141,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     null,
-                    new Instance("web-1", M, "", "boot1")));
+                    new VmInstance("web-1", M, "", "boot1")));
 
     @TestFactory
     Stream<DynamicTest> whichInstanceThisIs() {
@@ -145,7 +159,7 @@ class IdentificationTest {
     @Test
     void stateThatAnOlderVersionLeftUnderTheMachinesIdStaysThere() throws InterruptedException {
         assertEquals(
-                new Instance(M, M, "101", "b"),
+                new VmInstance(M, M, "101", "b"),
                 Identification.of(null, null, M, "b", true, asked -> Optional.of("101")));
     }
 
@@ -172,8 +186,8 @@ class IdentificationTest {
         assertEquals(List.of(), patience);
     }
 
-    private void ask(@Nullable Instance last, @Nullable String configured, String boot) throws InterruptedException {
-        Instance ignored = Identification.of(last, configured, M, boot, false, asked -> {
+    private void ask(@Nullable VmInstance last, @Nullable String configured, String boot) throws InterruptedException {
+        VmInstance ignored = Identification.of(last, configured, M, boot, false, asked -> {
             patience.add(asked);
             return Optional.empty();
         });

@@ -109,6 +109,6 @@ class ManifestExecutionTest {
     private Execution execution() {
         ManifestReader.Result result = ManifestReader.sent(message.build());
         assertEquals(ImmutableList.of(), result.problems());
-        return result.workload().orElseThrow().program().execution();
+        return result.workload().orElseThrow().lifecycle().execution();
     }
 }

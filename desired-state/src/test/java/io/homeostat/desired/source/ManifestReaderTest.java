@@ -11,6 +11,7 @@ import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Cpu;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Size;
@@ -53,6 +54,7 @@ class ManifestReaderTest {
                 .setStringConfig("a: b");
         PluginSpec spec = spec(message);
         Program program = spec.program();
+        Lifecycle lifecycle = spec.lifecycle();
         assertEquals("R1", program.revision());
         assertEquals(
                 new Source("https://host/a.tar.gz?X-Goog-Signature=s3cr3t", SHA, java.time.Duration.ofSeconds(90), 7),
@@ -60,27 +62,28 @@ class ManifestReaderTest {
         assertEquals("bin/ops-agent", program.entryPoint());
         assertEquals(ImmutableList.of("--verbose", ""), program.arguments());
         assertEquals(Program.Install.DYNAMIC, program.install());
-        assertEquals(new Size(64 << 20), program.limits().memory());
-        assertEquals(new Cpu(250), program.limits().cpu());
-        assertEquals(new Start(java.time.Duration.ofSeconds(11), 4, 3), program.start());
-        assertEquals(new Stop(java.time.Duration.ofSeconds(12)), program.stop());
-        assertEquals(java.time.Duration.ofSeconds(5), program.metrics().interval());
-        assertEquals(9, program.metrics().maxDatapoints());
+        assertEquals(new Size(64 << 20), lifecycle.limits().memory());
+        assertEquals(new Cpu(250), lifecycle.limits().cpu());
+        assertEquals(new Start(java.time.Duration.ofSeconds(11), 4, 3), lifecycle.start());
+        assertEquals(new Stop(java.time.Duration.ofSeconds(12)), lifecycle.stop());
+        assertEquals(java.time.Duration.ofSeconds(5), lifecycle.metrics().interval());
+        assertEquals(9, lifecycle.metrics().maxDatapoints());
         assertEquals(new Config("a: b", null), spec.config());
     }
 
     @Test
     void whatIsUnsetOrZeroGetsTheDefaultsOfADocument() {
         Program program = spec(sent()).program();
-        assertEquals(new Start(java.time.Duration.ofSeconds(30), 3, 2), program.start());
-        assertEquals(new Stop(java.time.Duration.ofSeconds(30)), program.stop());
+        Lifecycle lifecycle = spec(sent()).lifecycle();
+        assertEquals(new Start(java.time.Duration.ofSeconds(30), 3, 2), lifecycle.start());
+        assertEquals(new Stop(java.time.Duration.ofSeconds(30)), lifecycle.stop());
         Source source = program.source();
         assertNotNull(source);
         assertEquals(java.time.Duration.ofSeconds(60), source.timeout());
         assertEquals(3, source.attempts());
         assertNull(source.sha256());
-        assertFalse(program.limits().areAny());
-        assertEquals(60, program.metrics().maxDatapoints());
+        assertFalse(lifecycle.limits().areAny());
+        assertEquals(60, lifecycle.metrics().maxDatapoints());
         assertNull(spec(sent()).config());
     }
 
@@ -90,9 +93,9 @@ class ManifestReaderTest {
         message.getManifestBuilder()
                 .setStopTimeout(Duration.newBuilder().setNanos(250_000_000))
                 .setStartTimeout(Duration.newBuilder().setSeconds(1).setNanos(1));
-        Program program = spec(message).program();
-        assertEquals(java.time.Duration.ofMillis(250), program.stop().timeout());
-        assertEquals(java.time.Duration.ofMillis(1001), program.start().timeout());
+        Lifecycle lifecycle = spec(message).lifecycle();
+        assertEquals(java.time.Duration.ofMillis(250), lifecycle.stop().timeout());
+        assertEquals(java.time.Duration.ofMillis(1001), lifecycle.start().timeout());
     }
 
     @Test
@@ -204,7 +207,7 @@ class ManifestReaderTest {
         assertEquals(Program.Install.LOCAL, workload.program().install());
         assertEquals("local", workload.revision());
         assertEquals("/opt/ops-agent", workload.program().entryPoint());
-        assertNull(workload.program().source());
+        assertNull(workload.source());
     }
 
     @Test
@@ -214,7 +217,7 @@ class ManifestReaderTest {
         message.getManifestBuilder().setPluginInstallationType(PluginInstallationType.DYNAMIC_INSTALLATION);
         Workload workload = ManifestReader.installed(message.build()).workload().orElseThrow();
         assertEquals("1.0", workload.revision());
-        assertNull(workload.program().source());
+        assertNull(workload.source());
     }
 
     @Test

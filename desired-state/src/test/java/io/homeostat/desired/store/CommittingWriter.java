@@ -8,7 +8,7 @@ import java.time.Clock;
 
 /**
  * Commits changes as fast as it can until it is killed, and prints the number of each one that was acknowledged. Change n
- * consists of a history of generation n, the handle {@code n} in place of {@code n-1}, and two events {@code n}.
+ * consists of a history of generation n, the instance {@code n} in place of {@code n-1}, and two events {@code n}.
  */
 final class CommittingWriter {
     static final WorkloadId WRITER = WorkloadId.process("writer");
@@ -28,7 +28,7 @@ final class CommittingWriter {
                     WRITER,
                     history,
                     false,
-                    ImmutableList.of(Samples.handle(WRITER, Long.toString(n))),
+                    ImmutableList.of(Samples.instance(WRITER, Long.toString(n))),
                     ImmutableList.of(Long.toString(n - 1)),
                     ImmutableList.of(event, event)));
             System.out.println(n);

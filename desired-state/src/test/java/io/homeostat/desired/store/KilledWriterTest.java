@@ -41,8 +41,8 @@ final class KilledWriterTest {
         assertEquals(
                 "h" + stored, store.history(CommittingWriter.WRITER).trial().hash());
         assertEquals(
-                ImmutableList.of(Samples.handle(CommittingWriter.WRITER, Long.toString(stored))),
-                store.handles(CommittingWriter.WRITER));
+                ImmutableList.of(Samples.instance(CommittingWriter.WRITER, Long.toString(stored))),
+                store.instances(CommittingWriter.WRITER));
         ImmutableList<StoredEvent> events = store.events(0, 1_000_000);
         assertEquals(2 * stored, events.size());
         for (int i = 0; i < events.size(); i++) {

@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.PluginSpec;
@@ -46,7 +47,8 @@ final class Samples {
                 ImmutableList.of("--verbose"),
                 ImmutableSortedMap.of("FOO", "bar"),
                 null,
-                Program.Install.DYNAMIC,
+                Program.Install.DYNAMIC);
+        Lifecycle lifecycle = new Lifecycle(
                 Limits.NONE,
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
@@ -68,7 +70,7 @@ final class Samples {
         return new Workload(
                 WorkloadId.plugin(name),
                 ImmutableSortedMap.of("team", "sre"),
-                new PluginSpec(program, new Config("password=hunter2", null)));
+                new PluginSpec(program, lifecycle, new Config("password=hunter2", null)));
     }
 
     static ImmutableSet<WorkloadId> apply(StateStore store, String origin, boolean prune, Workload... workloads) {
@@ -104,8 +106,8 @@ final class Samples {
                         Condition.Type.HEALTHY, Condition.Status.FALSE, "NoAnswer", "does not answer", NOON)));
     }
 
-    static Handle handle(WorkloadId id, String launchId) {
-        return new Handle(
+    static Instance instance(WorkloadId id, String launchId) {
+        return new Instance(
                 launchId,
                 id,
                 "h1",
@@ -114,7 +116,7 @@ final class Samples {
                 ImmutableSortedMap.of("arguments", "0a", "env", "0b"),
                 NOON,
                 new ProcessIdentity(4711, 123456789, "boot"),
-                Handle.StartState.SUCCEEDED,
+                Phase.STARTED,
                 "c0");
     }
 

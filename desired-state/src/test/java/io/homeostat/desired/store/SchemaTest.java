@@ -57,7 +57,7 @@ final class SchemaTest {
                     .withTrial(now.trial().withTold(Told.NOTHING))
                     .withRun(now.run().withOneShot(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
-            assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
+            assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
             assertEquals(
                     new StoredEvent(41, Samples.event(AGENT, "started")),
                     store.events(0, 10).getFirst());

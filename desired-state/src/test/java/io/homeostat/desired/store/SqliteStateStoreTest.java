@@ -55,7 +55,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
                 AGENT,
                 Samples.eventful(),
                 false,
-                ImmutableList.of(Samples.handle(AGENT, "launch-1")),
+                ImmutableList.of(Samples.instance(AGENT, "launch-1")),
                 ImmutableList.of(),
                 ImmutableList.of(Samples.event(AGENT, "started"))));
         long seed = store.seed();
@@ -66,7 +66,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
 
         assertEquals(applied, store.declarations());
         assertEquals(Samples.eventful(), store.history(AGENT));
-        assertEquals(ImmutableList.of(Samples.handle(AGENT, "launch-1")), store.handles());
+        assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
         assertEquals("started", store.events(0, 10).getFirst().event().message());
         assertEquals(seed, store.seed());
         assertTrue(store.everDeclared());
@@ -121,7 +121,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
                 AGENT,
                 Samples.eventful(),
                 false,
-                ImmutableList.of(Samples.handle(AGENT, "launch-1")),
+                ImmutableList.of(Samples.instance(AGENT, "launch-1")),
                 ImmutableList.of(),
                 ImmutableList.of(Samples.event(AGENT, "x".repeat(1_000_000))));
 
@@ -130,7 +130,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
         assertTrue(failure.getMessage().contains(layout.database().toString()), failure::getMessage);
         assertTrue(failure.getMessage().contains("no space"), failure::getMessage);
         assertEquals(WorkloadHistory.NONE, store.history(AGENT));
-        assertEquals(ImmutableList.of(), store.handles());
+        assertEquals(ImmutableList.of(), store.instances());
         pragma("max_page_count=1000000");
         store.commit(tooBig);
         assertEquals(1, store.events(0, 10).size());
@@ -206,10 +206,10 @@ final class SqliteStateStoreTest extends StateStoreContract {
 
     @Test
     void aHandleThatCantBeReadIsAnError() {
-        store.commit(Change.ofHandle(Samples.handle(AGENT, "launch-1")));
-        sql("UPDATE handle SET start = 'PERHAPS'");
+        store.commit(Change.ofInstance(Samples.instance(AGENT, "launch-1")));
+        sql("UPDATE instance SET start = 'PERHAPS'");
 
-        StoreException failure = assertThrows(StoreException.class, () -> store.handles());
+        StoreException failure = assertThrows(StoreException.class, () -> store.instances());
 
         assertTrue(failure.getMessage().contains("launch-1"), failure::getMessage);
     }

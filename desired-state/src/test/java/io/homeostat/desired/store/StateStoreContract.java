@@ -25,7 +25,7 @@ abstract class StateStoreContract {
 
         assertEquals(ImmutableList.of(), store.declarations());
         assertEquals(ImmutableMap.of(), store.histories());
-        assertEquals(ImmutableList.of(), store.handles());
+        assertEquals(ImmutableList.of(), store.instances());
         assertEquals(ImmutableList.of(), store.events(0, 10));
         assertEquals(WorkloadHistory.NONE, store.history(AGENT));
         assertFalse(store.everDeclared());
@@ -200,8 +200,8 @@ abstract class StateStoreContract {
     @Test
     void handlesAreAddedReplacedAndEnded() {
         StateStore store = store();
-        Handle first = Samples.handle(AGENT, "launch-1");
-        Handle young = new Handle(
+        Instance first = Samples.instance(AGENT, "launch-1");
+        Instance young = new Instance(
                 "launch-2",
                 AGENT,
                 "h1",
@@ -210,32 +210,32 @@ abstract class StateStoreContract {
                 first.inputs(),
                 Samples.NOON.plusSeconds(1),
                 null,
-                Handle.StartState.NOT_SENT,
+                Phase.CREATED,
                 "");
-        Handle other = Samples.handle(WorkloadId.process("exporter"), "launch-3");
-        store.commit(Change.ofHandle(first));
-        store.commit(Change.ofHandle(young));
-        store.commit(Change.ofHandle(other));
-        assertEquals(ImmutableList.of(first, young), store.handles(AGENT));
+        Instance other = Samples.instance(WorkloadId.process("exporter"), "launch-3");
+        store.commit(Change.ofInstance(first));
+        store.commit(Change.ofInstance(young));
+        store.commit(Change.ofInstance(other));
+        assertEquals(ImmutableList.of(first, young), store.instances(AGENT));
 
-        Handle known = young.withIdentity(new ProcessIdentity(1, 2, "boot")).withStart(Handle.StartState.SENT, "c1");
+        Instance known = young.withIdentity(new ProcessIdentity(1, 2, "boot")).withPhase(Phase.START_SENT, "c1");
         store.commit(new Change(
                 AGENT, null, false, ImmutableList.of(known), ImmutableList.of("launch-1"), ImmutableList.of()));
 
-        assertEquals(ImmutableList.of(known), store.handles(AGENT));
-        assertEquals(ImmutableSet.of(known, other), ImmutableSet.copyOf(store.handles()));
+        assertEquals(ImmutableList.of(known), store.instances(AGENT));
+        assertEquals(ImmutableSet.of(known, other), ImmutableSet.copyOf(store.instances()));
     }
 
     @Test
     void handlesComeInTheOrderOfTheirLaunch() {
         StateStore store = store();
-        Handle late = launchedAt("a", "2026-11-20T12:00:00.500Z");
-        Handle early = launchedAt("b", "2026-11-20T12:00:00Z");
+        Instance late = launchedAt("a", "2026-11-20T12:00:00.500Z");
+        Instance early = launchedAt("b", "2026-11-20T12:00:00Z");
 
-        store.commit(Change.ofHandle(late));
-        store.commit(Change.ofHandle(early));
+        store.commit(Change.ofInstance(late));
+        store.commit(Change.ofInstance(early));
 
-        assertEquals(ImmutableList.of(early, late), store.handles(AGENT));
+        assertEquals(ImmutableList.of(early, late), store.instances(AGENT));
     }
 
     @Test
@@ -294,9 +294,9 @@ abstract class StateStoreContract {
         assertEquals(store.seed(), store.seed());
     }
 
-    private static Handle launchedAt(String launchId, String time) {
-        Handle like = Samples.handle(AGENT, launchId);
-        return new Handle(
+    private static Instance launchedAt(String launchId, String time) {
+        Instance like = Samples.instance(AGENT, launchId);
+        return new Instance(
                 launchId,
                 AGENT,
                 like.target(),
@@ -305,7 +305,7 @@ abstract class StateStoreContract {
                 like.inputs(),
                 Instant.parse(time),
                 like.identity(),
-                like.start(),
+                like.phase(),
                 like.configHash());
     }
 

@@ -168,7 +168,7 @@ class DocumentReaderTest {
     private static Source source(ReadResult read) {
         assertEquals(List.of(), read.errors());
         PluginSpec spec = (PluginSpec) read.declared().getFirst().spec();
-        return Objects.requireNonNull(spec.program().source());
+        return Objects.requireNonNull(spec.source());
     }
 
     private static List<String> errors(ReadResult read) {

@@ -3,8 +3,8 @@ package io.homeostat.reconcile.adhoc;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.loop.Turns;
@@ -23,17 +23,18 @@ public final class PluginTalks {
     private final Layout layout;
     private final ProcFs procFs;
     private final Turns turns;
-    private final Function<WorkloadId, ImmutableList<Handle>> handles;
+    private final Function<WorkloadId, ImmutableList<Instance>> instances;
 
     /**
      * @param turns which the steps of passes take, too
-     * @param handles what is remembered of a workload's launches, now
+     * @param instances what is remembered of a workload's launches, now
      */
-    public PluginTalks(Layout layout, ProcFs procFs, Turns turns, Function<WorkloadId, ImmutableList<Handle>> handles) {
+    public PluginTalks(
+            Layout layout, ProcFs procFs, Turns turns, Function<WorkloadId, ImmutableList<Instance>> instances) {
         this.layout = layout;
         this.procFs = procFs;
         this.turns = turns;
-        this.handles = handles;
+        this.instances = instances;
     }
 
     /** What came of the wish to speak with a plugin. */
@@ -71,25 +72,26 @@ public final class PluginTalks {
     }
 
     private <T> Talk<T> now(WorkloadId id, Call<T> call) throws InterruptedException {
-        ImmutableList<Handle> alive =
-                handles.apply(id).stream().filter(this::mayLive).collect(ImmutableList.toImmutableList());
+        ImmutableList<Instance> alive =
+                instances.apply(id).stream().filter(this::mayLive).collect(ImmutableList.toImmutableList());
         if (alive.isEmpty()) {
             return new Talk.NotRunning<>("not running");
         }
         // Beside another launch nobody knows whose the socket is.
-        if (alive.size() > 1 || alive.getFirst().start() != StartState.SUCCEEDED) {
+        if (alive.size() > 1 || alive.getFirst().phase() != Phase.STARTED) {
             return new Talk.NotRunning<>("not running: it has not been started yet");
         }
-        Handle handle = alive.getFirst();
-        return new Talk.Had<>(handle.revision(), call.on(layout.socket(id, handle.revision())));
+        Instance instance = alive.getFirst();
+        return new Talk.Had<>(instance.revision(), call.on(layout.socket(id, instance.revision())));
     }
 
-    private boolean mayLive(Handle handle) {
-        ProcessIdentity identity = handle.identity();
+    private boolean mayLive(Instance instance) {
+        ProcessIdentity identity = instance.identity();
         try {
             return identity == null || procFs.runs(identity);
         } catch (IOException e) {
-            throw new UncheckedIOException("cannot look at process " + identity.pid() + " of " + handle.workload(), e);
+            throw new UncheckedIOException(
+                    "cannot look at process " + identity.pid() + " of " + instance.workload(), e);
         }
     }
 }

@@ -29,7 +29,7 @@ final class BootGate implements PassListener {
     static ImmutableSortedSet<WorkloadId> critical(DesiredState desired) {
         return desired.declarations().values().stream()
                 .map(Declaration::workload)
-                .filter(workload -> workload.program().execution().bootCritical())
+                .filter(workload -> workload.lifecycle().execution().bootCritical())
                 .map(Workload::id)
                 .collect(ImmutableSortedSet.toImmutableSortedSet(Ordering.natural()));
     }

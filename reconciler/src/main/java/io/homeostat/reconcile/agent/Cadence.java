@@ -51,7 +51,7 @@ final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> 
     }
 
     private Duration healthInterval(Declaration declared) {
-        Duration interval = declared.workload().program().health().interval();
+        Duration interval = declared.workload().lifecycle().health().interval();
         boolean asked = switch (declared.workload().spec()) {
             case PluginSpec plugin -> true;
             case ProcessSpec process -> process.probe() != null;

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.ExitWatcher;
@@ -33,8 +33,8 @@ final class ExitHints implements PassListener, AutoCloseable {
 
     @Override
     public void finished(WorkloadId id, Next next) {
-        ImmutableSet<ProcessIdentity> processes = store.handles(id).stream()
-                .map(Handle::identity)
+        ImmutableSet<ProcessIdentity> processes = store.instances(id).stream()
+                .map(Instance::identity)
                 .flatMap(Stream::ofNullable)
                 .collect(ImmutableSet.toImmutableSet());
         ImmutableSet<ProcessIdentity> before = processes.isEmpty() ? watched.remove(id) : watched.put(id, processes);

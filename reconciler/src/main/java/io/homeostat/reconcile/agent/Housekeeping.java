@@ -80,7 +80,7 @@ public final class Housekeeping {
                                 .map(WorkloadHistory::proven)
                                 .flatMap(Stream::ofNullable)
                                 .map(ProvenRevision::workload))
-                .flatMap(workload -> Stream.ofNullable(workload.program().source())
+                .flatMap(workload -> Stream.ofNullable(workload.source())
                         .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
                 .collect(ImmutableSet.toImmutableSet());
         cache.clean(needed, new CacheBounds(bounds.cacheBytes().bytes(), bounds.cacheAge()), now);

@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
@@ -35,7 +35,7 @@ public record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<Workl
                 ImmutableSortedSet.copyOf(desired.declarations().keySet());
         TreeSet<WorkloadId> all = new TreeSet<>(wanted);
         all.addAll(store.histories().keySet());
-        store.handles().stream().map(Handle::workload).forEach(all::add);
+        store.instances().stream().map(Instance::workload).forEach(all::add);
         switch (observer.traces()) {
             case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
             case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->

@@ -27,7 +27,8 @@ final class UsageFollowing implements PassListener {
     public void finished(WorkloadId id, Next next) {
         declared.declaration(id)
                 .ifPresentOrElse(
-                        wanted -> sampler.follow(id, wanted.workload().program().metrics(), store.handles(id)),
+                        wanted ->
+                                sampler.follow(id, wanted.workload().lifecycle().metrics(), store.instances(id)),
                         () -> sampler.forget(id));
     }
 

@@ -47,7 +47,7 @@ final class DeleteCommand implements Command {
         ImmutableSet<WorkloadId> abandoned = abandoned(declarations);
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
-        store.handles().forEach(handle -> found.add(handle.workload()));
+        store.instances().forEach(instance -> found.add(instance.workload()));
         for (WorkloadId id : ids) {
             ImmutableList<StoredDeclaration> others = Rivals.of(id, declarations);
             boolean ours = applied.contains(id) || abandoned.contains(id);

@@ -10,7 +10,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateLock;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
@@ -177,7 +177,7 @@ final class DirectEnforcer implements Enforcer {
                 MetadataClient metadata = workspace.environment().metadata();
                 MachineObserver observer = new MachineObserver(layout, procFs, plugins, metadata, clock)) {
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
-            store.handles().stream().map(Handle::workload).forEach(all::add);
+            store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.removeIf(concerned.negate());

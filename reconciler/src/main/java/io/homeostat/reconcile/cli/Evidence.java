@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoreException;
@@ -51,7 +51,7 @@ final class Evidence {
     private record Memory(
             ImmutableList<StoredDeclaration> declarations,
             Map<WorkloadId, WorkloadHistory> histories,
-            ImmutableList<Handle> handles) {}
+            ImmutableList<Instance> instances) {}
 
     /** What the database knows, and the logs of the workloads whose secrets are known by it. */
     void remembered() throws IOException, InterruptedException {
@@ -63,7 +63,7 @@ final class Evidence {
                 return;
             }
             try (StateReader reader = opened.get()) {
-                memory = new Memory(reader.declarations(), reader.histories(), reader.handles());
+                memory = new Memory(reader.declarations(), reader.histories(), reader.instances());
             }
         } catch (StoreException e) {
             archive.note("database", String.valueOf(e.getMessage()));
@@ -97,7 +97,7 @@ final class Evidence {
                 "histories.txt",
                 () -> lines(
                         memory.histories().entrySet().stream().map(entry -> words(entry.getKey(), entry.getValue()))));
-        archive.add("processes.txt", () -> lines(memory.handles().stream().map(Evidence::words)));
+        archive.add("processes.txt", () -> lines(memory.instances().stream().map(Evidence::words)));
         for (WorkloadId id : known) {
             logs(id);
         }
@@ -124,9 +124,9 @@ final class Evidence {
     }
 
     /** Without hashes: what somebody can guess could be checked against them. */
-    private static String words(Handle handle) {
-        return handle.workload() + " " + handle.revision() + " launched " + handle.launchedAt() + " as "
-                + handle.launchId() + ", start " + handle.start() + ", " + handle.identity();
+    private static String words(Instance instance) {
+        return instance.workload() + " " + instance.revision() + " launched " + instance.launchedAt() + " as "
+                + instance.launchId() + ", " + instance.phase() + ", " + instance.identity();
     }
 
     private void logs(WorkloadId id) throws IOException, InterruptedException {

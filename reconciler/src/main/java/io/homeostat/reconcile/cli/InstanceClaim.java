@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.platform.Identification;
-import io.homeostat.desired.platform.Instance;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.platform.VmInstance;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.InstanceState;
@@ -74,10 +74,10 @@ final class InstanceClaim {
      */
     Claimed claim(Layout layout, String configured) throws InterruptedException {
         InstanceState state = new InstanceState(layout);
-        Instance last = state.owner().orElse(null);
+        VmInstance last = state.owner().orElse(null);
         String machine = Directories.machineId(machineId).orElse("");
         AtomicReference<String> unanswered = new AtomicReference<>("");
-        Instance now = Identification.of(
+        VmInstance now = Identification.of(
                 last,
                 configured.equals(Directories.AUTO) ? null : configured,
                 machine,
@@ -101,7 +101,7 @@ final class InstanceClaim {
     }
 
     /** A clone that can't find out that it is one does for a whole boot what its source was to do. */
-    private static Optional<String> doubt(@Nullable Instance last, Instance now, String unanswered) {
+    private static Optional<String> doubt(@Nullable VmInstance last, VmInstance now, String unanswered) {
         boolean knewBetter =
                 last != null && !last.metadataId().isEmpty() && last.id().equals(now.id());
         return knewBetter && !unanswered.isEmpty()

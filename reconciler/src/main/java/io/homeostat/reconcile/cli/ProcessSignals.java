@@ -39,9 +39,9 @@ final class ProcessSignals implements Interrupts {
                 worker.interrupt();
             }
         };
-        handle("TERM", end);
-        handle("INT", end);
-        handle("HUP", () -> {
+        instance("TERM", end);
+        instance("INT", end);
+        instance("HUP", () -> {
             if (!over.get()) {
                 onHangUp.run();
             }
@@ -50,7 +50,7 @@ final class ProcessSignals implements Interrupts {
     }
 
     /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */
-    private static void handle(String name, Runnable action) {
+    private static void instance(String name, Runnable action) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
@@ -64,7 +64,7 @@ final class ProcessSignals implements Interrupts {
             signal.getMethod("handle", signal, handler)
                     .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("this JVM can't handle the signal " + name, e);
+            throw new IllegalStateException("this JVM can't instance the signal " + name, e);
         }
     }
 

@@ -10,7 +10,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.ControlPlaneChange;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StoredDeclaration;
@@ -99,7 +99,7 @@ final class ResetCommand implements Command {
                 .collect(ImmutableSet.toImmutableSet());
         // A process can run on though all of its files are gone.
         Stream<WorkloadId> left = Stream.concat(
-                workspace.traces().stream(), reader.handles().stream().map(Handle::workload));
+                workspace.traces().stream(), reader.instances().stream().map(Instance::workload));
         return new Doomed(
                 of(SourceName.APPLIED, declarations),
                 of(SourceName.CONTROL_PLANE, declarations),

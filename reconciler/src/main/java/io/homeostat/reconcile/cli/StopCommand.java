@@ -2,7 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.ProcFs;
 import java.io.IOException;
@@ -40,7 +40,7 @@ final class StopCommand implements Command {
 
     private boolean mayRun(WorkloadId id) {
         ProcFs procFs = new ProcFs();
-        return workspace.handles(id).stream().map(Handle::identity).anyMatch(identity -> mayRun(procFs, identity));
+        return workspace.instances(id).stream().map(Instance::identity).anyMatch(identity -> mayRun(procFs, identity));
     }
 
     private static boolean mayRun(ProcFs procFs, @Nullable ProcessIdentity identity) {

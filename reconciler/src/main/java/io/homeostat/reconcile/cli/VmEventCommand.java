@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
@@ -39,7 +39,7 @@ final class VmEventCommand implements Command {
         ImmutableSortedSet<WorkloadId> known =
                 workspace.remembered(VmEventCommand::plugins).orElse(ImmutableSortedSet.of());
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
-            PluginTalks talks = new PluginTalks(workspace.layout(), new ProcFs(), turns, workspace::handles);
+            PluginTalks talks = new PluginTalks(workspace.layout(), new ProcFs(), turns, workspace::instances);
             return print(new VmEventRound(talks, plugins).tell(event, known));
         }
     }
@@ -48,7 +48,7 @@ final class VmEventCommand implements Command {
         return Stream.concat(
                         reader.declarations().stream()
                                 .map(declaration -> declaration.workload().id()),
-                        reader.handles().stream().map(Handle::workload))
+                        reader.instances().stream().map(Instance::workload))
                 .filter(id -> id.kind() == Kind.PLUGIN)
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }

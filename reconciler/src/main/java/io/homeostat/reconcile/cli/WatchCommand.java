@@ -35,7 +35,7 @@ final class WatchCommand implements Command {
         long start = System.nanoTime();
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginTalks talks = new PluginTalks(
-                    workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::handles);
+                    workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
             while (true) {
                 Talk<Health> talk = talks.with(id, TIMEOUT, socket -> ask(plugins, socket));
                 if (isIt(talk)) {

@@ -7,7 +7,7 @@ import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.SourceProblem;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StoredDeclaration;
@@ -57,8 +57,8 @@ record Workspace(Environment environment, Console console, Layout layout, Enforc
     }
 
     /** What is remembered of a workload's launches, now. */
-    ImmutableList<Handle> handles(WorkloadId id) {
-        return remembered(reader -> reader.handles(id)).orElse(ImmutableList.of());
+    ImmutableList<Instance> instances(WorkloadId id) {
+        return remembered(reader -> reader.instances(id)).orElse(ImmutableList.of());
     }
 
     /**

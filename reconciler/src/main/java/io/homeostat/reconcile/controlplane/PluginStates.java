@@ -95,7 +95,7 @@ public final class PluginStates {
     /** By what is wanted; of what nobody wants any more, by what it last was. */
     private static boolean isOneShot(Situation situation) {
         Workload workload = workload(situation);
-        return workload != null && workload.program().execution().type() == Execution.Type.ONE_SHOT;
+        return workload != null && workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
     private static @Nullable Workload workload(Situation situation) {

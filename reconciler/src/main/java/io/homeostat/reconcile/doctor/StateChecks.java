@@ -148,7 +148,7 @@ final class StateChecks {
             try (StateReader reader = opened.get()) {
                 int declarations = reader.declarations().size();
                 int histories = reader.histories().size();
-                int handles = reader.handles().size();
+                int instances = reader.instances().size();
                 int events = 0;
                 long last = 0;
                 for (var page = reader.events(last, EVENTS_AT_ONCE);
@@ -159,7 +159,7 @@ final class StateChecks {
                 }
                 return Finding.ok(
                         "database",
-                        declarations + " declarations, " + histories + " histories, " + handles + " processes, "
+                        declarations + " declarations, " + histories + " histories, " + instances + " processes, "
                                 + events + " events, all readable");
             }
         } catch (StoreException e) {

@@ -21,7 +21,7 @@ final class Journal {
     void write(Change change) {
         boolean nothing = change.history() == null
                 && !change.dropHistory()
-                && change.handles().isEmpty()
+                && change.instances().isEmpty()
                 && change.ended().isEmpty()
                 && change.events().isEmpty();
         if (!nothing) {
@@ -34,7 +34,7 @@ final class Journal {
                 .map(event -> tellsOfAnEnd(event.type()) ? withLogTail(event) : event)
                 .collect(ImmutableList.toImmutableList());
         return new Change(
-                change.workload(), change.history(), change.dropHistory(), change.handles(), change.ended(), events);
+                change.workload(), change.history(), change.dropHistory(), change.instances(), change.ended(), events);
     }
 
     private Event withLogTail(Event event) {

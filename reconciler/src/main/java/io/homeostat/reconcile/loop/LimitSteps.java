@@ -10,13 +10,13 @@ import io.homeostat.actuate.LimitEnforcer;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.LaunchDirectory;
 import io.homeostat.observe.LaunchMarks;
 import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.observe.ProcFs.Stat;
 import io.homeostat.observe.ProcessTree;
@@ -77,10 +77,10 @@ final class LimitSteps {
     }
 
     /** Sets the limits of what runs, and brings back in whoever is outside. */
-    Outcome change(Step.SetLimits step, ImmutableList<ObservedProcess> processes) throws ActuationFailure {
+    Outcome change(Step.SetLimits step, ImmutableList<ObservedInstance> processes) throws ActuationFailure {
         ImmutableList.Builder<Long> pids = ImmutableList.builder();
-        for (ObservedProcess process : processes) {
-            pids.addAll(tree(process.handle()));
+        for (ObservedInstance process : processes) {
+            pids.addAll(tree(process.instance()));
         }
         return switch (enforcer.apply(step.workload(), step.limits(), pids.build())) {
             case Enforcement.Enforced enforced -> Outcome.done();
@@ -109,11 +109,11 @@ final class LimitSteps {
                                 .isPresent());
     }
 
-    private ImmutableList<Long> tree(Handle handle) throws ActuationFailure {
-        WorkloadId id = handle.workload();
-        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, handle.launchId()));
+    private ImmutableList<Long> tree(Instance instance) throws ActuationFailure {
+        WorkloadId id = instance.workload();
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, instance.launchId()));
         try {
-            return new ProcessTree(procFs, directory, id, handle.launchId(), handle.identity(), groups)
+            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.identity(), groups)
                     .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
         } catch (IOException e) {
             throw new ActuationFailure("could not look at the processes of " + id + ": " + e.getMessage(), false, e);

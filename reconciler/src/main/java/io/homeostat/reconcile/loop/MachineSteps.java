@@ -18,13 +18,13 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.PluginReply;
@@ -106,8 +106,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Unpack unpack -> fetching.unpack(unpack);
                 case Step.Activate activate -> activate(activate);
                 case Step.Launch launch -> launch(launch, seen);
-                case Step.Start start -> start(start, onlyHandle(seen));
-                case Step.ApplyConfig apply -> applyConfig(apply, onlyHandle(seen));
+                case Step.Start start -> start(start, onlyInstance(seen));
+                case Step.ApplyConfig apply -> applyConfig(apply, onlyInstance(seen));
                 case Step.SetLimits limit -> confinement.change(limit, processes(seen));
                 case Step.Stop stop -> stop(stop);
                 case Step.Remove remove -> remove(remove);
@@ -135,8 +135,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         WorkloadId id = step.workload();
         Program program = step.declared().program();
         forgetEnded(id, seen);
-        CgroupPlan groups = confinement.prepare(id, program.limits());
-        Handle handle = new Handle(
+        CgroupPlan groups = confinement.prepare(id, step.declared().lifecycle().limits());
+        Instance instance = new Instance(
                 UUID.randomUUID().toString(),
                 id,
                 step.hash(),
@@ -145,16 +145,16 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 Work.inputs(step.declared()),
                 clock.instant(),
                 null,
-                StartState.NOT_SENT,
+                Phase.INTENDED,
                 "");
         // Before there is a process: one that nobody remembers could run for ever beside its successor.
-        store.commit(Change.ofHandle(handle));
+        store.commit(Change.ofInstance(instance));
         LaunchRequest request =
-                new LaunchRequest(handle, executable(step), program.arguments(), program.env(), program.user());
+                new LaunchRequest(instance, executable(step), program.arguments(), program.env(), program.user());
         try {
-            return Outcome.launched(handle.withIdentity(launcher.launch(request, groups)));
+            return Outcome.launched(instance.withIdentity(launcher.launch(request, groups)));
         } catch (ActuationFailure e) {
-            undo(handle);
+            undo(instance);
             throw confinement.explain(id, groups, e);
         }
     }
@@ -163,7 +163,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private void forgetEnded(WorkloadId id, ObservedWorkload seen) throws ActuationFailure {
         ImmutableSet<String> kept = processes(seen).stream()
                 .filter(process -> process.remembered() || !(process.liveness() instanceof Liveness.Ended))
-                .map(process -> process.handle().launchId())
+                .map(process -> process.instance().launchId())
                 .collect(ImmutableSet.toImmutableSet());
         try {
             for (String launchId : launches.noted(id)) {
@@ -185,42 +185,42 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     /** Makes sure that no process comes of a launch that failed, and forgets it. */
-    private void undo(Handle handle) throws InterruptedException {
+    private void undo(Instance instance) throws InterruptedException {
         try {
-            stopper.stop(new StopRequest(handle, false, UNDO_TIMEOUT));
+            stopper.stop(new StopRequest(instance, false, UNDO_TIMEOUT));
             store.commit(new Change(
-                    handle.workload(),
+                    instance.workload(),
                     null,
                     false,
                     ImmutableList.of(),
-                    ImmutableList.of(handle.launchId()),
+                    ImmutableList.of(instance.launchId()),
                     ImmutableList.of()));
-            launches.forget(handle.workload(), handle.launchId());
+            launches.forget(instance.workload(), instance.launchId());
         } catch (ActuationFailure e) {
             LOG.warn(
                     "[{}] what a failed launch left behind is dealt with at the next look: {}",
-                    handle.workload(),
+                    instance.workload(),
                     e.getMessage());
         }
     }
 
-    private Outcome start(Step.Start step, Handle handle) throws InterruptedException {
+    private Outcome start(Step.Start step, Instance instance) throws InterruptedException {
         // Before it is sent: if we don't live to hear the answer, it must not be sent a second time.
-        store.commit(Change.ofHandle(handle.withStart(StartState.SENT, "")));
+        store.commit(Change.ofInstance(instance.withPhase(Phase.START_SENT, "")));
         PluginReply reply =
-                plugins.start(socket(handle), layout.workloadState(step.workload()), step.config(), step.timeout());
+                plugins.start(socket(instance), layout.workloadState(step.workload()), step.config(), step.timeout());
         if (!(reply instanceof PluginReply.Done)) {
             return new Outcome.Failed("the plugin did not start: " + reply.words(), false);
         }
-        note(handle.withStart(StartState.SUCCEEDED, ConfigHash.of(step.config())));
+        note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
         return Outcome.done();
     }
 
-    private Outcome applyConfig(Step.ApplyConfig step, Handle handle) throws InterruptedException {
-        PluginReply reply = plugins.apply(socket(handle), step.config(), APPLY_TIMEOUT);
+    private Outcome applyConfig(Step.ApplyConfig step, Instance instance) throws InterruptedException {
+        PluginReply reply = plugins.apply(socket(instance), step.config(), APPLY_TIMEOUT);
         return switch (reply) {
             case PluginReply.Done done -> {
-                note(handle.withStart(StartState.SUCCEEDED, ConfigHash.of(step.config())));
+                note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
                 yield Outcome.done();
             }
             case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();
@@ -231,20 +231,20 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     /** Keeps the note beside a launch true, by which it would be adopted without the database. */
-    private void note(Handle handle) {
+    private void note(Instance instance) {
         try {
-            launches.write(handle);
+            launches.write(instance);
         } catch (ActuationFailure e) {
-            LOG.warn("[{}] {}", handle.workload(), e.getMessage());
+            LOG.warn("[{}] {}", instance.workload(), e.getMessage());
         }
     }
 
-    private Path socket(Handle handle) {
-        return layout.socket(handle.workload(), handle.revision());
+    private Path socket(Instance instance) {
+        return layout.socket(instance.workload(), instance.revision());
     }
 
     private Outcome stop(Step.Stop step) throws ActuationFailure, InterruptedException {
-        return Outcome.done(stopper.stop(new StopRequest(step.handle(), step.cleanup(), step.timeout()))
+        return Outcome.done(stopper.stop(new StopRequest(step.instance(), step.cleanup(), step.timeout()))
                 .words());
     }
 
@@ -260,18 +260,18 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         return Outcome.done();
     }
 
-    private static Handle onlyHandle(ObservedWorkload seen) {
-        ImmutableList<ObservedProcess> processes = processes(seen);
+    private static Instance onlyInstance(ObservedWorkload seen) {
+        ImmutableList<ObservedInstance> processes = processes(seen);
         if (processes.size() != 1) {
             throw new IllegalStateException("not exactly one process of " + seen.id() + ": " + processes.size());
         }
-        return processes.getFirst().handle();
+        return processes.getFirst().instance();
     }
 
-    private static ImmutableList<ObservedProcess> processes(ObservedWorkload seen) {
+    private static ImmutableList<ObservedInstance> processes(ObservedWorkload seen) {
         return switch (seen.processes()) {
-            case Observation.Seen<ImmutableList<ObservedProcess>>(var processes) -> processes;
-            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) ->
+            case Observation.Seen<ImmutableList<ObservedInstance>>(var processes) -> processes;
+            case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) ->
                 throw new IllegalStateException("a step although blind: " + why);
         };
     }

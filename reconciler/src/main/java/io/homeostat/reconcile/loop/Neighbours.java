@@ -5,7 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.reconcile.plan.Company;
@@ -100,7 +100,7 @@ final class Neighbours {
         boolean wanted = desired.now().get(id).isPresent();
         Standing standing = new Standing(
                 now.isWell(id, host, neighbour),
-                !neighbour.handles().isEmpty(),
+                !neighbour.instances().isEmpty(),
                 wanted,
                 wanted ? ImmutableSet.of() : FormerNeeds.of(neighbour));
         if (standing.well() || !standing.wanted()) {
@@ -124,12 +124,12 @@ final class Neighbours {
 
     private Neighbour look(WorkloadId id) {
         return new Neighbour(
-                store.history(id), store.handles(id), store.pause(id).isPresent());
+                store.history(id), store.instances(id), store.pause(id).isPresent());
     }
 
     private ImmutableMap<WorkloadId, Neighbour> leftOver(DesiredState now) {
-        return store.handles().stream()
-                .map(Handle::workload)
+        return store.instances().stream()
+                .map(Instance::workload)
                 .distinct()
                 .filter(id -> now.get(id).isEmpty())
                 .collect(ImmutableMap.toImmutableMap(id -> id, this::look));

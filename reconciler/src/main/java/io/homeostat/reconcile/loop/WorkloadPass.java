@@ -146,7 +146,7 @@ public final class WorkloadPass {
     private Situation look(WorkloadId id) {
         Declaration declared = desired.declaration(id).orElse(null);
         WorkloadHistory history = store.history(id);
-        ObservedWorkload seen = observer.look(id, store.handles(id), Bookkeeping.checks(declared, history));
+        ObservedWorkload seen = observer.look(id, store.instances(id), Bookkeeping.checks(declared, history));
         ImmutableSet<String> archives = switch (observer.archives()) {
             case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
@@ -182,7 +182,7 @@ public final class WorkloadPass {
                     change.workload(),
                     gone ? null : change.history(),
                     gone,
-                    change.handles(),
+                    change.instances(),
                     change.ended(),
                     ImmutableList.<Event>builder()
                             .addAll(change.events())
@@ -198,7 +198,7 @@ public final class WorkloadPass {
                     .addAll(Drift.detected(situation, plan).stream().iterator())
                     .addAll(Signatures.refused(situation, plan).stream().iterator())
                     .build();
-            change = new Change(change.workload(), history, false, change.handles(), change.ended(), events);
+            change = new Change(change.workload(), history, false, change.instances(), change.ended(), events);
         }
         journal.write(change);
         return situation.withHistory(history);

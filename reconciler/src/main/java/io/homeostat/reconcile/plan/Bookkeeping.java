@@ -16,7 +16,8 @@ import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Told;
@@ -25,8 +26,8 @@ import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,17 +55,17 @@ public final class Bookkeeping {
         noteDeclaration(situation, notes);
         noteDecision(situation, notes);
         ObservedWorkload seen = situation.seen();
-        if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)) {
+        if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)) {
             if (declared != null) {
                 Runs.forget(declared, notes, processes);
             }
-            List<ObservedProcess> alive = new ArrayList<>();
-            for (ObservedProcess process : processes) {
+            List<ObservedInstance> alive = new ArrayList<>();
+            for (ObservedInstance process : processes) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
                     // What only the machine remembers of an end has been written down before, or nobody knows what it
                     // was the end of.
                     if (process.remembered()) {
-                        noteEnd(situation, notes, process.handle(), exit);
+                        noteEnd(situation, notes, process.instance(), exit);
                     }
                 } else {
                     alive.add(noteLife(situation, notes, process));
@@ -126,8 +127,8 @@ public final class Bookkeeping {
             notes.history(notes.history().withDecision(null));
             return;
         }
-        Decision decided =
-                Ruling.of(declared.workload().program().execution(), situation).decided();
+        Decision decided = Ruling.of(declared.workload().lifecycle().execution(), situation)
+                .decided();
         if (decided != null) {
             notes.history(notes.history().withDecision(decided));
         }
@@ -137,7 +138,7 @@ public final class Bookkeeping {
     public static boolean isNewProgram(@Nullable ProvenRevision proven, Workload wanted) {
         return proven == null
                 || !proven.workload().revision().equals(wanted.revision())
-                || !LaunchInputs.of(proven.workload().program()).equals(LaunchInputs.of(wanted.program()));
+                || !LaunchInputs.of(proven.workload()).equals(LaunchInputs.of(wanted));
     }
 
     /** Of what was withdrawn nothing is left, and nothing was there that a step could have removed and told so. */
@@ -154,78 +155,78 @@ public final class Bookkeeping {
     }
 
     /** Writes down that a process is over by itself. */
-    static void noteEnd(Situation situation, Notes notes, Handle handle, Exit exit) {
-        notes.ended(handle);
-        if (situation.declared() != null && neverWas(handle, exit)) {
+    static void noteEnd(Situation situation, Notes notes, Instance instance, Exit exit) {
+        notes.ended(instance);
+        if (situation.declared() != null && neverWas(instance, exit)) {
             // The agent ended before its launch, which is no fault of what was to be launched.
             return;
         }
         notes.run(run -> run.withExit(exit));
         String words = "process " + exit.words();
         if (situation.declared() == null) {
-            notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+            notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
             return;
         }
-        if (Work.isOneShot(handle)) {
-            Runs.ended(situation, notes, handle, exit);
+        if (Work.isOneShot(instance)) {
+            Runs.ended(situation, notes, instance, exit);
             return;
         }
-        if (handle.start() == Handle.StartState.SUCCEEDED) {
-            notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
+        if (instance.phase() == Phase.STARTED) {
+            notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
         } else {
-            notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
         }
-        Failures.ofLaunch(situation, notes, handle.target(), words, false);
+        Failures.ofLaunch(situation, notes, instance.target(), words, false);
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */
-    private static boolean neverWas(Handle handle, Exit exit) {
-        return handle.identity() == null && exit.reason() == Exit.Reason.UNKNOWN;
+    private static boolean neverWas(Instance instance, Exit exit) {
+        return instance.identity() == null && exit.reason() == Exit.Reason.UNKNOWN;
     }
 
-    private static ObservedProcess noteLife(Situation situation, Notes notes, ObservedProcess process) {
-        Handle handle = process.handle();
+    private static ObservedInstance noteLife(Situation situation, Notes notes, ObservedInstance process) {
+        Instance instance = process.instance();
         if (!(process.liveness() instanceof Liveness.Running running)) {
             return process;
         }
         if (!process.remembered()) {
             notes.event(
                     EventType.AGENT_ADOPTED,
-                    handle.revision(),
+                    instance.revision(),
                     "found running with pid " + running.identity().pid());
         }
-        Handle known = handle.identity() == null ? handle.withIdentity(running.identity()) : handle;
+        Instance known = instance.identity() == null ? instance.withIdentity(running.identity()) : instance;
         WorkloadSpec spec = checks(situation.declared(), situation.history()).of(known);
         if (Work.isOneShot(known)) {
             known = Runs.alive(situation, notes, known, running);
         } else if (spec != null) {
-            if (known.start() == Handle.StartState.NOT_SENT && Readiness.canBeSeen(spec, running)) {
-                known = known.withStart(Handle.StartState.SUCCEEDED, "");
+            if (known.phase().isBeforeStart() && Readiness.canBeSeen(spec, running)) {
+                known = known.withPhase(Phase.STARTED, "");
                 notes.event(
                         EventType.PLUGIN_STARTED,
                         known.revision(),
                         "pid " + running.identity().pid());
             }
-            if (known.start() == Handle.StartState.SUCCEEDED) {
+            if (known.phase() == Phase.STARTED) {
                 noteHealth(situation, notes, spec, running.health());
             }
         }
-        if (!known.equals(handle) || !process.remembered()) {
+        if (!known.equals(instance) || !process.remembered()) {
             notes.put(known);
         }
-        return new ObservedProcess(known, true, running);
+        return new ObservedInstance(known, true, running);
     }
 
     /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
     public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
         return declared == null
                 ? Checks.NONE
-                : handle -> isAsked(handle) ? Judgement.of(declared, history, handle) : null;
+                : instance -> isAsked(instance) ? Judgement.of(declared, history, instance) : null;
     }
 
     /** How a one-shot fares shows in how it ends, unless it is a plugin: that says itself when it is done. */
-    private static boolean isAsked(Handle handle) {
-        return !Work.isOneShot(handle) || handle.workload().kind() == Kind.PLUGIN;
+    private static boolean isAsked(Instance instance) {
+        return !Work.isOneShot(instance) || instance.workload().kind() == Kind.PLUGIN;
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
@@ -235,7 +236,7 @@ public final class Bookkeeping {
         }
         if (health != null && health.verdict() != Health.Verdict.HEALTHY) {
             Instant last = run.lastHealthFailure();
-            Duration interval = spec.program().health().interval();
+            Duration interval = spec.lifecycle().health().interval();
             boolean due = last == null
                     || last.isAfter(situation.now())
                     || !situation.now().isBefore(last.plus(interval));
@@ -245,7 +246,7 @@ public final class Bookkeeping {
             return;
         }
         Instant since = run.healthySince();
-        Restart policy = spec.program().restart();
+        Restart policy = spec.lifecycle().restart();
         if (since == null || since.isAfter(situation.now())) {
             notes.run(r -> r.healthy(situation.now()));
         } else if (run.crashes().count() > 0 && !situation.now().isBefore(since.plus(policy.resetAfter()))) {
@@ -254,7 +255,7 @@ public final class Bookkeeping {
     }
 
     /** A declaration is proven when its process runs, has started, has its configuration and its limits and has not failed a health check since. */
-    private static void noteProof(Situation situation, Notes notes, ObservedProcess process) {
+    private static void noteProof(Situation situation, Notes notes, ObservedInstance process) {
         Declaration declared = situation.declared();
         if (declared == null
                 || !(process.liveness() instanceof Liveness.Running running)
@@ -264,14 +265,13 @@ public final class Bookkeeping {
         Workload wanted = declared.workload();
         Target target =
                 Target.of(wanted, declared.hash(), Planner.seen(situation.seen().installations()));
-        Handle handle = process.handle();
+        Instance instance = process.instance();
         boolean runs = target.installed()
-                && handle.start() == Handle.StartState.SUCCEEDED
-                && LaunchInputs.difference(handle, wanted.program(), target.directory())
-                        .isEmpty()
-                && hasConfig(handle, wanted)
-                && new Confinement(situation, wanted.program().limits()).holds()
-                && !Judgement.broughtBack(declared, notes.history(), handle)
+                && instance.phase() == Phase.STARTED
+                && LaunchInputs.difference(instance, wanted, target.directory()).isEmpty()
+                && hasConfig(instance, wanted)
+                && new Confinement(situation, wanted.lifecycle().limits()).holds()
+                && !Judgement.broughtBack(declared, notes.history(), instance)
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         if (runs) {
@@ -279,9 +279,9 @@ public final class Bookkeeping {
         }
     }
 
-    private static boolean hasConfig(Handle handle, Workload wanted) {
+    private static boolean hasConfig(Instance instance, Workload wanted) {
         return switch (wanted.spec()) {
-            case PluginSpec plugin -> ConfigHash.of(plugin.config()).equals(handle.configHash());
+            case PluginSpec plugin -> ConfigHash.of(plugin.config()).equals(instance.configHash());
             case ProcessSpec process -> true;
         };
     }

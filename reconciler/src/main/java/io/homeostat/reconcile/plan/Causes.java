@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import org.jspecify.annotations.Nullable;
 
 /** Why a target is not what runs: compares it with the process that is there, else with the last revision seen well. */
@@ -22,16 +22,16 @@ final class Causes {
         return proven != null && proven.hash().equals(target.hash());
     }
 
-    void name(@Nullable ObservedProcess current) {
+    void name(@Nullable ObservedInstance current) {
         if (target.damaged() != null) {
             nameDamage();
         } else if (isProven()) {
             draft.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
         } else if (current != null) {
-            nameChange(LaunchInputs.difference(current.handle(), target.program(), target.directory())
+            nameChange(LaunchInputs.difference(current.instance(), target.workload(), target.directory())
                     .orElse(Reason.CONTENT_CHANGED));
         } else if (proven != null) {
-            nameChange(LaunchInputs.difference(proven, target.program(), target.directory())
+            nameChange(LaunchInputs.difference(proven, target.workload(), target.directory())
                     .orElse(Reason.CONFIG_CHANGED));
         } else if (target.key() == null) {
             draft.because(Action.INSTALL, Reason.NOT_INSTALLED, "not running");

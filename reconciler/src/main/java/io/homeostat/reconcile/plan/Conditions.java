@@ -9,8 +9,8 @@ import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -51,7 +51,7 @@ public final class Conditions {
 
     private static Condition healthy(Situation situation, WorkloadPlan plan) {
         if (!(situation.seen().processes()
-                instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes))) {
+                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes))) {
             return keep(
                     situation,
                     Condition.Type.HEALTHY,
@@ -64,7 +64,7 @@ public final class Conditions {
             return ran(situation, declared);
         }
         RunRecord run = situation.history().run();
-        boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedProcess.Liveness.Running);
+        boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
         if (!runs) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, "NotRunning", "");
         }
@@ -123,7 +123,7 @@ public final class Conditions {
 
     private static Optional<Condition> limitsNotEnforced(Situation situation) {
         Declaration declared = situation.declared();
-        if (declared == null || !declared.workload().program().limits().areAny()) {
+        if (declared == null || !declared.workload().lifecycle().limits().areAny()) {
             return Optional.empty();
         }
         if (situation.seen().limits() instanceof Observation.Unseen<ObservedLimits>(String why)) {
@@ -135,7 +135,7 @@ public final class Conditions {
                     why));
         }
         Confinement confinement =
-                new Confinement(situation, declared.workload().program().limits());
+                new Confinement(situation, declared.workload().lifecycle().limits());
         Optional<String> unenforceable = confinement.unenforceable();
         if (unenforceable.isPresent()) {
             return Optional.of(keep(
@@ -157,7 +157,7 @@ public final class Conditions {
         if (declared == null) {
             return Optional.empty();
         }
-        Execution execution = declared.workload().program().execution();
+        Execution execution = declared.workload().lifecycle().execution();
         Ruling ruling = Ruling.of(execution, situation);
         if (ruling.state() == null) {
             return Optional.of(keep(

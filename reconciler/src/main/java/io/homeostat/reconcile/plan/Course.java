@@ -6,10 +6,10 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Trial;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
@@ -52,11 +52,11 @@ final class Course {
     }
 
     /** Steps until the target runs and has started. */
-    void bring(@Nullable ObservedProcess current) {
+    void bring(@Nullable ObservedInstance current) {
         Optional<Reason> difference = current == null
                 ? Optional.empty()
-                : LaunchInputs.difference(current.handle(), target.program(), target.directory())
-                        .or(() -> needsAnotherTrial(current.handle()));
+                : LaunchInputs.difference(current.instance(), target.workload(), target.directory())
+                        .or(() -> needsAnotherTrial(current.instance()));
         if (!target.installed() && !fetch(current)) {
             return;
         }
@@ -70,13 +70,14 @@ final class Course {
         } else if (difference.isPresent()) {
             replace(current, difference.get());
         } else if (current.liveness() instanceof Running running) {
-            new Upkeep(situation, draft, this).maintain(current.handle(), running);
+            new Upkeep(situation, draft, this).maintain(current.instance(), running);
         }
     }
 
     /** What may not run without its limits is not launched where there can be none; and what would run instead of it is not stopped. */
     boolean mustNotLaunch() {
-        Optional<String> obstacle = new Confinement(situation, target.program().limits()).obstacle();
+        Optional<String> obstacle =
+                new Confinement(situation, target.lifecycle().limits()).obstacle();
         obstacle.ifPresent(
                 why -> draft.waitFor(Reason.LIMITS_NOT_ENFORCEABLE, why, Instant.MAX, Wait.Kind.DECLARATION));
         return obstacle.isPresent();
@@ -88,16 +89,16 @@ final class Course {
     }
 
     /** What runs well is not changed before its time, and not replaced by what could not be started then. */
-    private boolean mustNotDisturb(Handle handle, boolean repairs) {
-        boolean changes = !repairs && !handle.target().equals(declared.hash());
+    private boolean mustNotDisturb(Instance instance, boolean repairs) {
+        boolean changes = !repairs && !instance.target().equals(declared.hash());
         return (repairs || !isUndoing())
-                && situation.runsWell(handle)
+                && situation.runsWell(instance)
                 && ((changes && gates.awaitWindow()) || gates.isBlocked() || (changes && gates.awaitOthers()));
     }
 
     /** Whether what runs may not be given limits or a configuration now. */
-    boolean mustNotChange(Handle handle) {
-        return !handle.target().equals(declared.hash()) && mustNotChange();
+    boolean mustNotChange(Instance instance) {
+        return !instance.target().equals(declared.hash()) && mustNotChange();
     }
 
     /** Whether it may not be restarted now to take its configuration. */
@@ -109,9 +110,9 @@ final class Course {
         return gates.isBlocked();
     }
 
-    private Optional<Reason> needsAnotherTrial(Handle handle) {
+    private Optional<Reason> needsAnotherTrial(Instance instance) {
         boolean again =
-                target.hash().equals(declared.hash()) && Judgement.broughtBack(declared, situation.history(), handle);
+                target.hash().equals(declared.hash()) && Judgement.broughtBack(declared, situation.history(), instance);
         return again ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty();
     }
 
@@ -120,8 +121,8 @@ final class Course {
      *
      * @return false when that has to wait
      */
-    boolean fetch(@Nullable ObservedProcess current) {
-        Source source = Objects.requireNonNull(target.program().source());
+    boolean fetch(@Nullable ObservedInstance current) {
+        Source source = Objects.requireNonNull(target.workload().source());
         String key = Objects.requireNonNull(target.key());
         if (Signatures.isMissing(situation.policy(), source)) {
             draft.waitFor(
@@ -141,7 +142,7 @@ final class Course {
                 return false;
             }
             Instant retry =
-                    Pauses.afterInstall(situation, failures, target.program().restart());
+                    Pauses.afterInstall(situation, failures, target.lifecycle().restart());
             if (situation.now().isBefore(retry)) {
                 draft.waitFor(Reason.INSTALL_FAILED, words, retry, Wait.Kind.RETRY);
                 return false;
@@ -158,16 +159,16 @@ final class Course {
                 situation.id(),
                 key,
                 source.signature(),
-                target.program().revision(),
+                target.workload().revision(),
                 Objects.requireNonNull(target.directory()),
-                target.program().entryPoint()));
+                target.workload().program().entryPoint()));
         return true;
     }
 
     /** A process that runs keeps running from damaged files while its repair waits; one that has to be replaced does not. */
     private boolean isWellEnough() {
         return situation.history().run().healthFailures()
-                < target.program().health().failureThreshold();
+                < target.lifecycle().health().failureThreshold();
     }
 
     private boolean pauseBeforeRepair() {
@@ -205,7 +206,7 @@ final class Course {
     }
 
     private Ruling ruling() {
-        return Ruling.of(declared.workload().program().execution(), situation);
+        return Ruling.of(declared.workload().lifecycle().execution(), situation);
     }
 
     /** Whether it was stopped because it was disabled, and no longer is. */
@@ -214,23 +215,23 @@ final class Course {
         return since != null && end != null && !since.isBefore(end.at());
     }
 
-    private void replace(ObservedProcess current, Reason difference) {
-        Handle handle = current.handle();
-        boolean damaged = target.isDamaged(handle.directory());
-        boolean repairs = damaged && LaunchInputs.matches(handle, target.program());
-        if (mustNotLaunch() || mustNotChange(handle) || mustNotDisturb(handle, repairs)) {
+    private void replace(ObservedInstance current, Reason difference) {
+        Instance instance = current.instance();
+        boolean damaged = target.isDamaged(instance.directory());
+        boolean repairs = damaged && LaunchInputs.matches(instance, target.workload());
+        if (mustNotLaunch() || mustNotChange(instance) || mustNotDisturb(instance, repairs)) {
             return;
         }
         if (isUndoing() && !repairs) {
             nameUndoing();
-            draft.stop(handle, Cause.UNDONE);
+            draft.stop(instance, Cause.UNDONE);
         } else {
             if (damaged) {
                 causes.nameDamage();
             }
             causes.nameChange(difference);
             letOthersComeFirst();
-            draft.stop(handle, repairs ? Cause.REPAIRED : Cause.REPLACED);
+            draft.stop(instance, repairs ? Cause.REPAIRED : Cause.REPLACED);
         }
         launch();
     }
@@ -253,14 +254,14 @@ final class Course {
     }
 
     /** Stops the process and launches another. */
-    void restart(Handle handle, Cause cause) {
+    void restart(Instance instance, Cause cause) {
         if (mustNotLaunch()) {
             return;
         }
         if (cause == Cause.REPLACED || cause == Cause.DRIFTED) {
             letOthersComeFirst();
         }
-        draft.stop(handle, cause);
+        draft.stop(instance, cause);
         launch();
     }
 
@@ -294,7 +295,7 @@ final class Course {
     void start() {
         if (target.workload().spec() instanceof PluginSpec plugin) {
             draft.add(new Step.Start(
-                    situation.id(), plugin.config(), target.program().start().timeout()));
+                    situation.id(), plugin.config(), target.lifecycle().start().timeout()));
         }
     }
 }

@@ -3,10 +3,10 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.time.Duration;
 import java.time.Instant;
@@ -102,19 +102,19 @@ final class Draft {
         };
     }
 
-    void stop(Handle handle, Step.Stop.Cause cause) {
-        add(new Step.Stop(handle, cause, cause == Step.Stop.Cause.REMOVED, stopTimeout()));
+    void stop(Instance instance, Step.Stop.Cause cause) {
+        add(new Step.Stop(instance, cause, cause == Step.Stop.Cause.REMOVED, stopTimeout()));
     }
 
     private Duration stopTimeout() {
         Declaration declared = situation.declared();
         if (declared != null) {
-            return declared.workload().program().stop().timeout();
+            return declared.workload().lifecycle().stop().timeout();
         }
         ProvenRevision proven = situation.history().proven();
         return proven == null
                 ? DEFAULT_STOP_TIMEOUT
-                : proven.workload().program().stop().timeout();
+                : proven.workload().lifecycle().stop().timeout();
     }
 
     WorkloadPlan build() {
@@ -154,9 +154,9 @@ final class Draft {
     }
 
     private @Nullable Facts before() {
-        if (situation.seen().processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
+        if (situation.seen().processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
                 && !processes.isEmpty()) {
-            return new Facts(processes.get(processes.size() - 1).handle().revision());
+            return new Facts(processes.get(processes.size() - 1).instance().revision());
         }
         ProvenRevision proven = situation.history().proven();
         return proven == null ? null : new Facts(proven.workload().revision());

@@ -40,7 +40,7 @@ final class Failures {
     private static void ofStart(Situation situation, Notes notes, Declaration declared, String error, boolean fatal) {
         WorkloadHistory history = notes.history();
         Attempts starts = history.trial().start().failed(situation.now(), error, fatal);
-        int allowed = declared.workload().program().start().attempts();
+        int allowed = declared.workload().lifecycle().start().attempts();
         boolean exhausted = fatal || starts.count() >= allowed;
         ProvenRevision proven = history.proven();
         String revision = declared.workload().revision();

@@ -7,7 +7,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 
@@ -20,25 +20,24 @@ public final class FormerNeeds {
 
     /** What is to be written down of a launch, so that it is known of what was never well, too. */
     static ImmutableMap<String, String> input(Workload workload) {
-        ImmutableList<String> needed = workload.program().dependsOn();
+        ImmutableList<String> needed = workload.lifecycle().dependsOn();
         return needed.isEmpty() ? ImmutableMap.of() : ImmutableMap.of(INPUT, String.join(",", needed));
     }
 
     /** As its last good revision says; or as its process was launched, when that is another one, which was never well. */
     public static ImmutableSet<WorkloadId> of(Neighbour neighbour) {
         ProvenRevision proven = neighbour.history().proven();
-        ImmutableSet<WorkloadId> unproven = neighbour.handles().stream()
-                .filter(handle -> proven == null
-                        || !LaunchInputs.matches(handle, proven.workload().program()))
-                .flatMap(handle -> atLaunch(handle).stream())
+        ImmutableSet<WorkloadId> unproven = neighbour.instances().stream()
+                .filter(instance -> proven == null || !LaunchInputs.matches(instance, proven.workload()))
+                .flatMap(instance -> atLaunch(instance).stream())
                 .collect(ImmutableSet.toImmutableSet());
         return proven == null || !unproven.isEmpty() ? unproven : Dependencies.of(proven.workload());
     }
 
-    private static ImmutableList<WorkloadId> atLaunch(Handle handle) {
+    private static ImmutableList<WorkloadId> atLaunch(Instance instance) {
         return Splitter.on(',')
                 .omitEmptyStrings()
-                .splitToStream(handle.inputs().getOrDefault(INPUT, ""))
+                .splitToStream(instance.inputs().getOrDefault(INPUT, ""))
                 .flatMap(text -> WorkloadId.parse(text).stream())
                 .collect(ImmutableList.toImmutableList());
     }

@@ -109,7 +109,7 @@ final class Gates {
 
     /** When what was seen well may be changed to what is declared; empty when that is so now, or nothing of it was ever well. */
     Optional<Instant> windowOpens() {
-        MaintenanceWindow window = declared.workload().program().maintenanceWindow();
+        MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
         ProvenRevision proven = situation.history().proven();
         boolean changes = proven != null && !proven.hash().equals(declared.hash());
         return window == null || !changes ? Optional.empty() : window.opensAfter(situation.now());
@@ -117,7 +117,7 @@ final class Gates {
 
     /** Whether too many others are down for this one to go down as well. */
     boolean awaitOthers() {
-        MaxDisruption disruption = declared.workload().program().maxDisruption();
+        MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
         ImmutableList<Need> down = situation.company().down();
         if (disruption == null || down.size() < disruption.count()) {
             return false;

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import java.util.Objects;
@@ -14,12 +14,11 @@ import java.util.Objects;
 final class Judgement {
     private Judgement() {}
 
-    static WorkloadSpec of(Declaration declared, WorkloadHistory history, Handle handle) {
+    static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance) {
         ProvenRevision proven = history.proven();
         if (proven != null
-                && LaunchInputs.matches(handle, proven.workload().program())
-                && (!LaunchInputs.matches(handle, declared.workload().program())
-                        || broughtBack(declared, history, handle))) {
+                && LaunchInputs.matches(instance, proven.workload())
+                && (!LaunchInputs.matches(instance, declared.workload()) || broughtBack(declared, history, instance))) {
             return proven.workload().spec();
         }
         return declared.workload().spec();
@@ -29,18 +28,18 @@ final class Judgement {
      * Whether a process was launched to undo a declaration that launches just the same and asks otherwise for its health. What one
      * probe says of it is no news for the other, so trying that declaration once more takes another launch.
      */
-    static boolean broughtBack(Declaration declared, WorkloadHistory history, Handle handle) {
+    static boolean broughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
         ProvenRevision proven = history.proven();
         FailedRevision failed = history.failed();
         return proven != null
                 && failed != null
                 && failed.hash().equals(declared.hash())
-                && handle.target().equals(proven.hash())
+                && instance.target().equals(proven.hash())
                 && asksOtherwise(proven.workload(), declared.workload());
     }
 
     private static boolean asksOtherwise(Workload one, Workload other) {
-        boolean samePolicy = one.program().health().equals(other.program().health());
+        boolean samePolicy = one.lifecycle().health().equals(other.lifecycle().health());
         boolean sameProbe = !(one.spec() instanceof ProcessSpec process)
                 || !(other.spec() instanceof ProcessSpec otherProcess)
                 || Objects.equals(process.probe(), otherProcess.probe());

@@ -6,7 +6,8 @@ import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Program;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -27,7 +28,8 @@ public final class LaunchInputs {
     private LaunchInputs() {}
 
     /** The hashes for a program as it is declared. */
-    public static ImmutableSortedMap<String, String> of(Program program) {
+    public static ImmutableSortedMap<String, String> of(Workload workload) {
+        Program program = workload.program();
         String user = program.user();
         return ImmutableSortedMap.of(
                 "arguments", hash(program.arguments()),
@@ -39,46 +41,46 @@ public final class LaunchInputs {
                 "user", hash(user == null ? List.of() : List.of(user)));
     }
 
-    /** Why the process of this handle is not what is declared; empty when it is. */
-    static Optional<Reason> difference(Handle handle, Program program, @Nullable String directory) {
-        if (Work.isOneShot(handle) != (program.execution().type() == Execution.Type.ONE_SHOT)) {
+    /** Why the process of this instance is not what is declared; empty when it is. */
+    static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
+        if (Work.isOneShot(instance) != (wanted.lifecycle().execution().type() == Execution.Type.ONE_SHOT)) {
             return Optional.of(Reason.EXECUTION_CHANGED);
         }
-        return difference(handle.revision(), handle.directory(), handle.inputs(), program, directory);
+        return difference(instance.revision(), instance.directory(), instance.inputs(), wanted, directory);
     }
 
     /** What a declaration changes of the program that was last seen well; empty when nothing. */
-    static Optional<Reason> difference(ProvenRevision proven, Program program, @Nullable String directory) {
-        Program old = proven.workload().program();
-        return difference(old.revision(), proven.directory(), of(old), program, directory);
+    static Optional<Reason> difference(ProvenRevision proven, Workload wanted, @Nullable String directory) {
+        Workload old = proven.workload();
+        return difference(old.revision(), proven.directory(), of(old), wanted, directory);
     }
 
     private static Optional<Reason> difference(
             String revision,
             @Nullable String oldDirectory,
             Map<String, String> inputs,
-            Program program,
+            Workload wanted,
             @Nullable String directory) {
-        if (!revision.equals(program.revision())) {
+        if (!revision.equals(wanted.revision())) {
             return Optional.of(Reason.REVISION_CHANGED);
         }
         if (!Objects.equals(oldDirectory, directory)) {
             return Optional.of(Reason.CONTENT_CHANGED);
         }
-        ImmutableSortedMap<String, String> wanted = of(program);
+        ImmutableSortedMap<String, String> declared = of(wanted);
         for (Map.Entry<String, Reason> input : REASONS.entrySet()) {
-            if (!Objects.equals(wanted.get(input.getKey()), inputs.get(input.getKey()))) {
+            if (!Objects.equals(declared.get(input.getKey()), inputs.get(input.getKey()))) {
                 return Optional.of(input.getValue());
             }
         }
         return Optional.empty();
     }
 
-    /** Whether the process of this handle was launched as this program is declared, wherever it is installed. */
-    static boolean matches(Handle handle, Program program) {
-        return handle.revision().equals(program.revision())
-                && Maps.filterKeys(handle.inputs(), key -> !key.equals(FormerNeeds.INPUT))
-                        .equals(of(program));
+    /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
+    static boolean matches(Instance instance, Workload workload) {
+        return instance.revision().equals(workload.revision())
+                && Maps.filterKeys(instance.inputs(), key -> !key.equals(FormerNeeds.INPUT))
+                        .equals(of(workload));
     }
 
     private static String hash(Iterable<String> parts) {

@@ -26,7 +26,7 @@ final class LaunchPauses {
     /** Whether the launch has to wait; says until when, and why. */
     boolean mustWait() {
         RunRecord run = situation.history().run();
-        Restart policy = target.program().restart();
+        Restart policy = target.lifecycle().restart();
         if (proven) {
             Attempts crashes = run.crashes();
             return isGivenUp(crashes, policy)
@@ -37,7 +37,7 @@ final class LaunchPauses {
                             Wait.Kind.RETRY);
         }
         Attempts starts = situation.history().trial().start();
-        int allowed = target.program().start().attempts();
+        int allowed = target.lifecycle().start().attempts();
         if (starts.fatal()) {
             draft.waitFor(
                     Reason.START_FAILED, "could not start: " + starts.error(), Instant.MAX, Wait.Kind.DECLARATION);
@@ -52,7 +52,7 @@ final class LaunchPauses {
                             Wait.Kind.RETRY);
         }
         return gates.pauseUntil(
-                Pauses.betweenStarts(situation, starts, target.program().start()),
+                Pauses.betweenStarts(situation, starts, target.lifecycle().start()),
                 Reason.START_FAILED,
                 "start failed " + times(starts.count()) + " of " + allowed + ": " + starts.error(),
                 Wait.Kind.PROGRESS);

@@ -13,8 +13,9 @@ import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
@@ -53,7 +54,7 @@ public final class Neighbourhood {
     private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
 
     /** What is remembered of a workload. */
-    public record Neighbour(WorkloadHistory history, ImmutableList<Handle> handles, boolean paused) {}
+    public record Neighbour(WorkloadHistory history, ImmutableList<Instance> instances, boolean paused) {}
 
     /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when the first one that nobody wants is to be stopped */
     public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Neighbour>> alive) {
@@ -63,7 +64,7 @@ public final class Neighbourhood {
         ImmutableSet.Builder<String> counted = ImmutableSet.builder();
         desired.declarations().forEach((id, declaration) -> {
             Dependencies.of(declaration.workload()).forEach(needed -> reverse.put(needed, id));
-            MaxDisruption disruption = declaration.workload().program().maxDisruption();
+            MaxDisruption disruption = declaration.workload().lifecycle().maxDisruption();
             if (disruption != null) {
                 counted.add(disruption.label());
             }
@@ -134,7 +135,7 @@ public final class Neighbourhood {
 
     private boolean isCountedBy(WorkloadId id, String label) {
         return desired.get(id)
-                .map(declaration -> declaration.workload().program().maxDisruption())
+                .map(declaration -> declaration.workload().lifecycle().maxDisruption())
                 .filter(disruption -> disruption.label().equals(label))
                 .isPresent();
     }
@@ -152,9 +153,9 @@ public final class Neighbourhood {
 
     /** What is remembered from before a boot says nothing of a process now. */
     private static boolean runs(HostFacts host, Neighbour neighbour) {
-        return neighbour.handles().stream()
-                .filter(handle -> handle.start() == Handle.StartState.SUCCEEDED)
-                .anyMatch(handle -> isOfThisBoot(handle.identity(), host));
+        return neighbour.instances().stream()
+                .filter(instance -> instance.phase() == Phase.STARTED)
+                .anyMatch(instance -> isOfThisBoot(instance.identity(), host));
     }
 
     private static boolean isOfThisBoot(@Nullable ProcessIdentity identity, HostFacts host) {
@@ -168,7 +169,7 @@ public final class Neighbourhood {
     /** What is to run at each boot has to have run since this one. */
     private static boolean ranHere(Declaration declared, HostFacts host, Neighbour neighbour) {
         OneShotRun run = neighbour.history().run().oneShot();
-        Execution execution = declared.workload().program().execution();
+        Execution execution = declared.workload().lifecycle().execution();
         boolean eachBoot = execution.triggers() != null && execution.triggers().startup();
         // Its health may be that of the run before, until somebody looks.
         return run != null
@@ -221,7 +222,7 @@ public final class Neighbourhood {
         Attempts starts = history.trial().start();
         return history.trial().install().count() > 0
                 || starts.fatal()
-                || starts.count() >= declared.workload().program().start().attempts()
+                || starts.count() >= declared.workload().lifecycle().start().attempts()
                 || (history.run().crashes().count() > 0 && isHeld(neighbour, CRASH_LOOP))
                 || isHeld(neighbour, HELD);
     }
@@ -244,7 +245,7 @@ public final class Neighbourhood {
             HostFacts host,
             Function<WorkloadId, Neighbour> look,
             Predicate<WorkloadId> changing) {
-        MaxDisruption disruption = declared.workload().program().maxDisruption();
+        MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
         if (disruption == null) {
             return ImmutableList.of();
         }
@@ -274,7 +275,7 @@ public final class Neighbourhood {
         return former.get(id).stream()
                 .filter(other -> {
                     Neighbour neighbour = look.apply(other);
-                    return !neighbour.handles().isEmpty()
+                    return !neighbour.instances().isEmpty()
                             && !neighbour.paused()
                             && neighbour.history().isOfSomethingDeclared();
                 })

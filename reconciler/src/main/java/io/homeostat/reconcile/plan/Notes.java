@@ -5,7 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
@@ -22,7 +22,7 @@ final class Notes {
     private final Instant now;
     private WorkloadHistory history;
     private boolean drop;
-    private final List<Handle> handles = new ArrayList<>();
+    private final List<Instance> instances = new ArrayList<>();
     private final List<String> ended = new ArrayList<>();
     private final List<Event> events = new ArrayList<>();
 
@@ -53,12 +53,12 @@ final class Notes {
         drop = true;
     }
 
-    void put(Handle handle) {
-        handles.add(handle);
+    void put(Instance instance) {
+        instances.add(instance);
     }
 
-    void ended(Handle handle) {
-        ended.add(handle.launchId());
+    void ended(Instance instance) {
+        ended.add(instance.launchId());
     }
 
     void event(EventType type, String revision, String message) {
@@ -93,7 +93,7 @@ final class Notes {
                 id,
                 drop || history.equals(before) ? null : history,
                 drop,
-                ImmutableList.copyOf(handles),
+                ImmutableList.copyOf(instances),
                 ImmutableList.copyOf(ended),
                 ImmutableList.copyOf(events));
     }

@@ -4,12 +4,12 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
@@ -33,7 +33,7 @@ final class OneShotPursuit {
 
     private final Situation situation;
     private final Declaration declared;
-    private final List<ObservedProcess> processes;
+    private final List<ObservedInstance> processes;
     private final List<Installation> installations;
     private final Optional<String> active;
     private final Schedule schedule;
@@ -42,7 +42,7 @@ final class OneShotPursuit {
     OneShotPursuit(
             Situation situation,
             Declaration declared,
-            List<ObservedProcess> processes,
+            List<ObservedInstance> processes,
             List<Installation> installations,
             Optional<String> active) {
         this.situation = situation;
@@ -56,18 +56,18 @@ final class OneShotPursuit {
 
     WorkloadPlan plan() {
         Draft draft = new Draft(situation);
-        ObservedProcess current = stopSurplus(draft);
+        ObservedInstance current = stopSurplus(draft);
         if (current != null && Planner.waitIfPending(draft, situation, current)) {
             return draft.build();
         }
-        boolean beside = current != null && !Work.isOneShot(current.handle());
+        boolean beside = current != null && !Work.isOneShot(current.instance());
         // A daemon runs on until what takes its place is there.
         if (beside && !target.installed() && !course(draft).fetch(current)) {
             return draft.build();
         }
         if (current != null
                 && current.liveness() instanceof Running running
-                && !stopWhatIsOver(draft, current.handle(), running)) {
+                && !stopWhatIsOver(draft, current.instance(), running)) {
             return draft.isEmpty() ? attend(current, running) : draft.build();
         }
         if (beside || target.installed() || course(draft).fetch(null)) {
@@ -76,7 +76,7 @@ final class OneShotPursuit {
         return draft.build();
     }
 
-    private @Nullable ObservedProcess stopSurplus(Draft draft) {
+    private @Nullable ObservedInstance stopSurplus(Draft draft) {
         return Surplus.stop(
                 situation,
                 processes,
@@ -86,16 +86,16 @@ final class OneShotPursuit {
     }
 
     /** @return false when the process is one of a run that goes on */
-    private boolean stopWhatIsOver(Draft draft, Handle handle, Running running) {
-        if (!Work.isOneShot(handle)) {
+    private boolean stopWhatIsOver(Draft draft, Instance instance, Running running) {
+        if (!Work.isOneShot(instance)) {
             draft.because(Action.STOP, Reason.EXECUTION_CHANGED, "it ran for ever and is to run to its end");
-            draft.stop(handle, Cause.REPLACED);
+            draft.stop(instance, Cause.REPLACED);
             return true;
         }
-        switch (handle.start()) {
-            case SUCCEEDED -> {
+        switch (instance.phase()) {
+            case STARTED -> {
                 OneShotRun run = situation.history().run().oneShot();
-                if (run == null || !run.isOf(handle) || run.result() == OneShotRun.Result.RUNNING) {
+                if (run == null || !run.isOf(instance) || run.result() == OneShotRun.Result.RUNNING) {
                     return false;
                 }
                 boolean done = run.result() == OneShotRun.Result.COMPLETED;
@@ -103,21 +103,21 @@ final class OneShotPursuit {
                         Action.STOP,
                         done ? Reason.RUN_OVER : Reason.RUN_TIMED_OUT,
                         done ? "its run is done" : "its run is " + run.error());
-                draft.stop(handle, Cause.RUN_OVER);
+                draft.stop(instance, Cause.RUN_OVER);
             }
-            case SENT -> {
+            case START_SENT -> {
                 draft.because(
                         Action.RESTART,
                         Reason.START_NOT_FINISHED,
                         "whether the plugin was started is not known, and Start is sent only once");
-                draft.stop(handle, Cause.SURPLUS);
+                draft.stop(instance, Cause.SURPLUS);
             }
-            case NOT_SENT -> {
-                if (isOfDeclaredWork(handle)
+            case INTENDED, CREATED -> {
+                if (isOfDeclaredWork(instance)
                         && !Readiness.isOverdue(target.workload().spec(), running)) {
                     return false;
                 }
-                boolean late = isOfDeclaredWork(handle);
+                boolean late = isOfDeclaredWork(instance);
                 draft.because(
                         Action.RESTART,
                         late ? Reason.START_FAILED : Reason.REVISION_CHANGED,
@@ -125,20 +125,20 @@ final class OneShotPursuit {
                                 ? "not ready in time: "
                                         + Readiness.missing(target.workload().spec(), running)
                                 : "something else is declared, and it has not begun");
-                draft.stop(handle, late ? Cause.START_FAILED : Cause.REPLACED);
+                draft.stop(instance, late ? Cause.START_FAILED : Cause.REPLACED);
             }
         }
         return true;
     }
 
-    private boolean isOfDeclaredWork(Handle handle) {
-        return Work.of(handle).filter(Work.of(declared.workload())::equals).isPresent();
+    private boolean isOfDeclaredWork(Instance instance) {
+        return Work.of(instance).filter(Work.of(declared.workload())::equals).isPresent();
     }
 
     /** A run that goes on, or is about to begin. */
-    private WorkloadPlan attend(ObservedProcess current, Running running) {
-        Handle handle = current.handle();
-        if (handle.start() == Handle.StartState.NOT_SENT) {
+    private WorkloadPlan attend(ObservedInstance current, Running running) {
+        Instance instance = current.instance();
+        if (instance.phase().isBeforeStart()) {
             return begin(running);
         }
         Draft beside = new Draft(situation);
@@ -147,14 +147,14 @@ final class OneShotPursuit {
             return beside.build();
         }
         Draft draft = new Draft(situation);
-        if (isOfDeclaredWork(handle)) {
+        if (isOfDeclaredWork(instance)) {
             new Upkeep(situation, draft, course(draft)).confine();
         }
         Duration left = Runs.timeout(declared).minus(running.age());
         draft.waitFor(
                 Reason.RUN_UNDER_WAY,
-                "revision " + handle.revision() + " runs"
-                        + (isOfDeclaredWork(handle) ? "" : "; what is declared now runs when it has ended"),
+                "revision " + instance.revision() + " runs"
+                        + (isOfDeclaredWork(instance) ? "" : "; what is declared now runs when it has ended"),
                 situation.now().plus(least(left, poll(running))),
                 Wait.Kind.PROGRESS);
         return draft.build();
@@ -212,8 +212,9 @@ final class OneShotPursuit {
 
     private boolean pauseBetweenStarts(Draft draft) {
         Attempts starts = situation.history().trial().start();
-        int allowed = target.program().start().attempts();
-        Instant retry = Pauses.betweenStarts(situation, starts, target.program().start());
+        int allowed = target.lifecycle().start().attempts();
+        Instant retry =
+                Pauses.betweenStarts(situation, starts, target.lifecycle().start());
         if (!situation.now().isBefore(retry)) {
             return false;
         }

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import org.jspecify.annotations.Nullable;
 
 /** How a step ended. */
@@ -9,10 +9,10 @@ public sealed interface Outcome {
     /**
      * The step's effect is there.
      *
-     * @param handle the new process of a launch; null for every other step
+     * @param instance the new process of a launch; null for every other step
      * @param note for people, such as how a process was stopped; may be empty
      */
-    record Done(@Nullable Handle handle, String note) implements Outcome {}
+    record Done(@Nullable Instance instance, String note) implements Outcome {}
 
     /**
      * The step's effect is not there, or only in part.
@@ -35,7 +35,7 @@ public sealed interface Outcome {
         return new Done(null, note);
     }
 
-    static Outcome launched(Handle handle) {
-        return new Done(handle, "");
+    static Outcome launched(Instance instance) {
+        return new Done(instance, "");
     }
 }

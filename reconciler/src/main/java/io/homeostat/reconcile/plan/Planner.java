@@ -6,12 +6,12 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.time.Duration;
@@ -76,7 +76,7 @@ public final class Planner {
         if (pause != null && !pause.stopped()) {
             return paused(situation, pause);
         }
-        List<ObservedProcess> processes = seen(seen.processes());
+        List<ObservedInstance> processes = seen(seen.processes());
         Declaration declared = situation.declared();
         if (pause != null && declared != null) {
             return stopped(situation, pause, processes);
@@ -84,7 +84,7 @@ public final class Planner {
         if (declared == null) {
             return withdrawn(situation, processes);
         }
-        Execution execution = declared.workload().program().execution();
+        Execution execution = declared.workload().lifecycle().execution();
         Ruling ruling = Ruling.of(execution, situation);
         if (ruling.state() == null) {
             return undecided(situation, ruling);
@@ -102,7 +102,7 @@ public final class Planner {
      * Removes only what is known to have been wanted once. What is merely found on the machine may be somebody's whom a lost
      * database has forgotten: it goes on running until it is declared again or deleted by name.
      */
-    private static WorkloadPlan withdrawn(Situation situation, List<ObservedProcess> processes) {
+    private static WorkloadPlan withdrawn(Situation situation, List<ObservedInstance> processes) {
         Draft draft = new Draft(situation);
         boolean leftovers = !seen(situation.seen().installations()).isEmpty()
                 || seen(situation.seen().active()).isPresent()
@@ -123,9 +123,9 @@ public final class Planner {
         if (!processes.isEmpty()) {
             Gates.awaitDependants(situation, draft);
         }
-        for (ObservedProcess process : processes) {
+        for (ObservedInstance process : processes) {
             if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.handle(), Step.Stop.Cause.REMOVED);
+                draft.stop(process.instance(), Step.Stop.Cause.REMOVED);
             }
         }
         draft.add(new Step.Remove(situation.id()));
@@ -140,12 +140,12 @@ public final class Planner {
     }
 
     /** As little as for what is paused, once it does not run. What nobody declares any more is removed all the same. */
-    private static WorkloadPlan stopped(Situation situation, Pause pause, List<ObservedProcess> processes) {
+    private static WorkloadPlan stopped(Situation situation, Pause pause, List<ObservedInstance> processes) {
         Draft draft = new Draft(situation);
-        for (ObservedProcess process : processes) {
+        for (ObservedInstance process : processes) {
             draft.because(Action.STOP, Reason.STOPPED, pause.words());
             if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.handle(), Step.Stop.Cause.REQUESTED);
+                draft.stop(process.instance(), Step.Stop.Cause.REQUESTED);
             }
         }
         draft.waitFor(Reason.STOPPED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
@@ -163,20 +163,20 @@ public final class Planner {
         return draft.build();
     }
 
-    private static WorkloadPlan disabled(Situation situation, Ruling ruling, List<ObservedProcess> processes) {
+    private static WorkloadPlan disabled(Situation situation, Ruling ruling, List<ObservedInstance> processes) {
         Draft draft = new Draft(situation);
         draft.atRestBecause(Reason.DISABLED, ruling.words());
-        for (ObservedProcess process : processes) {
+        for (ObservedInstance process : processes) {
             draft.because(Action.STOP, Reason.DISABLED, ruling.words());
             if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.handle(), Step.Stop.Cause.DISABLED);
+                draft.stop(process.instance(), Step.Stop.Cause.DISABLED);
             }
         }
         return draft.build();
     }
 
     /** A process that has not said yet who it is can't be signalled; soon it will have, or be known never to. */
-    static boolean waitIfPending(Draft draft, Situation situation, ObservedProcess process) {
+    static boolean waitIfPending(Draft draft, Situation situation, ObservedInstance process) {
         if (!(process.liveness() instanceof Liveness.Pending)) {
             return false;
         }
@@ -205,10 +205,10 @@ public final class Planner {
     }
 
     private static Neighbour remembered(WorkloadId id, ActualState actual, History history) {
-        ImmutableList<Handle> handles =
-                actual.get(id).processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
-                        ? processes.stream().map(ObservedProcess::handle).collect(ImmutableList.toImmutableList())
+        ImmutableList<Instance> instances =
+                actual.get(id).processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
+                        ? processes.stream().map(ObservedInstance::instance).collect(ImmutableList.toImmutableList())
                         : ImmutableList.of();
-        return new Neighbour(history.get(id), handles, history.pauses().containsKey(id));
+        return new Neighbour(history.get(id), instances, history.pauses().containsKey(id));
     }
 }

@@ -33,7 +33,7 @@ public final class Prevention {
                         before.workload(),
                         more.history() == null ? before.history() : more.history(),
                         before.dropHistory(),
-                        before.handles(),
+                        before.instances(),
                         before.ended(),
                         ImmutableList.<Event>builder()
                                 .addAll(before.events())
@@ -44,7 +44,6 @@ public final class Prevention {
 
     private static boolean runs(Situation situation, Declaration declared) {
         return Planner.seen(situation.seen().processes()).stream()
-                .anyMatch(process -> LaunchInputs.matches(
-                        process.handle(), declared.workload().program()));
+                .anyMatch(process -> LaunchInputs.matches(process.instance(), declared.workload()));
     }
 }

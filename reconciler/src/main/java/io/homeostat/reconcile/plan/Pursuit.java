@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
 import java.util.HashSet;
@@ -22,14 +22,14 @@ import org.jspecify.annotations.Nullable;
 final class Pursuit {
     private final Situation situation;
     private final Declaration declared;
-    private final List<ObservedProcess> processes;
+    private final List<ObservedInstance> processes;
     private final List<Installation> installations;
     private final Optional<String> active;
 
     Pursuit(
             Situation situation,
             Declaration declared,
-            List<ObservedProcess> processes,
+            List<ObservedInstance> processes,
             List<Installation> installations,
             Optional<String> active) {
         this.situation = situation;
@@ -59,13 +59,15 @@ final class Pursuit {
     }
 
     private boolean mustNotLaunch(Target target) {
-        return new Confinement(situation, target.program().limits()).obstacle().isPresent();
+        return new Confinement(situation, target.lifecycle().limits())
+                .obstacle()
+                .isPresent();
     }
 
     /** Outside its maintenance window the last good revision stays, unless the change has begun already. */
     private boolean mustNotChange() {
-        boolean begun =
-                processes.stream().anyMatch(process -> process.handle().target().equals(declared.hash()));
+        boolean begun = processes.stream()
+                .anyMatch(process -> process.instance().target().equals(declared.hash()));
         return !begun
                 && new Gates(situation, declared, new Draft(situation))
                         .windowOpens()
@@ -121,7 +123,7 @@ final class Pursuit {
         return proven != null && proven.hash().equals(target.hash());
     }
 
-    private @Nullable ObservedProcess stopSurplus(Draft draft) {
+    private @Nullable ObservedInstance stopSurplus(Draft draft) {
         return Surplus.stop(
                 situation,
                 processes,

@@ -4,7 +4,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import java.time.Duration;
 
 /** When a launch counts as started, for each kind. */
@@ -34,7 +34,7 @@ final class Readiness {
 
     /** A process without a probe that is still there is never overdue: it has to be given the time to stay alive. */
     static boolean isOverdue(WorkloadSpec spec, Running running) {
-        Duration timeout = spec.program().start().timeout();
+        Duration timeout = spec.lifecycle().start().timeout();
         boolean staysAlive = spec instanceof ProcessSpec process && process.probe() == null;
         return running.age().compareTo(staysAlive ? max(timeout, STAYED_ALIVE) : timeout) >= 0;
     }

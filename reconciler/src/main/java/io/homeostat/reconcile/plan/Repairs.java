@@ -31,7 +31,7 @@ final class Repairs {
         if (last == null || declared == null) {
             return Attempts.NONE;
         }
-        Restart policy = declared.workload().program().restart();
+        Restart policy = declared.workload().lifecycle().restart();
         // In the pause nothing more can be lost, so it proves nothing; and it may be longer than what is remembered.
         Instant next = Pauses.afterRepair(situation, repairs);
         Instant since = next.isAfter(last) ? next : last;

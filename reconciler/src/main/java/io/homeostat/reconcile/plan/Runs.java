@@ -8,16 +8,16 @@ import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -33,17 +33,17 @@ final class Runs {
     private Runs() {}
 
     /** A process of it runs. */
-    static Handle alive(Situation situation, Notes notes, Handle handle, Running running) {
-        Handle known = handle;
-        if (known.start() == StartState.NOT_SENT && handle.workload().kind() == Kind.PROCESS) {
-            known = known.withStart(StartState.SUCCEEDED, "");
+    static Instance alive(Situation situation, Notes notes, Instance instance, Running running) {
+        Instance known = instance;
+        if (known.phase().isBeforeStart() && instance.workload().kind() == Kind.PROCESS) {
+            known = known.withPhase(Phase.STARTED, "");
             notes.event(
                     EventType.PLUGIN_STARTED,
                     known.revision(),
                     "pid " + running.identity().pid());
         }
         Declaration declared = situation.declared();
-        if (declared != null && known.start() == StartState.SUCCEEDED) {
+        if (declared != null && known.phase() == Phase.STARTED) {
             begun(situation, notes, known);
             judge(situation, notes, declared, known, running);
         }
@@ -51,35 +51,35 @@ final class Runs {
     }
 
     /** Its process is over by itself. */
-    static void ended(Situation situation, Notes notes, Handle handle, Exit exit) {
-        if (!hasRun(handle, exit)) {
+    static void ended(Situation situation, Notes notes, Instance instance, Exit exit) {
+        if (!hasRun(instance, exit)) {
             String words = "process " + exit.words();
-            notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
-            Failures.ofLaunch(situation, notes, handle.target(), words, false);
+            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
+            Failures.ofLaunch(situation, notes, instance.target(), words, false);
             return;
         }
-        if (handle.start() != StartState.SUCCEEDED) {
-            notes.event(EventType.PLUGIN_STARTED, handle.revision(), "");
+        if (instance.phase() != Phase.STARTED) {
+            notes.event(EventType.PLUGIN_STARTED, instance.revision(), "");
         }
-        begun(situation, notes, handle);
-        underWay(notes, handle).ifPresent(run -> {
+        begun(situation, notes, instance);
+        underWay(notes, instance).ifPresent(run -> {
             Integer code = exit.code();
             if (exit.reason() == Exit.Reason.EXITED && code != null && code == 0) {
-                conclude(notes, handle, run.completed(exit.at(), exit));
+                conclude(notes, instance, run.completed(exit.at(), exit));
             } else {
-                conclude(notes, handle, run.failed(exit.at(), exit, "process " + exit.words()));
+                conclude(notes, instance, run.failed(exit.at(), exit, "process " + exit.words()));
             }
         });
     }
 
     /** Its process was stopped before it was over: what is not wanted any more has not run, anything else has failed. */
     static void stopped(Situation situation, Notes notes, Step.Stop step) {
-        underWay(notes, step.handle()).ifPresent(run -> {
+        underWay(notes, step.instance()).ifPresent(run -> {
             switch (step.cause()) {
                 case REMOVED, DISABLED, REQUESTED, REPLACED -> notes.run(books -> books.withOneShot(null));
                 case UNDONE, UNHEALTHY, START_FAILED, DRIFTED, REPAIRED, SURPLUS, RUN_OVER -> {
                     Exit exit = new Exit(null, null, Exit.Reason.STOPPED, situation.now());
-                    conclude(notes, step.handle(), run.failed(situation.now(), exit, "process was stopped"));
+                    conclude(notes, step.instance(), run.failed(situation.now(), exit, "process was stopped"));
                 }
             }
         });
@@ -88,7 +88,7 @@ final class Runs {
     /** It could not be launched, or did not start. */
     static void startFailed(Situation situation, Notes notes, Declaration declared, String error, boolean fatal) {
         Attempts starts = notes.history().trial().start().failed(situation.now(), error, fatal);
-        if (!fatal && starts.count() < declared.workload().program().start().attempts()) {
+        if (!fatal && starts.count() < declared.workload().lifecycle().start().attempts()) {
             notes.trial(trial -> trial.withStart(starts));
             return;
         }
@@ -133,81 +133,82 @@ final class Runs {
      * as its process is looked at, be it for the last time, it would be taken for one that nobody has heard of, and its end would be
      * told again.
      */
-    static void forget(Declaration declared, Notes notes, List<ObservedProcess> processes) {
+    static void forget(Declaration declared, Notes notes, List<ObservedInstance> processes) {
         OneShotRun run = notes.history().run().oneShot();
         if (run != null
                 && !Work.isOneShot(declared.workload())
-                && processes.stream().noneMatch(process -> run.isOf(process.handle()))) {
+                && processes.stream().noneMatch(process -> run.isOf(process.instance()))) {
             notes.run(books -> books.withOneShot(null));
         }
     }
 
     /** How long a run may take, from its launch. */
     static Duration timeout(Declaration declared) {
-        Duration timeout = declared.workload().program().execution().timeout();
+        Duration timeout = declared.workload().lifecycle().execution().timeout();
         return timeout == null ? Execution.DEFAULT_TIMEOUT : timeout;
     }
 
-    private static void begun(Situation situation, Notes notes, Handle handle) {
+    private static void begun(Situation situation, Notes notes, Instance instance) {
         OneShotRun last = notes.history().run().oneShot();
-        if (last != null && last.isOf(handle)) {
+        if (last != null && last.isOf(instance)) {
             return;
         }
-        ProcessIdentity identity = handle.identity();
+        ProcessIdentity identity = instance.identity();
         OneShotRun run = OneShotRun.begun(
-                Work.of(handle).orElse(""),
-                handle.launchId(),
+                Work.of(instance).orElse(""),
+                instance.launchId(),
                 identity == null ? "" : identity.bootId(),
                 situation.host().instanceId(),
-                handle.launchedAt());
+                instance.launchedAt());
         notes.run(books -> books.withOneShot(run));
         notes.trial(trial -> trial.withStart(Attempts.NONE));
         prove(situation, notes);
     }
 
     /** A plugin says itself when it is done, and nothing may take longer than declared. Its process is stopped afterwards. */
-    private static void judge(Situation situation, Notes notes, Declaration declared, Handle handle, Running running) {
+    private static void judge(
+            Situation situation, Notes notes, Declaration declared, Instance instance, Running running) {
         if (situation.pause() != null || !Work.isOneShot(declared.workload())) {
             return;
         }
-        underWay(notes, handle).ifPresent(run -> {
-            if (isDone(handle, running.health())) {
-                conclude(notes, handle, run.completed(situation.now(), null));
+        underWay(notes, instance).ifPresent(run -> {
+            if (isDone(instance, running.health())) {
+                conclude(notes, instance, run.completed(situation.now(), null));
             } else if (running.age().compareTo(timeout(declared)) >= 0) {
                 Exit exit = new Exit(null, null, Exit.Reason.TIMED_OUT, situation.now());
                 String error = "not done within " + Notation.text(timeout(declared));
-                conclude(notes, handle, run.failed(situation.now(), exit, error));
+                conclude(notes, instance, run.failed(situation.now(), exit, error));
             }
         });
     }
 
     /** A started plugin that answers code 0 has nothing left to do; by any other code it says that it is still at it. */
-    private static boolean isDone(Handle handle, @Nullable Health health) {
-        return handle.workload().kind() == Kind.PLUGIN
+    private static boolean isDone(Instance instance, @Nullable Health health) {
+        return instance.workload().kind() == Kind.PLUGIN
                 && health != null
                 && health.verdict() == Health.Verdict.HEALTHY
                 && health.code() == 0;
     }
 
-    private static Optional<OneShotRun> underWay(Notes notes, Handle handle) {
+    private static Optional<OneShotRun> underWay(Notes notes, Instance instance) {
         return Optional.ofNullable(notes.history().run().oneShot())
-                .filter(run -> run.isOf(handle) && run.result() == Result.RUNNING);
+                .filter(run -> run.isOf(instance) && run.result() == Result.RUNNING);
     }
 
-    private static void conclude(Notes notes, Handle handle, OneShotRun over) {
+    private static void conclude(Notes notes, Instance instance, OneShotRun over) {
         notes.run(books -> books.withOneShot(over));
         Duration took = Objects.requireNonNull(over.duration()).truncatedTo(ChronoUnit.MILLIS);
         String after = "after " + Notation.text(took);
         if (over.result() == Result.COMPLETED) {
-            notes.event(EventType.PLUGIN_EXECUTION_COMPLETED, handle.revision(), after);
+            notes.event(EventType.PLUGIN_EXECUTION_COMPLETED, instance.revision(), after);
         } else {
-            notes.event(EventType.PLUGIN_EXECUTION_FAILED, handle.revision(), over.error() + ", " + after);
+            notes.event(EventType.PLUGIN_EXECUTION_FAILED, instance.revision(), over.error() + ", " + after);
         }
     }
 
     /** Whether its program ran: a plugin's after Start, a process's unless nothing is known of it, as when we died before its launch. */
-    private static boolean hasRun(Handle handle, Exit exit) {
-        boolean known = handle.identity() != null || exit.reason() != Exit.Reason.UNKNOWN;
-        return handle.start() == StartState.SUCCEEDED || (handle.workload().kind() == Kind.PROCESS && known);
+    private static boolean hasRun(Instance instance, Exit exit) {
+        boolean known = instance.identity() != null || exit.reason() != Exit.Reason.UNKNOWN;
+        return instance.phase() == Phase.STARTED || (instance.workload().kind() == Kind.PROCESS && known);
     }
 }

@@ -28,8 +28,8 @@ public final class Schedule {
 
     /** @throws NullPointerException when what is declared is no one-shot */
     public Schedule(Situation situation, Declaration declared) {
-        this.triggers =
-                Objects.requireNonNull(declared.workload().program().execution().triggers(), "a one-shot has triggers");
+        this.triggers = Objects.requireNonNull(
+                declared.workload().lifecycle().execution().triggers(), "a one-shot has triggers");
         this.bootId = situation.host().bootId();
         this.instanceId = situation.host().instanceId();
         this.now = situation.now();

@@ -5,8 +5,9 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.ObservedWorkload;
@@ -41,11 +42,11 @@ public record Situation(
     }
 
     /** Whether a process has started and is not known to have lost its health, by what is declared now. */
-    public boolean runsWell(Handle handle) {
+    public boolean runsWell(Instance instance) {
         return declared != null
-                && handle.start() == Handle.StartState.SUCCEEDED
+                && instance.phase() == Phase.STARTED
                 && history.run().healthFailures()
-                        < declared.workload().program().health().failureThreshold();
+                        < declared.workload().lifecycle().health().failureThreshold();
     }
 
     /**
@@ -54,10 +55,10 @@ public record Situation(
      */
     public Optional<MaxDisruption> disruptionBy(Step step) {
         boolean disrupts =
-                step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED && runsWell(stop.handle());
+                step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED && runsWell(stop.instance());
         return declared == null || !disrupts || Work.isOneShot(declared.workload())
                 ? Optional.empty()
-                : Optional.ofNullable(declared.workload().program().maxDisruption());
+                : Optional.ofNullable(declared.workload().lifecycle().maxDisruption());
     }
 
     public Situation withHistory(WorkloadHistory next) {

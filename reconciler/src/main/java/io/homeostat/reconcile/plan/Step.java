@@ -6,7 +6,7 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +104,7 @@ public sealed interface Step {
      *
      * @param cleanup the plugin is told to clean up after itself, because it is being removed
      */
-    record Stop(Handle handle, Cause cause, boolean cleanup, Duration timeout) implements Step {
+    record Stop(Instance instance, Cause cause, boolean cleanup, Duration timeout) implements Step {
         /** Why a process is stopped. */
         public enum Cause {
             REMOVED,
@@ -129,7 +129,7 @@ public sealed interface Step {
 
         @Override
         public WorkloadId workload() {
-            return handle.workload();
+            return instance.workload();
         }
 
         @Override

@@ -7,11 +7,12 @@ import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -45,7 +46,7 @@ public final class StepLedger {
 
     private static void fetching(Situation situation, Notes notes, String key, Outcome outcome, boolean complete) {
         Declaration declared = situation.declared();
-        Source source = declared == null ? null : declared.workload().program().source();
+        Source source = declared == null ? null : declared.workload().source();
         boolean wanted = declared != null
                 && source != null
                 && ArchiveKey.of(declared.id(), declared.workload().revision(), source)
@@ -78,8 +79,8 @@ public final class StepLedger {
 
     private static void launching(Situation situation, Notes notes, Step.Launch step, Outcome outcome) {
         switch (outcome) {
-            case Outcome.Done(Handle handle, String note) -> {
-                notes.put(Objects.requireNonNull(handle, "a launch without a handle"));
+            case Outcome.Done(Instance instance, String note) -> {
+                notes.put(Objects.requireNonNull(instance, "a launch without a handle"));
                 ProvenRevision proven = notes.history().proven();
                 if (proven != null && proven.hash().equals(step.hash()) && !Work.isOneShot(step.declared())) {
                     notes.run(run -> run.withRestart());
@@ -97,45 +98,45 @@ public final class StepLedger {
     }
 
     private static void starting(Situation situation, Notes notes, Step.Start step, Outcome outcome) {
-        Handle handle = onlyHandle(situation);
+        Instance instance = onlyInstance(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                notes.put(handle.withStart(Handle.StartState.SUCCEEDED, ConfigHash.of(step.config())));
-                notes.event(EventType.PLUGIN_STARTED, handle.revision(), "");
+                notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+                notes.event(EventType.PLUGIN_STARTED, instance.revision(), "");
                 if (notes.history().trial().restartToConfigure()) {
-                    notes.event(EventType.PLUGIN_CONFIG_APPLIED, handle.revision(), "by a restart");
+                    notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
                     notes.trial(trial -> trial.withRestartToConfigure(false));
                 }
             }
             case Outcome.Failed(String error, boolean fatal) -> {
-                notes.put(handle.withStart(Handle.StartState.SENT, ""));
-                notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), error);
-                Failures.ofLaunch(situation, notes, handle.target(), error, fatal);
+                notes.put(instance.withPhase(Phase.START_SENT, ""));
+                notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), error);
+                Failures.ofLaunch(situation, notes, instance.target(), error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
-            case Outcome.Interrupted interrupted -> notes.put(handle.withStart(Handle.StartState.SENT, ""));
+            case Outcome.Interrupted interrupted -> notes.put(instance.withPhase(Phase.START_SENT, ""));
         }
     }
 
     private static void configuring(Situation situation, Notes notes, Step.ApplyConfig step, Outcome outcome) {
-        Handle handle = onlyHandle(situation);
+        Instance instance = onlyInstance(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                tellOfApply(notes, notes.history().trial().configure(), handle.revision(), "");
-                notes.event(EventType.PLUGIN_CONFIG_APPLIED, handle.revision(), "");
-                notes.put(handle.withStart(Handle.StartState.SUCCEEDED, ConfigHash.of(step.config())));
+                tellOfApply(notes, notes.history().trial().configure(), instance.revision(), "");
+                notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "");
+                notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
                 notes.trial(trial -> trial.withConfigure(Attempts.NONE));
             }
             case Outcome.Failed(String error, boolean fatal) -> {
-                tellOfApply(notes, notes.history().trial().configure(), handle.revision(), "");
-                notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, handle.revision(), error);
+                tellOfApply(notes, notes.history().trial().configure(), instance.revision(), "");
+                notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), error);
                 notes.trial(trial -> trial.withConfigure(trial.configure().failed(situation.now(), error, fatal)));
             }
             case Outcome.Unsupported unsupported -> {
                 tellOfApply(
                         notes,
                         notes.history().trial().configure(),
-                        handle.revision(),
+                        instance.revision(),
                         "the plugin takes it only at Start");
                 notes.trial(trial -> trial.withRestartToConfigure(true));
             }
@@ -178,39 +179,39 @@ public final class StepLedger {
     }
 
     private static void stopping(Situation situation, WorkloadPlan plan, Notes notes, Step.Stop step, Outcome outcome) {
-        if (!(outcome instanceof Outcome.Done(Handle none, String note))) {
+        if (!(outcome instanceof Outcome.Done(Instance none, String note))) {
             upkeep(situation, notes, outcome);
             return;
         }
-        Handle handle = step.handle();
+        Instance instance = step.instance();
         notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
-        Optional<Exit> end = endOfOrphan(situation, handle);
+        Optional<Exit> end = endOfOrphan(situation, instance);
         if (end.isPresent()) {
-            Bookkeeping.noteEnd(situation, notes, handle, end.get());
+            Bookkeeping.noteEnd(situation, notes, instance, end.get());
             return;
         }
-        notes.ended(handle);
+        notes.ended(instance);
         String words = plan.message() + "; " + note;
         switch (step.cause()) {
-            case REMOVED, DISABLED, REQUESTED -> notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+            case REMOVED, DISABLED, REQUESTED -> notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
             case UNDONE, SURPLUS, DRIFTED, REPAIRED -> {
                 // Of one that has not started, START_FAILED has told already.
-                if (handle.start() == Handle.StartState.SUCCEEDED) {
-                    notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+                if (instance.phase() == Phase.STARTED) {
+                    notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
                 }
             }
             case REPLACED -> {
-                boolean upgrade = !handle.revision().equals(wantedRevision(situation));
+                boolean upgrade = !instance.revision().equals(wantedRevision(situation));
                 if (upgrade) {
-                    notes.event(EventType.PLUGIN_CONFIG_REMOVE, handle.revision(), "superseded");
+                    notes.event(EventType.PLUGIN_CONFIG_REMOVE, instance.revision(), "superseded");
                 }
-                notes.event(EventType.PLUGIN_STOPPED, handle.revision(), words);
+                notes.event(EventType.PLUGIN_STOPPED, instance.revision(), words);
                 if (upgrade) {
-                    notes.event(EventType.PLUGIN_REMOVED, handle.revision(), "superseded");
+                    notes.event(EventType.PLUGIN_REMOVED, instance.revision(), "superseded");
                 }
             }
-            case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, handle.revision(), words);
-            case START_FAILED -> notes.failure(EventType.PLUGIN_START_FAILED, handle.revision(), words);
+            case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
+            case START_FAILED -> notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
             case RUN_OVER -> {
                 // The end of the run has been told.
             }
@@ -224,16 +225,16 @@ public final class StepLedger {
         notes.run(run -> run.withExit(
                 new Exit(null, null, tookTooLong ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
         if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
-            Failures.ofLaunch(situation, notes, handle.target(), plan.message(), false);
+            Failures.ofLaunch(situation, notes, instance.target(), plan.message(), false);
         }
     }
 
     /** How the process ended whose left-over children were stopped; empty when the process itself was. */
-    private static Optional<Exit> endOfOrphan(Situation situation, Handle handle) {
+    private static Optional<Exit> endOfOrphan(Situation situation, Instance instance) {
         return Planner.seen(situation.seen().processes()).stream()
-                .filter(process -> process.handle().launchId().equals(handle.launchId()))
+                .filter(process -> process.instance().launchId().equals(instance.launchId()))
                 .flatMap(process ->
-                        process.liveness() instanceof ObservedProcess.Liveness.Orphaned(Exit exit, int survivors)
+                        process.liveness() instanceof ObservedInstance.Liveness.Orphaned(Exit exit, int survivors)
                                 ? Stream.of(exit)
                                 : Stream.empty())
                 .findFirst();
@@ -267,11 +268,12 @@ public final class StepLedger {
         }
     }
 
-    private static Handle onlyHandle(Situation situation) {
+    private static Instance onlyInstance(Situation situation) {
         if (situation.seen().processes() instanceof Observation.Seen<?>
                 && Planner.seen(situation.seen().processes()).size() == 1) {
-            ObservedProcess process = Planner.seen(situation.seen().processes()).get(0);
-            return process.handle();
+            ObservedInstance process =
+                    Planner.seen(situation.seen().processes()).get(0);
+            return process.instance();
         }
         throw new IllegalStateException("not exactly one process of " + situation.id());
     }

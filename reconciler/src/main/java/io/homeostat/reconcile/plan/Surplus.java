@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Orphaned;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -17,19 +17,19 @@ final class Surplus {
      * @param orphans names the cause when a process is over and has left children behind
      * @return the one that may stay; null when none runs
      */
-    static @Nullable ObservedProcess stop(
-            Situation situation, List<ObservedProcess> processes, Draft draft, Consumer<Orphaned> orphans) {
-        ObservedProcess newest = null;
-        for (ObservedProcess process : processes) {
+    static @Nullable ObservedInstance stop(
+            Situation situation, List<ObservedInstance> processes, Draft draft, Consumer<Orphaned> orphans) {
+        ObservedInstance newest = null;
+        for (ObservedInstance process : processes) {
             if (process.liveness() instanceof Orphaned orphaned) {
                 orphans.accept(orphaned);
-                draft.stop(process.handle(), Step.Stop.Cause.SURPLUS);
+                draft.stop(process.instance(), Step.Stop.Cause.SURPLUS);
                 continue;
             }
             if (newest != null) {
                 draft.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one process of it runs");
                 if (!Planner.waitIfPending(draft, situation, newest)) {
-                    draft.stop(newest.handle(), Step.Stop.Cause.SURPLUS);
+                    draft.stop(newest.instance(), Step.Stop.Cause.SURPLUS);
                 }
             }
             newest = process;

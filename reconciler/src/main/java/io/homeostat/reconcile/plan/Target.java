@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.platform.Layout;
@@ -29,16 +29,15 @@ record Target(
         @Nullable Installation damaged) {
 
     static Target of(Workload workload, String hash, List<Installation> installations) {
-        Program program = workload.program();
-        Source source = program.source();
-        if (program.install() == Program.Install.LOCAL || source == null) {
+        Source source = workload.source();
+        if (source == null) {
             return new Target(workload, hash, null, null, true, null);
         }
-        String key = ArchiveKey.of(workload.id(), program.revision(), source);
+        String key = ArchiveKey.of(workload.id(), workload.revision(), source);
         Installation whole = null;
         Installation damaged = null;
         for (Installation installation : installations) {
-            if (installation.satisfies(program.revision(), key)) {
+            if (installation.satisfies(workload.revision(), key)) {
                 if (!installation.isWhole()) {
                     damaged = installation;
                 } else if (whole == null) {
@@ -53,7 +52,7 @@ record Target(
     /** The plain name when no other archive of this revision, and nothing damaged that may be in use, has it. */
     private static String freeDirectory(Workload workload, String key, List<Installation> installations) {
         Set<String> taken = installations.stream().map(Installation::directory).collect(Collectors.toSet());
-        String revision = workload.program().revision();
+        String revision = workload.revision();
         String directory = Layout.installName(workload.id(), revision, null);
         for (int number = 1; taken.contains(directory); number++) {
             String content = number == 1 ? key : key + " " + number;
@@ -66,8 +65,8 @@ record Target(
         return of(proven.workload(), proven.hash(), installations);
     }
 
-    Program program() {
-        return workload.program();
+    Lifecycle lifecycle() {
+        return workload.lifecycle();
     }
 
     /** Whether a process of ours runs from an installation of this very target that is damaged. */

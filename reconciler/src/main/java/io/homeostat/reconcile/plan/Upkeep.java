@@ -6,13 +6,13 @@ import io.homeostat.desired.model.HealthCheck;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
@@ -33,31 +33,31 @@ final class Upkeep {
     }
 
     /** Steps for a process that is the right one. */
-    void maintain(Handle handle, Running running) {
+    void maintain(Instance instance, Running running) {
         if (course.needsActivation()) {
             draft.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
             course.activate();
         }
-        switch (handle.start()) {
-            case NOT_SENT -> {
-                if (!course.mustNotChange(handle)) {
-                    awaitReadiness(handle, running);
+        switch (instance.phase()) {
+            case INTENDED, CREATED -> {
+                if (!course.mustNotChange(instance)) {
+                    awaitReadiness(instance, running);
                 }
             }
-            case SENT -> {
+            case START_SENT -> {
                 draft.because(
                         Action.RESTART,
                         Reason.START_NOT_FINISHED,
                         "whether the plugin was started is not known, and Start is sent only once");
-                course.restart(handle, Cause.SURPLUS);
+                course.restart(instance, Cause.SURPLUS);
             }
-            case SUCCEEDED -> {
-                if (makeGood(handle, running, Loss.SOCKET) || recover(handle, running)) {
+            case STARTED -> {
+                if (makeGood(instance, running, Loss.SOCKET) || recover(instance, running)) {
                     return;
                 }
-                if (!makeGood(handle, running, Loss.LOG) && !course.mustNotChange(handle)) {
+                if (!makeGood(instance, running, Loss.LOG) && !course.mustNotChange(instance)) {
                     confine();
-                    configure(handle);
+                    configure(instance);
                     awaitConfinement();
                 }
             }
@@ -70,7 +70,7 @@ final class Upkeep {
      *
      * @return true when the loss is there and is, now or after a pause, made good
      */
-    private boolean makeGood(Handle handle, Running running, Loss loss) {
+    private boolean makeGood(Instance instance, Running running, Loss loss) {
         if (!running.lost().contains(loss)) {
             return false;
         }
@@ -84,12 +84,12 @@ final class Upkeep {
         // What could not be started then runs on as it is.
         if (!waits && !course.isBlocked()) {
             draft.because(Action.RESTART, reason, words);
-            course.restart(handle, Cause.DRIFTED);
+            course.restart(instance, Cause.DRIFTED);
         }
         return true;
     }
 
-    private void awaitReadiness(Handle handle, Running running) {
+    private void awaitReadiness(Instance instance, Running running) {
         if (target.workload().spec() instanceof PluginSpec && running.listening()) {
             draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
             confine();
@@ -98,10 +98,10 @@ final class Upkeep {
         }
         String missing = Readiness.missing(target.workload().spec(), running);
         if (Readiness.isOverdue(target.workload().spec(), running)) {
-            Duration timeout = target.program().start().timeout();
+            Duration timeout = target.lifecycle().start().timeout();
             draft.because(
                     Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
-            course.restart(handle, Cause.START_FAILED);
+            course.restart(instance, Cause.START_FAILED);
             return;
         }
         // What a lost launch or somebody else has left unlimited does not go on so until it is ready.
@@ -115,9 +115,9 @@ final class Upkeep {
     }
 
     /** @return true when the process has to be replaced or watched because its health is in doubt */
-    private boolean recover(Handle handle, Running running) {
+    private boolean recover(Instance instance, Running running) {
         RunRecord run = situation.history().run();
-        HealthCheck policy = target.program().health();
+        HealthCheck policy = target.lifecycle().health();
         Instant lastFailure = run.lastHealthFailure();
         if (run.healthFailures() == 0 || lastFailure == null) {
             return false;
@@ -128,7 +128,7 @@ final class Upkeep {
         String words = problem + " (" + run.healthFailures() + " of " + policy.failureThreshold() + " failed checks)";
         if (run.healthFailures() >= policy.failureThreshold()) {
             draft.because(Action.RESTART, hung ? Reason.HUNG : Reason.UNHEALTHY, words);
-            course.restart(handle, Cause.UNHEALTHY);
+            course.restart(instance, Cause.UNHEALTHY);
             return true;
         }
         draft.waitFor(
@@ -192,19 +192,19 @@ final class Upkeep {
     }
 
     private Confinement confinement() {
-        return new Confinement(situation, target.program().limits());
+        return new Confinement(situation, target.lifecycle().limits());
     }
 
     private Instant retryOfLimits() {
         return Pauses.afterUpkeep(situation, situation.history().trial().limits());
     }
 
-    private void configure(Handle handle) {
+    private void configure(Instance instance) {
         if (!(target.workload().spec() instanceof PluginSpec plugin)) {
             return;
         }
         Config config = plugin.config();
-        if (ConfigHash.of(config).equals(handle.configHash())) {
+        if (ConfigHash.of(config).equals(instance.configHash())) {
             return;
         }
         Trial trial = situation.history().trial();
@@ -214,13 +214,13 @@ final class Upkeep {
         if (trial.restartToConfigure()) {
             draft.because(
                     Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
-            course.restart(handle, Cause.REPLACED);
+            course.restart(instance, Cause.REPLACED);
             return;
         }
         Attempts failures = trial.configure();
         if (failures.count() > 0) {
             Instant retry =
-                    Pauses.afterInstall(situation, failures, target.program().restart());
+                    Pauses.afterInstall(situation, failures, target.lifecycle().restart());
             String words = "the plugin did not accept its configuration: " + failures.error();
             if (course.pauseUntil(retry, Reason.CONFIGURE_FAILED, words, Wait.Kind.RETRY)) {
                 return;

@@ -5,10 +5,9 @@ import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.ArchiveKey;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
@@ -24,33 +23,32 @@ public final class Work {
     private Work() {}
 
     static boolean isOneShot(Workload workload) {
-        return workload.program().execution().type() == Execution.Type.ONE_SHOT;
+        return workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
     /** Whether a process was launched to run to its end. */
-    public static boolean isOneShot(Handle handle) {
-        return handle.inputs().containsKey(INPUT);
+    public static boolean isOneShot(Instance instance) {
+        return instance.inputs().containsKey(INPUT);
     }
 
     static String of(Workload workload) {
-        Program program = workload.program();
-        Source source = program.source();
+        Source source = workload.source();
         String config = workload.spec() instanceof PluginSpec plugin ? ConfigHash.of(plugin.config()) : "";
         String archive = source == null ? "" : ArchiveKey.of(workload.id(), workload.revision(), source);
         String all = String.join(
-                "\0", program.revision(), archive, LaunchInputs.of(program).toString(), config);
+                "\0", workload.revision(), archive, LaunchInputs.of(workload).toString(), config);
         return Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
     }
 
     /** Which work a process was launched for; empty for a daemon's. */
-    static Optional<String> of(Handle handle) {
-        return Optional.ofNullable(handle.inputs().get(INPUT));
+    static Optional<String> of(Instance instance) {
+        return Optional.ofNullable(instance.inputs().get(INPUT));
     }
 
     /** What is written down of a launch: what can't change while it runs, and what it depended on. */
     public static ImmutableSortedMap<String, String> inputs(Workload workload) {
         ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.<String, String>naturalOrder()
-                .putAll(LaunchInputs.of(workload.program()))
+                .putAll(LaunchInputs.of(workload))
                 .putAll(FormerNeeds.input(workload));
         return (isOneShot(workload) ? inputs.put(INPUT, of(workload)) : inputs).buildOrThrow();
     }

@@ -20,7 +20,7 @@ public record LastRun(@Nullable OneShotRun run, @Nullable Instant nextDue) {
     /** Null of what is no one-shot, and of what nobody declares. */
     static @Nullable LastRun of(Situation situation) {
         Declaration declared = situation.declared();
-        return declared == null || declared.workload().program().execution().triggers() == null
+        return declared == null || declared.workload().lifecycle().execution().triggers() == null
                 ? null
                 : new LastRun(
                         Schedule.lastRun(situation, declared).orElse(null),

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.status;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Situation;
 import java.util.Optional;
 
@@ -11,7 +11,7 @@ import java.util.Optional;
 final class Sight {
     private Sight() {}
 
-    static ImmutableList<ObservedProcess> processes(Situation situation) {
+    static ImmutableList<ObservedInstance> processes(Situation situation) {
         return seen(situation.seen().processes()).orElse(ImmutableList.of());
     }
 

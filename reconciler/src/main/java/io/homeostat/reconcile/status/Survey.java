@@ -9,7 +9,7 @@ import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -65,7 +65,7 @@ public final class Survey {
      */
     public record Memory(
             ImmutableMap<WorkloadId, WorkloadHistory> histories,
-            ImmutableListMultimap<WorkloadId, Handle> handles,
+            ImmutableListMultimap<WorkloadId, Instance> instances,
             ImmutableMap<WorkloadId, Pause> pauses,
             long seed) {
         /** For a state directory that does not exist yet. */
@@ -75,7 +75,7 @@ public final class Survey {
         public static Memory of(StateReader reader) {
             return new Memory(
                     reader.histories(),
-                    Multimaps.index(reader.handles(), Handle::workload),
+                    Multimaps.index(reader.instances(), Instance::workload),
                     Maps.uniqueIndex(reader.pauses(), Pause::workload),
                     reader.seed());
         }
@@ -84,7 +84,7 @@ public final class Survey {
         public Memory retriedNow(Collection<WorkloadId> ids) {
             Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
             ids.forEach(id -> retried.computeIfPresent(id, (same, history) -> history.retriedNow()));
-            return new Memory(ImmutableMap.copyOf(retried), handles, pauses, seed);
+            return new Memory(ImmutableMap.copyOf(retried), instances, pauses, seed);
         }
 
         WorkloadHistory history(WorkloadId id) {
@@ -126,7 +126,7 @@ public final class Survey {
     public Findings everything(DesiredState desired, Depth depth, Predicate<WorkloadId> asked)
             throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
-        ids.addAll(memory.handles().keySet());
+        ids.addAll(memory.instances().keySet());
         ids.addAll(memory.pauses().keySet());
         ImmutableList.Builder<String> blind = ImmutableList.builder();
         switch (observer.traces()) {
@@ -140,7 +140,7 @@ public final class Survey {
         }
         ids.removeIf(asked.negate());
         Neighbourhood neighbourhood =
-                new Neighbourhood(desired, () -> Maps.toMap(memory.handles().keySet(), this::neighbour));
+                new Neighbourhood(desired, () -> Maps.toMap(memory.instances().keySet(), this::neighbour));
         return new Findings(look(ids, neighbourhood, depth, archives), blind.build());
     }
 
@@ -176,7 +176,7 @@ public final class Survey {
         Situation before = new Situation(
                 declared,
                 desired.policy(),
-                observer.look(id, memory.handles().get(id), checks),
+                observer.look(id, memory.instances().get(id), checks),
                 host,
                 neighbourhood.of(id, host, this::neighbour, other -> false),
                 archives,
@@ -190,6 +190,6 @@ public final class Survey {
 
     private Neighbour neighbour(WorkloadId id) {
         return new Neighbour(
-                memory.history(id), memory.handles().get(id), memory.pauses().containsKey(id));
+                memory.history(id), memory.instances().get(id), memory.pauses().containsKey(id));
     }
 }

@@ -3,11 +3,11 @@ package io.homeostat.reconcile.status;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Schedule;
@@ -39,20 +39,20 @@ public enum WorkloadState {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
             return STATE_VALUE_UNSPECIFIED;
         }
-        List<ObservedProcess> processes = Sight.processes(situation);
+        List<ObservedInstance> processes = Sight.processes(situation);
         boolean wanted = plan.reason() == Reason.UNCLAIMED
                 || plan.reason() == Reason.PAUSED
                 || (situation.declared() != null && !isKeptStopped(plan));
         return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
     }
 
-    private static WorkloadState alive(List<ObservedProcess> processes, boolean wanted) {
+    private static WorkloadState alive(List<ObservedInstance> processes, boolean wanted) {
         if (!wanted) {
             return STOPPING;
         }
-        ObservedProcess newest = processes.getLast();
+        ObservedInstance newest = processes.getLast();
         return switch (newest.liveness()) {
-            case Liveness.Running running -> newest.handle().start() == StartState.SUCCEEDED ? RUNNING : STARTING;
+            case Liveness.Running running -> newest.instance().phase() == Phase.STARTED ? RUNNING : STARTING;
             case Liveness.Pending pending -> STARTING;
             case Liveness.Ended ended -> CRASHED;
             case Liveness.Orphaned orphaned -> CRASHED;
@@ -95,7 +95,7 @@ public enum WorkloadState {
     }
 
     private static boolean isOneShot(Declaration declared) {
-        return declared.workload().program().execution().type() == Execution.Type.ONE_SHOT;
+        return declared.workload().lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
     private static WorkloadState ofOneShot(Situation situation, Declaration declared, WorkloadPlan plan) {
@@ -122,6 +122,6 @@ public enum WorkloadState {
     private static boolean isUsedUp(Declaration declared, WorkloadHistory history) {
         int starts = history.trial().start().count();
         return history.trial().start().fatal()
-                || starts >= declared.workload().program().start().attempts();
+                || starts >= declared.workload().lifecycle().start().attempts();
     }
 }

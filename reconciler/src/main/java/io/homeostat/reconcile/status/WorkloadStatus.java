@@ -7,13 +7,13 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.plan.Conditions;
 import io.homeostat.reconcile.plan.Situation;
@@ -74,8 +74,8 @@ public record WorkloadStatus(
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
         LastRun execution = LastRun.of(situation);
-        Optional<ObservedProcess> main = newestRunning(Sight.processes(situation));
-        String current = main.map(process -> process.handle().revision())
+        Optional<ObservedInstance> main = newestRunning(Sight.processes(situation));
+        String current = main.map(process -> process.instance().revision())
                 .or(() -> Sight.activeRevision(situation))
                 .or(() -> localRevision(history))
                 .orElse(null);
@@ -90,15 +90,15 @@ public record WorkloadStatus(
                 current,
                 pending(declared, history),
                 execution != null && !execution.error().isEmpty() ? execution.error() : failure(declared, history),
-                main.map(ObservedProcess::handle)
-                        .map(Handle::identity)
+                main.map(ObservedInstance::instance)
+                        .map(Instance::identity)
                         .map(ProcessIdentity::pid)
                         .orElse(null),
                 main.map(process -> startedAt(situation, process)).orElse(null),
                 history.run().restarts(),
                 history.run().lastExit(),
                 main.map(WorkloadStatus::health).orElse(null),
-                main.map(process -> process.handle().configHash())
+                main.map(process -> process.instance().configHash())
                         .orElse(execution == null ? "" : execution.configHash(situation)),
                 usage,
                 execution,
@@ -116,17 +116,17 @@ public record WorkloadStatus(
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
-    private static Optional<ObservedProcess> newestRunning(List<ObservedProcess> processes) {
+    private static Optional<ObservedInstance> newestRunning(List<ObservedInstance> processes) {
         return processes.reversed().stream()
                 .filter(process -> process.liveness() instanceof Running)
                 .findFirst();
     }
 
-    private static @Nullable Health health(ObservedProcess process) {
+    private static @Nullable Health health(ObservedInstance process) {
         return process.liveness() instanceof Running running ? running.health() : null;
     }
 
-    private static @Nullable Instant startedAt(Situation situation, ObservedProcess process) {
+    private static @Nullable Instant startedAt(Situation situation, ObservedInstance process) {
         return process.liveness() instanceof Running running ? situation.now().minus(running.age()) : null;
     }
 

@@ -7,8 +7,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.ProcFs;
@@ -47,13 +47,13 @@ class PluginTalksTest {
         assertEquals(new Talk.NotRunning<>("not running"), talk());
         assertEquals(
                 new Talk.NotRunning<>("not running: it has not been started yet"),
-                talk(handle("1", StartState.NOT_SENT, ours())));
+                talk(instance("1", Phase.CREATED, ours())));
         assertEquals(
                 new Talk.NotRunning<>("not running: it has not been started yet"),
-                talk(handle("1", StartState.SENT, ours())));
+                talk(instance("1", Phase.START_SENT, ours())));
         assertEquals(List.of(), called);
 
-        assertEquals(new Talk.Had<>("r", "heard"), talk(handle("1", StartState.SUCCEEDED, ours())));
+        assertEquals(new Talk.Had<>("r", "heard"), talk(instance("1", Phase.STARTED, ours())));
         assertEquals(1, called.size());
     }
 
@@ -61,13 +61,13 @@ class PluginTalksTest {
     void oneWhoseProcessIsGoneIsNotSpokenWith() throws Exception {
         ProcessIdentity other = new ProcessIdentity(ours().pid(), ours().startTicks() + 1, ours().bootId());
 
-        assertEquals(new Talk.NotRunning<>("not running"), talk(handle("1", StartState.SUCCEEDED, other)));
+        assertEquals(new Talk.NotRunning<>("not running"), talk(instance("1", Phase.STARTED, other)));
         assertEquals(List.of(), called);
     }
 
     @Test
     void besideALaunchNobodyKnowsWhoseTheSocketIs() throws Exception {
-        Talk<String> talk = talk(handle("1", StartState.SUCCEEDED, ours()), handle("2", StartState.NOT_SENT, null));
+        Talk<String> talk = talk(instance("1", Phase.STARTED, ours()), instance("2", Phase.CREATED, null));
 
         assertTrue(talk instanceof Talk.NotRunning<String>, talk.toString());
         assertEquals(List.of(), called);
@@ -85,12 +85,12 @@ class PluginTalksTest {
         CompletableFuture<Outcome> step = stop(slow);
         begun.await();
 
-        Talk<String> talk = talks(handle("1", StartState.SUCCEEDED, ours())).with(A, Duration.ofMillis(50), this::call);
+        Talk<String> talk = talks(instance("1", Phase.STARTED, ours())).with(A, Duration.ofMillis(50), this::call);
         end.countDown();
 
         assertEquals(new Talk.NotRunning<>("not running: it is being started, changed or stopped just now"), talk);
         assertEquals(Outcome.done(), step.join());
-        assertEquals(new Talk.Had<>("r", "heard"), talk(handle("1", StartState.SUCCEEDED, ours())));
+        assertEquals(new Talk.Had<>("r", "heard"), talk(instance("1", Phase.STARTED, ours())));
     }
 
     @Test
@@ -98,7 +98,7 @@ class PluginTalksTest {
         List<String> order = new CopyOnWriteArrayList<>();
         AtomicReference<CompletableFuture<Outcome>> step = new AtomicReference<>();
 
-        talks(handle("1", StartState.SUCCEEDED, ours())).with(A, LONG, socket -> {
+        talks(instance("1", Phase.STARTED, ours())).with(A, LONG, socket -> {
             step.set(stop((same, seen) -> {
                 order.add("step");
                 return Outcome.done();
@@ -148,16 +148,16 @@ class PluginTalksTest {
                 Thread::startVirtualThread);
     }
 
-    private Talk<String> talk(Handle... handles) throws InterruptedException {
-        return talks(handles).with(A, LONG, this::call);
+    private Talk<String> talk(Instance... instances) throws InterruptedException {
+        return talks(instances).with(A, LONG, this::call);
     }
 
-    private PluginTalks talks(Handle... handles) {
+    private PluginTalks talks(Instance... instances) {
         return new PluginTalks(
                 new Layout(Path.of("/s"), Path.of("/r"), "i"),
                 new ProcFs(),
                 turns,
-                id -> ImmutableList.copyOf(handles));
+                id -> ImmutableList.copyOf(instances));
     }
 
     private String call(Path socket) {
@@ -165,8 +165,8 @@ class PluginTalksTest {
         return "heard";
     }
 
-    private static Handle handle(String launch, StartState start, @Nullable ProcessIdentity identity) {
-        return new Handle(launch, A, "hash", "r", null, ImmutableSortedMap.of(), Instant.EPOCH, identity, start, "");
+    private static Instance instance(String launch, Phase start, @Nullable ProcessIdentity identity) {
+        return new Instance(launch, A, "hash", "r", null, ImmutableSortedMap.of(), Instant.EPOCH, identity, start, "");
     }
 
     private static ProcessIdentity ours() throws IOException {

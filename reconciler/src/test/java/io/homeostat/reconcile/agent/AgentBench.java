@@ -12,7 +12,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
@@ -141,13 +142,13 @@ final class AgentBench implements AutoCloseable {
     }
 
     void awaitNone(WorkloadId id) {
-        await().atMost(PATIENCE).until(() -> store.handles(id).isEmpty());
+        await().atMost(PATIENCE).until(() -> store.instances(id).isEmpty());
     }
 
     private Optional<ProcessIdentity> process(WorkloadId id) {
-        return store.handles(id).stream()
-                .filter(handle -> handle.start() == Handle.StartState.SUCCEEDED)
-                .map(Handle::identity)
+        return store.instances(id).stream()
+                .filter(instance -> instance.phase() == Phase.STARTED)
+                .map(Instance::identity)
                 .flatMap(Stream::ofNullable)
                 .findFirst();
     }
@@ -169,7 +170,7 @@ final class AgentBench implements AutoCloseable {
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableList.toImmutableList()));
         start("1s", true);
-        await().atMost(PATIENCE).until(() -> store.handles().isEmpty());
+        await().atMost(PATIENCE).until(() -> store.instances().isEmpty());
         stop();
         store.close();
         ControlGroups.removeEmpty(layout);

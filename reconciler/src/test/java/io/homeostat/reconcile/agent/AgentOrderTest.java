@@ -10,7 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +45,7 @@ class AgentOrderTest {
         await().atMost(AgentBench.PATIENCE)
                 .until(() -> bench.store().history(WEB).conditions().stream()
                         .anyMatch(condition -> condition.message().contains("process/db is declared by nobody")));
-        assertEquals(ImmutableList.of(), bench.store().handles(WEB));
+        assertEquals(ImmutableList.of(), bench.store().instances(WEB));
 
         bench.write("db.yaml", sleeper("db", 1000));
 
@@ -68,7 +68,7 @@ class AgentOrderTest {
                 .until(() -> ProcessHandle.of(db.pid()).isEmpty()
                         && ProcessHandle.of(web.pid()).isEmpty());
         // What a boot makes of what is remembered: all of it is of another one.
-        bench.store().handles().forEach(handle -> bench.store().commit(Change.ofHandle(ofAnotherBoot(handle))));
+        bench.store().instances().forEach(instance -> bench.store().commit(Change.ofInstance(ofAnotherBoot(instance))));
 
         bench.start(NEVER, true);
 
@@ -133,24 +133,24 @@ class AgentOrderTest {
     }
 
     private List<WorkloadId> inOrderOfLaunch() {
-        return bench.store().handles().stream()
-                .sorted(Comparator.comparing(Handle::launchedAt))
-                .map(Handle::workload)
+        return bench.store().instances().stream()
+                .sorted(Comparator.comparing(Instance::launchedAt))
+                .map(Instance::workload)
                 .toList();
     }
 
-    private static Handle ofAnotherBoot(Handle handle) {
-        return new Handle(
-                handle.launchId(),
-                handle.workload(),
-                handle.target(),
-                handle.revision(),
-                handle.directory(),
-                handle.inputs(),
-                handle.launchedAt(),
-                ofAnotherBoot(Objects.requireNonNull(handle.identity())),
-                handle.start(),
-                handle.configHash());
+    private static Instance ofAnotherBoot(Instance instance) {
+        return new Instance(
+                instance.launchId(),
+                instance.workload(),
+                instance.target(),
+                instance.revision(),
+                instance.directory(),
+                instance.inputs(),
+                instance.launchedAt(),
+                ofAnotherBoot(Objects.requireNonNull(instance.identity())),
+                instance.phase(),
+                instance.configHash());
     }
 
     private static ProcessIdentity ofAnotherBoot(ProcessIdentity identity) {

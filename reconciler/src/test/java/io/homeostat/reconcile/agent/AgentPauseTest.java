@@ -45,7 +45,7 @@ class AgentPauseTest {
         assertEquals(1, crashes());
         bench.write("b.yaml", sleeper("b", 1000));
         bench.running(B);
-        assertTrue(bench.store().handles(A).isEmpty());
+        assertTrue(bench.store().instances(A).isEmpty());
 
         agent.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
 
@@ -89,7 +89,7 @@ class AgentPauseTest {
         Agent next = bench.start("1s", true);
         bench.write("b.yaml", sleeper("b", 1001));
         bench.running(B);
-        assertTrue(bench.store().handles(A).isEmpty());
+        assertTrue(bench.store().instances(A).isEmpty());
         assertEquals(0, crashes());
 
         next.remember(ImmutableList.of(A), store -> store.resume(A, NOON));

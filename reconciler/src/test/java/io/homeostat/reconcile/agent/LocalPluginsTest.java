@@ -15,8 +15,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
@@ -99,7 +99,7 @@ class LocalPluginsTest {
 
         running("local");
         await().atMost(AgentBench.PATIENCE)
-                .until(() -> bench.store().handles(ID).size() == 1);
+                .until(() -> bench.store().instances(ID).size() == 1);
     }
 
     @Test
@@ -232,9 +232,9 @@ class LocalPluginsTest {
     }
 
     private Optional<ProcessIdentity> process(String revision) {
-        return bench.store().handles(ID).stream()
-                .filter(handle -> handle.revision().equals(revision) && handle.start() == StartState.SUCCEEDED)
-                .map(Handle::identity)
+        return bench.store().instances(ID).stream()
+                .filter(instance -> instance.revision().equals(revision) && instance.phase() == Phase.STARTED)
+                .map(Instance::identity)
                 .flatMap(Stream::ofNullable)
                 .findFirst();
     }

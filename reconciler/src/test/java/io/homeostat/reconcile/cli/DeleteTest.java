@@ -13,7 +13,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.ManifestReader;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.ControlPlaneChange;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.desired.store.StateStores;
@@ -38,14 +39,14 @@ class DeleteTest {
     void whatIsRememberedOnlyByItsLaunchCanBeDeletedAsStatusAdvises() {
         Shell shell = new Shell(directory);
         try (StateStore store = open(shell)) {
-            store.commit(Change.ofHandle(launchOfGhost()));
+            store.commit(Change.ofInstance(launchOfGhost()));
         }
 
         Shell.Result deleted = shell.run("delete", GHOST.toString());
 
         assertEquals(0, deleted.status(), deleted.err());
         try (StateStore store = open(shell)) {
-            assertTrue(store.handles(GHOST).isEmpty());
+            assertTrue(store.instances(GHOST).isEmpty());
         }
     }
 
@@ -139,8 +140,8 @@ class DeleteTest {
         return StateStores.openForWriting(shell.layout(), Clock.systemUTC()).store();
     }
 
-    private static Handle launchOfGhost() {
-        return new Handle(
+    private static Instance launchOfGhost() {
+        return new Instance(
                 "launch-of-a-ghost",
                 GHOST,
                 "hash",
@@ -149,7 +150,7 @@ class DeleteTest {
                 ImmutableSortedMap.of(),
                 Clock.systemUTC().instant(),
                 null,
-                Handle.StartState.NOT_SENT,
+                Phase.CREATED,
                 "");
     }
 }

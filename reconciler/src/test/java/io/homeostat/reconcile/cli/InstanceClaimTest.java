@@ -15,8 +15,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.InstanceState;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.ProcFs;
@@ -71,7 +72,7 @@ class InstanceClaimTest {
     void aCloneSetsTheStateOfItsSourceAsideAndBeginsWithNone() throws Exception {
         metadata.set("instance/id", "101");
         assertEquals("101", claim("auto").layout().instanceId());
-        Handle handle = launched();
+        Instance instance = launched();
 
         boot("boot2");
         metadata.set("instance/id", "202");
@@ -81,7 +82,7 @@ class InstanceClaimTest {
         try (StateStore store =
                 StateStores.openForWriting(clone.layout(), Clock.systemUTC()).store()) {
             clone.tell(store, words -> {}, Clock.systemUTC());
-            assertEquals(List.of(), store.handles());
+            assertEquals(List.of(), store.instances());
             assertEquals(
                     EventType.AGENT_STATE_SET_ASIDE,
                     store.events(0, 10).getLast().event().type());
@@ -91,7 +92,7 @@ class InstanceClaimTest {
         metadata.set("instance/id", "101");
         try (StateStore store = StateStores.openForWriting(claim("auto").layout(), Clock.systemUTC())
                 .store()) {
-            assertEquals(List.of(handle), store.handles());
+            assertEquals(List.of(instance), store.instances());
         }
     }
 
@@ -143,7 +144,7 @@ class InstanceClaimTest {
     @Test
     void whoChoosesAnotherIdBeginsWithNoStateAtOnceAndIsToldOfWhatRuns() throws Exception {
         claim("web-1");
-        Handle handle = launched();
+        Instance instance = launched();
 
         InstanceClaim.Claimed other = claim("web-2");
 
@@ -156,11 +157,11 @@ class InstanceClaimTest {
                 other.news().orElseThrow());
         try (StateStore store =
                 StateStores.openForWriting(other.layout(), Clock.systemUTC()).store()) {
-            assertEquals(List.of(), store.handles());
+            assertEquals(List.of(), store.instances());
         }
         try (StateStore store = StateStores.openForWriting(claim("web-1").layout(), Clock.systemUTC())
                 .store()) {
-            assertEquals(List.of(handle), store.handles());
+            assertEquals(List.of(instance), store.instances());
         }
     }
 
@@ -168,7 +169,7 @@ class InstanceClaimTest {
     void aDamagedNoteIsSaidAndWhatRunsKeepsItsPaths() throws Exception {
         metadata.set("instance/id", "101");
         assertEquals("101", claim("auto").layout().instanceId());
-        Handle handle = launched();
+        Instance instance = launched();
         Files.createDirectories(layout.of("101").installs(Kind.PROCESS));
         Files.writeString(layout.instanceFile(), "{");
         Logger logger = (Logger) LoggerFactory.getLogger(InstanceState.class);
@@ -183,7 +184,7 @@ class InstanceClaimTest {
         assertEquals("101", claimed.instanceId());
         try (StateStore store =
                 StateStores.openForWriting(claimed, Clock.systemUTC()).store()) {
-            assertEquals(List.of(handle), store.handles());
+            assertEquals(List.of(instance), store.instances());
         }
         assertEquals(
                 List.of(layout.instanceFile() + " is damaged and does not say whose state this is;"
@@ -232,10 +233,10 @@ class InstanceClaimTest {
                 .claim(layout, configured);
     }
 
-    private Handle launched() {
+    private Instance launched() {
         try (StateStore store =
                 StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
-            Handle handle = new Handle(
+            Instance instance = new Instance(
                     "launch",
                     WorkloadId.process("a"),
                     "hash",
@@ -244,10 +245,10 @@ class InstanceClaimTest {
                     ImmutableSortedMap.of(),
                     Instant.EPOCH,
                     null,
-                    Handle.StartState.NOT_SENT,
+                    Phase.CREATED,
                     "");
-            store.commit(Change.ofHandle(handle));
-            return handle;
+            store.commit(Change.ofInstance(instance));
+            return instance;
         }
     }
 

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.reconcile.ControlGroups;
@@ -133,17 +133,17 @@ final class Shell {
 
     /** The number of the workload's one process. */
     long pid(WorkloadId id) {
-        ImmutableList<Handle> handles = handles();
-        return handles.stream()
-                .filter(handle -> handle.workload().equals(id))
-                .map(handle -> Objects.requireNonNull(handle.identity()).pid())
+        ImmutableList<Instance> instances = instances();
+        return instances.stream()
+                .filter(instance -> instance.workload().equals(id))
+                .map(instance -> Objects.requireNonNull(instance.identity()).pid())
                 .findFirst()
                 .orElseThrow();
     }
 
-    private ImmutableList<Handle> handles() {
+    private ImmutableList<Instance> instances() {
         try (StateReader reader = StateStores.openForReading(layout()).orElseThrow()) {
-            return reader.handles();
+            return reader.instances();
         }
     }
 

@@ -11,7 +11,7 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Health.Verdict;
 import io.homeostat.observe.Usage;
@@ -43,7 +43,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .proven("A")
-                .runs("A", StartState.SUCCEEDED, Duration.ofHours(1), answer));
+                .runs("A", Phase.STARTED, Duration.ofHours(1), answer));
 
         assertEquals("p", state.getName());
         assertEquals("A", state.getCurrentRevisionId());
@@ -61,7 +61,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .proven("A")
-                .runs("A", StartState.SUCCEEDED, Duration.ofHours(1), silence));
+                .runs("A", Phase.STARTED, Duration.ofHours(1), silence));
 
         assertStatus(StatusValue.RUNNING, 1, List.of("no answer within 2s"), NOW, state.getCurrentPluginStatus());
     }

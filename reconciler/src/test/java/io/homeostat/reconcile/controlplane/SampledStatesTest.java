@@ -9,8 +9,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ProcFs;
@@ -116,7 +116,7 @@ class SampledStatesTest {
                 .wants("A")
                 .installed("A")
                 .active("A")
-                .runs("A", StartState.SUCCEEDED, Duration.ofHours(1), endless)
+                .runs("A", Phase.STARTED, Duration.ofHours(1), endless)
                 .learned();
 
         States.Answer answer = states.of(ImmutableList.of(
@@ -131,9 +131,9 @@ class SampledStatesTest {
         assertEquals(2, status.getResultsCount());
     }
 
-    private static Handle parent(ProcFs procFs) throws IOException {
+    private static Instance parent(ProcFs procFs) throws IOException {
         long pid = ProcessHandle.current().parent().orElseThrow().pid();
-        return new Handle(
+        return new Instance(
                 "l1",
                 ID,
                 "target",
@@ -142,7 +142,7 @@ class SampledStatesTest {
                 ImmutableSortedMap.of(),
                 Example.NOW,
                 new ProcessIdentity(pid, procFs.stat(pid).orElseThrow().startTicks(), procFs.bootId()),
-                StartState.SUCCEEDED,
+                Phase.STARTED,
                 "");
     }
 

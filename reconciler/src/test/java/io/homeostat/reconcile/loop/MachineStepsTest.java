@@ -16,15 +16,15 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.observe.CgroupLayout;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.PluginChannel;
 import io.homeostat.observe.ProcFs;
@@ -92,10 +92,10 @@ class MachineStepsTest {
 
     @AfterEach
     void leaveNothingBehind() throws Exception {
-        for (Handle handle : store.handles()) {
+        for (Instance instance : store.instances()) {
             steps.execute(
-                    new Step.Stop(handle, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
-                    look(handle.workload()));
+                    new Step.Stop(instance, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
+                    look(instance.workload()));
         }
         GroupRemover groups = new GroupRemover(CgroupLayout.detect(layout));
         groups.remove(PROCESS);
@@ -108,14 +108,14 @@ class MachineStepsTest {
 
     @Test
     void aLaunchIsStoredBeforeThereIsAProcess() {
-        Handle handle = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        Instance instance = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
         assertEquals(false, launchedAtCommit.getFirst());
-        assertNotNull(handle.identity());
+        assertNotNull(instance.identity());
         assertEquals(
-                List.of(handle.launchId()),
-                store.handles(PROCESS).stream().map(Handle::launchId).toList());
-        ObservedProcess process = processes(PROCESS).getFirst();
-        assertInstanceOf(ObservedProcess.Liveness.Running.class, process.liveness());
+                List.of(instance.launchId()),
+                store.instances(PROCESS).stream().map(Instance::launchId).toList());
+        ObservedInstance process = processes(PROCESS).getFirst();
+        assertInstanceOf(ObservedInstance.Liveness.Running.class, process.liveness());
     }
 
     @Test
@@ -124,7 +124,7 @@ class MachineStepsTest {
                 steps.execute(new Step.Launch(workload("entryPoint: /nowhere/program"), "hash", null), look(PROCESS));
         Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
         assertTrue(failed.error().contains("/nowhere/program does not exist"), failed.error());
-        assertTrue(store.handles().isEmpty());
+        assertTrue(store.instances().isEmpty());
         assertEquals(List.of(), launches());
         assertEquals(ImmutableList.of(), processes(PROCESS));
     }
@@ -137,22 +137,22 @@ class MachineStepsTest {
 
     @Test
     void stoppingEndsTheProcessAndTheNextLaunchForgetsTheLastOne() throws IOException {
-        Handle first = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        Instance first = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
         stop(first);
         assertFalse(ProcessHandle.of(pid(first)).isPresent());
         assertEquals(List.of(first.launchId()), launches());
         // As the loop does once the end is stored.
         store.commit(new Change(
                 PROCESS, null, false, ImmutableList.of(), ImmutableList.of(first.launchId()), ImmutableList.of()));
-        Handle second = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        Instance second = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
         assertEquals(List.of(second.launchId()), launches());
     }
 
     @Test
     void stoppingWhatIsGoneIsDone() {
-        Handle handle = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
-        stop(handle);
-        Outcome.Done again = stop(handle);
+        Instance instance = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
+        stop(instance);
+        Outcome.Done again = stop(instance);
         assertEquals("had ended already", again.note());
     }
 
@@ -162,12 +162,12 @@ class MachineStepsTest {
         Workload plugin = plugin();
         Outcome.Done launched = assertInstanceOf(
                 Outcome.Done.class, steps.execute(new Step.Launch(plugin, "hash", null), look(PLUGIN)));
-        assertNotNull(launched.handle());
+        assertNotNull(launched.instance());
         Outcome outcome = steps.execute(new Step.Start(PLUGIN, null, Duration.ofSeconds(2)), look(PLUGIN));
         Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
         assertTrue(failed.error().startsWith("the plugin did not start: "), failed.error());
         assertFalse(failed.fatal());
-        assertEquals(StartState.SENT, store.handles(PLUGIN).getFirst().start());
+        assertEquals(Phase.START_SENT, store.instances(PLUGIN).getFirst().phase());
     }
 
     @Test
@@ -193,30 +193,31 @@ class MachineStepsTest {
         assertThrows(IllegalArgumentException.class, () -> steps.execute(wait, look(PROCESS)));
     }
 
-    private Handle launch(String spec) {
+    private Instance launch(String spec) {
         Outcome outcome = steps.execute(new Step.Launch(workload(spec), "hash", null), look(PROCESS));
-        Handle handle = assertInstanceOf(Outcome.Done.class, outcome, outcome.toString())
-                .handle();
-        assertNotNull(handle);
-        return handle;
+        Instance instance = assertInstanceOf(Outcome.Done.class, outcome, outcome.toString())
+                .instance();
+        assertNotNull(instance);
+        return instance;
     }
 
-    private Outcome.Done stop(Handle handle) {
+    private Outcome.Done stop(Instance instance) {
         Outcome outcome = steps.execute(
-                new Step.Stop(handle, Step.Stop.Cause.REPLACED, false, Duration.ofSeconds(5)), look(handle.workload()));
+                new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, Duration.ofSeconds(5)),
+                look(instance.workload()));
         return assertInstanceOf(Outcome.Done.class, outcome, outcome.toString());
     }
 
-    private static long pid(Handle handle) {
-        return Objects.requireNonNull(handle.identity()).pid();
+    private static long pid(Instance instance) {
+        return Objects.requireNonNull(instance.identity()).pid();
     }
 
     private ObservedWorkload look(WorkloadId id) {
-        return observer.look(id, store.handles(id), Checks.NONE);
+        return observer.look(id, store.instances(id), Checks.NONE);
     }
 
-    private ImmutableList<ObservedProcess> processes(WorkloadId id) {
-        return look(id).processes() instanceof Observation.Seen<ImmutableList<ObservedProcess>>(var processes)
+    private ImmutableList<ObservedInstance> processes(WorkloadId id) {
+        return look(id).processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
                 ? processes
                 : ImmutableList.of();
     }

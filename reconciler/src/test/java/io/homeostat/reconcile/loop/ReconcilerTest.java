@@ -10,7 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.HostFact;
 import io.homeostat.observe.HostFacts;
@@ -196,7 +196,7 @@ class ReconcilerTest {
     /** Nothing is there, and nothing ever comes to be. */
     private final class BareMachine implements Observer {
         @Override
-        public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
             looks.computeIfAbsent(id, any -> new AtomicInteger()).incrementAndGet();
             onLook.run();
             return ObservedWorkload.absent(id);

@@ -9,7 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.HostFact;
@@ -135,7 +135,7 @@ class WorkloadPassTest {
 
     private final class BareMachine implements Observer {
         @Override
-        public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+        public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
             duringTheLook.run();
             return ObservedWorkload.absent(id);
         }

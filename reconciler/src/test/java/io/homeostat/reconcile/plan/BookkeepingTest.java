@@ -16,14 +16,14 @@ import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 import java.time.Duration;
 import java.util.List;
@@ -82,7 +82,7 @@ class BookkeepingTest {
     void anEndThatOnlyTheMachineRemembersWasWrittenDownBefore() {
         Learned learned = look(
                 plugin().wants("A").installed("A").ended("A", KILLED),
-                process -> new ObservedProcess(process.handle(), false, process.liveness()));
+                process -> new ObservedInstance(process.instance(), false, process.liveness()));
 
         assertEquals(List.of(), told(learned));
         assertNull(learned.situation().history().run().lastExit());
@@ -94,10 +94,8 @@ class BookkeepingTest {
         Example launched = plugin().wants("A").installed("A").active("A").ended("A", unknown);
         Learned learned = look(
                 launched,
-                process -> new ObservedProcess(
-                        withoutIdentity(process.handle()).withStart(Handle.StartState.NOT_SENT, ""),
-                        true,
-                        process.liveness()));
+                process -> new ObservedInstance(
+                        withoutIdentity(process.instance()).withPhase(Phase.CREATED, ""), true, process.liveness()));
 
         assertEquals(List.of("launch-A0"), learned.change().ended());
         WorkloadHistory history = learned.situation().history();
@@ -115,14 +113,14 @@ class BookkeepingTest {
                         .installed("A")
                         .active("A")
                         .runs("A"),
-                process -> new ObservedProcess(process.handle(), false, process.liveness()));
+                process -> new ObservedInstance(process.instance(), false, process.liveness()));
 
         Event event = Iterables.getOnlyElement(learned.change().events());
         assertEquals(EventType.AGENT_ADOPTED, event.type());
         assertEquals("found running with pid 1", event.message());
         assertEquals(
                 "launch-A0",
-                Iterables.getOnlyElement(learned.change().handles()).launchId());
+                Iterables.getOnlyElement(learned.change().instances()).launchId());
         assertTrue(onlyProcess(learned).remembered());
     }
 
@@ -134,11 +132,11 @@ class BookkeepingTest {
                         .installed("A")
                         .active("A")
                         .runs("A"),
-                process -> new ObservedProcess(withoutIdentity(process.handle()), true, process.liveness()));
+                process -> new ObservedInstance(withoutIdentity(process.instance()), true, process.liveness()));
 
         assertEquals(
                 new ProcessIdentity(1, 1, "boot"),
-                Iterables.getOnlyElement(learned.change().handles()).identity());
+                Iterables.getOnlyElement(learned.change().instances()).identity());
         assertEquals(List.of(), told(learned));
     }
 
@@ -151,7 +149,7 @@ class BookkeepingTest {
                 .runs("A")
                 .learned()
                 .change();
-        assertEquals(List.of(), change.handles());
+        assertEquals(List.of(), change.instances());
         assertEquals(List.of(), change.events());
     }
 
@@ -160,54 +158,56 @@ class BookkeepingTest {
         Learned young = process()
                 .wants("A")
                 .installed("A")
-                .runs("A", StartState.NOT_SENT, Duration.ofMillis(999), null)
+                .runs("A", Phase.CREATED, Duration.ofMillis(999), null)
                 .learned();
-        assertEquals(StartState.NOT_SENT, onlyProcess(young).handle().start());
+        assertEquals(Phase.CREATED, onlyProcess(young).instance().phase());
 
         Learned old = process()
                 .wants("A")
                 .installed("A")
-                .runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null)
+                .runs("A", Phase.CREATED, Duration.ofSeconds(1), null)
                 .learned();
-        assertEquals(StartState.SUCCEEDED, onlyProcess(old).handle().start());
+        assertEquals(Phase.STARTED, onlyProcess(old).instance().phase());
         assertEquals(List.of("PLUGIN_STARTED A", "PLUGIN_INSTALLED A"), told(old));
 
         Learned older = process()
                 .wants("A")
                 .installed("A")
-                .runs("A", StartState.SUCCEEDED, Duration.ofSeconds(2), null)
+                .runs("A", Phase.STARTED, Duration.ofSeconds(2), null)
                 .learned();
         assertEquals(List.of("PLUGIN_INSTALLED A"), told(older));
     }
 
     /** What is learned when the processes of an example are seen otherwise. */
-    private static Learned look(Example example, UnaryOperator<ObservedProcess> otherwise) {
+    private static Learned look(Example example, UnaryOperator<ObservedInstance> otherwise) {
         Situation situation = example.situation();
-        ImmutableList<ObservedProcess> processes = Planner.seen(situation.seen().processes()).stream()
+        ImmutableList<ObservedInstance> processes = Planner.seen(
+                        situation.seen().processes())
+                .stream()
                 .map(otherwise)
                 .collect(ImmutableList.toImmutableList());
         return Bookkeeping.observed(situation.withSeen(situation.seen().withProcesses(processes)));
     }
 
-    private static ObservedProcess onlyProcess(Learned learned) {
-        ObservedProcess process =
+    private static ObservedInstance onlyProcess(Learned learned) {
+        ObservedInstance process =
                 Iterables.getOnlyElement(Planner.seen(learned.situation().seen().processes()));
         assertTrue(process.liveness() instanceof Liveness.Running);
         return process;
     }
 
-    private static Handle withoutIdentity(Handle handle) {
-        return new Handle(
-                handle.launchId(),
-                handle.workload(),
-                handle.target(),
-                handle.revision(),
-                handle.directory(),
-                handle.inputs(),
-                handle.launchedAt(),
+    private static Instance withoutIdentity(Instance instance) {
+        return new Instance(
+                instance.launchId(),
+                instance.workload(),
+                instance.target(),
+                instance.revision(),
+                instance.directory(),
+                instance.inputs(),
+                instance.launchedAt(),
                 null,
-                handle.start(),
-                handle.configHash());
+                instance.phase(),
+                instance.configHash());
     }
 
     private static List<String> told(Learned learned) {

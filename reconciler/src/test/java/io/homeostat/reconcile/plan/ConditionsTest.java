@@ -13,9 +13,9 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Condition.Status;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.function.Supplier;
@@ -66,12 +66,12 @@ class ConditionsTest {
                                 "what is starting",
                                 Condition.Type.HEALTHY,
                                 "UNKNOWN Starting",
-                                () -> installed().runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null)),
+                                () -> installed().runs("A", Phase.CREATED, Duration.ofSeconds(1), null)),
                         row(
                                 "what failed a check",
                                 Condition.Type.HEALTHY,
                                 "FALSE CheckFailed: says no (1 of 3 failed checks)",
-                                () -> installed().runs("A", StartState.SUCCEEDED, LONG, SICK)),
+                                () -> installed().runs("A", Phase.STARTED, LONG, SICK)),
                         row("what nobody paused", Condition.Type.PAUSED, "FALSE NotPaused", () -> good()),
                         row(
                                 "what somebody paused",
@@ -126,9 +126,8 @@ class ConditionsTest {
                 new Condition(Condition.Type.CONVERGED, Status.FALSE, "NotInstalled", "not installed", before),
                 new Condition(Condition.Type.HEALTHY, Status.TRUE, "Healthy", "", before),
                 new Condition(Condition.Type.GIVEN_UP, Status.FALSE, "Trying", "", before.plusSeconds(1)));
-        Example example = installed()
-                .runs("A", StartState.SUCCEEDED, LONG, WELL)
-                .history(history -> history.withConditions(were));
+        Example example =
+                installed().runs("A", Phase.STARTED, LONG, WELL).history(history -> history.withConditions(were));
 
         assertEquals(NOW, condition(Condition.Type.CONVERGED, example).lastTransitionTime());
         assertEquals(before, condition(Condition.Type.HEALTHY, example).lastTransitionTime());

@@ -17,8 +17,9 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
@@ -29,9 +30,9 @@ import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
@@ -53,7 +54,7 @@ public final class Example {
     private final WorkloadId id;
     private final Declarations declarations = new Declarations();
     private final List<Installation> installations = new ArrayList<>();
-    private final List<ObservedProcess> processes = new ArrayList<>();
+    private final List<ObservedInstance> processes = new ArrayList<>();
     private final ImmutableSet.Builder<String> archives = ImmutableSet.builder();
     private @Nullable Declaration declared;
     private @Nullable String link;
@@ -183,41 +184,40 @@ public final class Example {
 
     /** A process of the revision with config "c" and no arguments, started and well. */
     public Example runs(String revision) {
-        return runs(revision, Handle.StartState.SUCCEEDED, Duration.ofHours(1), Health.healthy(NOW));
+        return runs(revision, Phase.STARTED, Duration.ofHours(1), Health.healthy(NOW));
     }
 
-    public Example runs(String revision, Handle.StartState start, Duration age, @Nullable Health health) {
-        Handle handle = handle(revision, start);
-        processes.add(new ObservedProcess(
-                handle,
+    public Example runs(String revision, Phase start, Duration age, @Nullable Health health) {
+        Instance instance = instance(revision, start);
+        processes.add(new ObservedInstance(
+                instance,
                 true,
-                new Liveness.Running(
-                        new ProcessIdentity(1, 1, "boot"), age, start != Handle.StartState.NOT_SENT, health)));
+                new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, start != Phase.CREATED, health)));
         return this;
     }
 
     /** As it runs, with a file deleted under it. */
-    public Example lost(String revision, ObservedProcess.Loss loss) {
+    public Example lost(String revision, ObservedInstance.Loss loss) {
         return is(
                 revision,
                 new Liveness.Running(
                         new ProcessIdentity(1, 1, "boot"),
                         Duration.ofHours(1),
-                        loss != ObservedProcess.Loss.SOCKET,
+                        loss != ObservedInstance.Loss.SOCKET,
                         null,
                         ImmutableSet.of(loss)));
     }
 
     public Example listens(String revision) {
-        processes.add(new ObservedProcess(
-                handle(revision, Handle.StartState.NOT_SENT),
+        processes.add(new ObservedInstance(
+                instance(revision, Phase.CREATED),
                 true,
                 new Liveness.Running(new ProcessIdentity(1, 1, "boot"), Duration.ofSeconds(1), true, null)));
         return this;
     }
 
     public Example is(String revision, Liveness liveness) {
-        processes.add(new ObservedProcess(handle(revision, Handle.StartState.SUCCEEDED), true, liveness));
+        processes.add(new ObservedInstance(instance(revision, Phase.STARTED), true, liveness));
         return this;
     }
 
@@ -274,21 +274,21 @@ public final class Example {
         return new Attempts(count, last, "no luck", false);
     }
 
-    private Handle handle(String revision, Handle.StartState start) {
+    private Instance instance(String revision, Phase start) {
         Workload workload = Declarations.workload(id, revision, ImmutableList.of(), "c");
-        String config = start == Handle.StartState.SUCCEEDED && workload.spec() instanceof PluginSpec plugin
+        String config = start == Phase.STARTED && workload.spec() instanceof PluginSpec plugin
                 ? ConfigHash.of(plugin.config())
                 : "";
         String target = new Declarations()
                 .declare(id, revision, ImmutableList.of(), "c")
                 .hash();
-        return new Handle(
+        return new Instance(
                 "launch-" + revision + processes.size(),
                 id,
                 target,
                 revision,
                 "p_" + revision,
-                LaunchInputs.of(workload.program()),
+                LaunchInputs.of(workload),
                 NOW.minusSeconds(60),
                 new ProcessIdentity(1, 1, "boot"),
                 start,

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -57,7 +57,7 @@ class FailurePlanningTest {
                         () -> plugin().wants("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(30), null)),
+                                .runs("A", Phase.CREATED, Duration.ofSeconds(30), null)),
                 row(
                         "between two attempts to start is a pause",
                         "wait START_FAILED: wait",

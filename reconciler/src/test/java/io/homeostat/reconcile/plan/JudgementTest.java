@@ -12,7 +12,8 @@ import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
@@ -21,9 +22,9 @@ import io.homeostat.observe.Health;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
@@ -49,7 +50,7 @@ class JudgementTest {
 
         assertEquals(
                 wrong.workload().spec(),
-                Bookkeeping.checks(wrong, history).of(process(good).handle()));
+                Bookkeeping.checks(wrong, history).of(process(good).instance()));
     }
 
     @Test
@@ -58,7 +59,7 @@ class JudgementTest {
 
         assertEquals(
                 good.workload().spec(),
-                Bookkeeping.checks(wrong, history).of(process(good).handle()));
+                Bookkeeping.checks(wrong, history).of(process(good).instance()));
     }
 
     @Test
@@ -83,12 +84,12 @@ class JudgementTest {
     @Test
     void aCheckThatCouldNotBeMadeProvesNothing() {
         Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
-        ObservedProcess process = process(good);
+        ObservedInstance process = process(good);
         Liveness.Running running = (Liveness.Running) process.liveness();
         Situation learned = learned(
                 history(null),
-                new ObservedProcess(
-                        process.handle(),
+                new ObservedInstance(
+                        process.instance(),
                         true,
                         new Liveness.Running(running.identity(), running.age(), true, unknown)));
 
@@ -120,26 +121,26 @@ class JudgementTest {
                 .withFailed(undone == null ? null : new FailedRevision(wrong.hash(), "A", 1, undone, "no answer"));
     }
 
-    private static ObservedProcess process(Declaration launchedFor) {
-        Handle handle = new Handle(
+    private static ObservedInstance process(Declaration launchedFor) {
+        Instance instance = new Instance(
                 "launch-1",
                 ID,
                 launchedFor.hash(),
                 "A",
                 "p_A",
-                LaunchInputs.of(launchedFor.workload().program()),
+                LaunchInputs.of(launchedFor.workload()),
                 NOW.minusSeconds(60),
                 new ProcessIdentity(1, 1, "boot"),
-                Handle.StartState.SUCCEEDED,
+                Phase.STARTED,
                 "");
-        return new ObservedProcess(
-                handle,
+        return new ObservedInstance(
+                instance,
                 true,
                 new Liveness.Running(
                         new ProcessIdentity(1, 1, "boot"), Duration.ofHours(1), true, Health.healthy(NOW)));
     }
 
-    private Situation learned(WorkloadHistory history, ObservedProcess process) {
+    private Situation learned(WorkloadHistory history, ObservedInstance process) {
         ObservedWorkload seen = new ObservedWorkload(
                 ID,
                 Observation.seen(ImmutableList.of(new Installation("p_A", "A", "a", "a"))),

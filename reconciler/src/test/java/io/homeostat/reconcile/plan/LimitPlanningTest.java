@@ -12,7 +12,7 @@ import io.homeostat.desired.model.Size;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.Observation;
 import java.time.Duration;
@@ -110,7 +110,7 @@ class LimitPlanningTest {
                 .active("A")
                 .provenAsDeclared()
                 .limited(MORE)
-                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), sick())
+                .runs("A", Phase.STARTED, Duration.ofHours(1), sick())
                 .history(history -> history.withRun(history.run()
                         .unhealthy(NOW.minusSeconds(60))
                         .unhealthy(NOW.minusSeconds(50))

@@ -16,8 +16,9 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -45,11 +46,11 @@ class NeedTest {
     @TestFactory
     Stream<DynamicTest> whatIsRememberedTells() {
         return Stream.of(
-                        row("started and healthy", Need.State.WELL, () -> runs(Handle.StartState.SUCCEEDED)),
+                        row("started and healthy", Need.State.WELL, () -> runs(Phase.STARTED)),
                         row(
                                 "healthy by its last look, and not started since",
                                 Need.State.COMING,
-                                () -> runs(Handle.StartState.NOT_SENT)),
+                                () -> runs(Phase.CREATED)),
                         row("not looked at yet", Need.State.COMING, () -> neighbour(WorkloadHistory.NONE)),
                         row(
                                 "failures of another declaration count for nothing",
@@ -161,8 +162,8 @@ class NeedTest {
         return new Condition(type, Condition.Status.FALSE, reason, "", NOW);
     }
 
-    private static Neighbour runs(Handle.StartState start) {
-        Handle handle = new Handle(
+    private static Neighbour runs(Phase start) {
+        Instance instance = new Instance(
                 "launch",
                 DB,
                 "hash",
@@ -174,7 +175,7 @@ class NeedTest {
                 start,
                 "");
         return new Neighbour(
-                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(handle), false);
+                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(instance), false);
     }
 
     private static Neighbour ran(String bootId) {

@@ -15,8 +15,9 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
@@ -194,7 +195,7 @@ class NeighbourhoodTest {
     void whoIsLeftAloneOrStandsInACircleIsNotWaitedFor() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
-        remembered.put(WEB, new Neighbour(look(WEB).history(), look(WEB).handles(), true));
+        remembered.put(WEB, new Neighbour(look(WEB).history(), look(WEB).instances(), true));
         assertEquals(List.of(), company(neighbourhood(), DB).leaving());
 
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
@@ -273,7 +274,7 @@ class NeighbourhoodTest {
 
     private void remember(
             WorkloadId id, WorkloadHistory history, String bootId, ImmutableSortedMap<String, String> inputs) {
-        Handle handle = new Handle(
+        Instance instance = new Instance(
                 "launch-" + id.name(),
                 id,
                 "hash",
@@ -282,9 +283,9 @@ class NeighbourhoodTest {
                 inputs,
                 Example.NOW,
                 new ProcessIdentity(4711, 1, bootId),
-                Handle.StartState.SUCCEEDED,
+                Phase.STARTED,
                 "");
-        remembered.put(id, new Neighbour(history, ImmutableList.of(handle), false));
+        remembered.put(id, new Neighbour(history, ImmutableList.of(instance), false));
     }
 
     private static WorkloadHistory healthy(long generation) {

@@ -9,9 +9,9 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
@@ -20,9 +20,9 @@ import io.homeostat.observe.Health;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
@@ -43,7 +43,7 @@ public final class OneShotExample {
 
     private final WorkloadId id;
     private final Declarations declarations = new Declarations();
-    private final List<ObservedProcess> processes = new ArrayList<>();
+    private final List<ObservedInstance> processes = new ArrayList<>();
     private final List<Installation> installations = new ArrayList<>();
     private @Nullable Declaration declared;
     private WorkloadHistory history = WorkloadHistory.NONE;
@@ -121,32 +121,29 @@ public final class OneShotExample {
     }
 
     OneShotExample runs(String revision, Duration age) {
-        return process(revision, StartState.NOT_SENT, true, new Liveness.Running(identity(), age, true, null));
+        return process(revision, Phase.CREATED, true, new Liveness.Running(identity(), age, true, null));
     }
 
-    OneShotExample launched(String revision, StartState start, boolean listens, @Nullable Integer code) {
+    OneShotExample launched(String revision, Phase start, boolean listens, @Nullable Integer code) {
         Health health = code == null ? null : new Health(Health.Verdict.HEALTHY, code, ImmutableList.of(), "", NOW);
         return process(revision, start, true, new Liveness.Running(identity(), Duration.ofSeconds(5), listens, health));
     }
 
     OneShotExample daemon(String revision) {
         return process(
-                revision,
-                StartState.SUCCEEDED,
-                false,
-                new Liveness.Running(identity(), Duration.ofSeconds(5), true, null));
+                revision, Phase.STARTED, false, new Liveness.Running(identity(), Duration.ofSeconds(5), true, null));
     }
 
     OneShotExample is(String revision, Liveness liveness) {
-        return process(revision, StartState.SUCCEEDED, true, liveness);
+        return process(revision, Phase.STARTED, true, liveness);
     }
 
     private static ProcessIdentity identity() {
         return new ProcessIdentity(1, 1, "boot");
     }
 
-    private OneShotExample process(String revision, StartState start, boolean oneShot, Liveness liveness) {
-        Handle handle = new Handle(
+    private OneShotExample process(String revision, Phase start, boolean oneShot, Liveness liveness) {
+        Instance instance = new Instance(
                 "launch-" + processes.size(),
                 id,
                 declared().hash(),
@@ -154,12 +151,12 @@ public final class OneShotExample {
                 "p_" + revision,
                 oneShot
                         ? Work.inputs(declared().workload())
-                        : LaunchInputs.of(declared().workload().program()),
+                        : LaunchInputs.of(declared().workload()),
                 NOW.minusSeconds(5),
                 identity(),
                 start,
                 "");
-        processes.add(new ObservedProcess(handle, true, liveness));
+        processes.add(new ObservedInstance(instance, true, liveness));
         return this;
     }
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle.StartState;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.desired.store.Phase;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -149,15 +149,15 @@ class OneShotPlanningTest {
                 row(
                         "it is waited for until it listens",
                         "wait START_NOT_FINISHED: wait start",
-                        plugin("A", STARTUP).launched("A", StartState.NOT_SENT, false, null)),
+                        plugin("A", STARTUP).launched("A", Phase.CREATED, false, null)),
                 row(
                         "then it gets Start",
                         "run START_NOT_FINISHED: start",
-                        plugin("A", STARTUP).launched("A", StartState.NOT_SENT, true, null)),
+                        plugin("A", STARTUP).launched("A", Phase.CREATED, true, null)),
                 row(
                         "one of which nobody knows whether it got Start is launched anew: it has not begun",
                         "restart START_NOT_FINISHED: stop launch start",
-                        plugin("A", STARTUP).launched("A", StartState.SENT, true, null)),
+                        plugin("A", STARTUP).launched("A", Phase.START_SENT, true, null)),
                 row(
                         "one that does not listen in time is launched anew",
                         "restart START_FAILED: stop launch start",
@@ -169,15 +169,15 @@ class OneShotPlanningTest {
                 row(
                         "one that answers another code than 0 is still at it",
                         "wait RUN_UNDER_WAY: wait",
-                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, 1)),
+                        plugin("A", STARTUP).launched("A", Phase.STARTED, true, 1)),
                 row(
                         "one that answers 0 is done, and stopped",
                         "stop RUN_OVER: stop",
-                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, 0)),
+                        plugin("A", STARTUP).launched("A", Phase.STARTED, true, 0)),
                 row(
                         "one that does not answer is left to its timeout",
                         "wait RUN_UNDER_WAY: wait",
-                        plugin("A", STARTUP).launched("A", StartState.SUCCEEDED, true, null)));
+                        plugin("A", STARTUP).launched("A", Phase.STARTED, true, null)));
     }
 
     private static List<Row> upgrades() {

@@ -12,15 +12,16 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.HostFacts;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Company.Need;
@@ -158,8 +159,8 @@ class OrderPlanningTest {
     @Test
     void whatWasBroughtBackOutsideTheWindowIsGivenTheTimeToStart() {
         Declaration before = declared("1", WINDOW);
-        ImmutableList<ObservedProcess> starting =
-                ImmutableList.of(process(before, Handle.StartState.NOT_SENT, Duration.ofMillis(100)));
+        ImmutableList<ObservedInstance> starting =
+                ImmutableList.of(process(before, Phase.CREATED, Duration.ofMillis(100)));
 
         WorkloadPlan plan = plan(declared("2", WINDOW), before, starting, Company.NONE);
 
@@ -171,8 +172,8 @@ class OrderPlanningTest {
     void aChangeThatHasBegunIsBroughtToItsEndWhenTheWindowCloses() {
         Declaration before = declared("1", WINDOW);
         Declaration after = declared("2", WINDOW);
-        ImmutableList<ObservedProcess> starting =
-                ImmutableList.of(process(after, Handle.StartState.NOT_SENT, Duration.ofMillis(100)));
+        ImmutableList<ObservedInstance> starting =
+                ImmutableList.of(process(after, Phase.CREATED, Duration.ofMillis(100)));
 
         WorkloadPlan plan = plan(after, before, starting, Company.NONE);
 
@@ -217,8 +218,8 @@ class OrderPlanningTest {
     void whatIsNotWellMayBeReplacedAtOnce() {
         Declaration before = declared("1", WINDOW + "\n  maxDisruption: {label: tier}");
         Declaration after = declared("2", OPEN_WINDOW + "\n  maxDisruption: {label: tier}");
-        ImmutableList<ObservedProcess> starting =
-                ImmutableList.of(process(before, Handle.StartState.NOT_SENT, Duration.ofHours(1)));
+        ImmutableList<ObservedInstance> starting =
+                ImmutableList.of(process(before, Phase.CREATED, Duration.ofHours(1)));
 
         assertPlanned("upgrade REVISION_CHANGED: stop launch", plan(after, before, starting, down("a", "b")));
     }
@@ -228,10 +229,7 @@ class OrderPlanningTest {
         Declaration before = declared("1", WINDOW);
         Declaration after = declared("2", WINDOW);
         Situation situation = situation(
-                after,
-                before,
-                ImmutableList.of(process(after, Handle.StartState.SUCCEEDED, Duration.ofHours(1))),
-                Company.NONE);
+                after, before, ImmutableList.of(process(after, Phase.STARTED, Duration.ofHours(1))), Company.NONE);
         Situation failed = situation.withHistory(
                 situation.history().withFailed(new FailedRevision(after.hash(), "2", 1, NOON, "broken")));
 
@@ -277,7 +275,7 @@ class OrderPlanningTest {
     private WorkloadPlan plan(
             @Nullable Declaration declared,
             @Nullable Declaration proven,
-            ImmutableList<ObservedProcess> processes,
+            ImmutableList<ObservedInstance> processes,
             Company company) {
         return Planner.plan(situation(declared, proven, processes, company));
     }
@@ -285,7 +283,7 @@ class OrderPlanningTest {
     private Situation situation(
             @Nullable Declaration declared,
             @Nullable Declaration proven,
-            ImmutableList<ObservedProcess> processes,
+            ImmutableList<ObservedInstance> processes,
             Company company) {
         WorkloadHistory history = WorkloadHistory.NONE.withTrial(1, Trial.of(declared == null ? "" : declared.hash()));
         if (proven != null) {
@@ -305,28 +303,30 @@ class OrderPlanningTest {
                 NOON);
     }
 
-    private static ImmutableList<ObservedProcess> nothing() {
+    private static ImmutableList<ObservedInstance> nothing() {
         return ImmutableList.of();
     }
 
-    private static ImmutableList<ObservedProcess> running(Declaration declared) {
-        return ImmutableList.of(process(declared, Handle.StartState.SUCCEEDED, Duration.ofHours(1)));
+    private static ImmutableList<ObservedInstance> running(Declaration declared) {
+        return ImmutableList.of(process(declared, Phase.STARTED, Duration.ofHours(1)));
     }
 
-    private static ObservedProcess process(Declaration declared, Handle.StartState start, Duration age) {
-        Handle handle = new Handle(
+    private static ObservedInstance process(Declaration declared, Phase start, Duration age) {
+        Instance instance = new Instance(
                 "launch",
                 declared.id(),
                 declared.hash(),
                 declared.workload().revision(),
                 null,
-                ImmutableSortedMap.copyOf(LaunchInputs.of(declared.workload().program())),
+                ImmutableSortedMap.copyOf(LaunchInputs.of(declared.workload())),
                 NOON,
                 new ProcessIdentity(1, 1, "boot"),
                 start,
                 "");
-        return new ObservedProcess(
-                handle, true, new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, true, Health.healthy(NOON)));
+        return new ObservedInstance(
+                instance,
+                true,
+                new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, true, Health.healthy(NOON)));
     }
 
     private static Company needs(Need.State state) {

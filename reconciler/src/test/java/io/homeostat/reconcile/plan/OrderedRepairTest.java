@@ -10,9 +10,9 @@ import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Company.Need;
 import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
@@ -57,7 +57,7 @@ class OrderedRepairTest {
 
     @Test
     void norIsWhatHasLostItsSocketOrItsLog() {
-        for (ObservedProcess.Loss loss : ObservedProcess.Loss.values()) {
+        for (ObservedInstance.Loss loss : ObservedInstance.Loss.values()) {
             Example example = Example.plugin()
                     .wants("A")
                     .proven("A")
@@ -78,7 +78,7 @@ class OrderedRepairTest {
                 .proven("A")
                 .installed("A")
                 .active("A")
-                .runs("A", Handle.StartState.NOT_SENT, Duration.ofMillis(100), null)
+                .runs("A", Phase.CREATED, Duration.ofMillis(100), null)
                 .limited(Limits.NONE)
                 .wants(Wish.of("A", ImmutableList.of(), "c")
                         .limited(new Limits(new Size(64 << 20), null, false))
@@ -95,10 +95,10 @@ class OrderedRepairTest {
     /** It is down already, and those that are down may be waiting for it. */
     @Test
     void whatDoesNotRunWellTakesNone() {
-        Example never = upgrade().runs("A", Handle.StartState.NOT_SENT, Duration.ofHours(1), null);
+        Example never = upgrade().runs("A", Phase.CREATED, Duration.ofHours(1), null);
         Health sickness = Health.failed(Health.Verdict.UNHEALTHY, "says no", Example.NOW);
         Example sick = upgrade()
-                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), sickness)
+                .runs("A", Phase.STARTED, Duration.ofHours(1), sickness)
                 .history(history ->
                         history.withRun(history.run().unhealthy(LONG_AGO).unhealthy(LONG_AGO)));
 

@@ -8,8 +8,8 @@ import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.store.Handle;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.desired.store.Phase;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -62,7 +62,7 @@ class PlannerTest {
                         () -> plugin().wants("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(2), null)),
+                                .runs("A", Phase.CREATED, Duration.ofSeconds(2), null)),
                 row(
                         "a launch whose process has not reported is waited for",
                         "wait START_NOT_FINISHED: wait",
@@ -78,7 +78,7 @@ class PlannerTest {
                                 .wants("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofMillis(300), null)),
+                                .runs("A", Phase.CREATED, Duration.ofMillis(300), null)),
                 row(
                         "and then counts as started",
                         "none AT_DESIRED_STATE",
@@ -86,7 +86,7 @@ class PlannerTest {
                                 .wants("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(1), null)));
+                                .runs("A", Phase.CREATED, Duration.ofSeconds(1), null)));
     }
 
     private static List<PlanningRow> upgrading() {
@@ -126,7 +126,7 @@ class PlannerTest {
                         () -> plugin().proven("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(2), null)
+                                .runs("A", Phase.CREATED, Duration.ofSeconds(2), null)
                                 .wants("B")),
                 row(
                         "other arguments need a restart",

@@ -10,7 +10,7 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Told;
 import io.homeostat.desired.store.Trial;
@@ -46,7 +46,7 @@ class ProofTest {
         return Stream.of(
                         new Row(
                                 "its Start has not succeeded",
-                                () -> installed("A").runs("A", StartState.SENT, LONG, Health.healthy(NOW))),
+                                () -> installed("A").runs("A", Phase.START_SENT, LONG, Health.healthy(NOW))),
                         new Row(
                                 "it runs with another configuration",
                                 () -> plugin().wants("A", "d")
@@ -73,13 +73,13 @@ class ProofTest {
                         new Row(
                                 "it says that it is not well",
                                 () -> installed("A")
-                                        .runs("A", StartState.SUCCEEDED, LONG, health(Health.Verdict.UNHEALTHY))
+                                        .runs("A", Phase.STARTED, LONG, health(Health.Verdict.UNHEALTHY))
                                         .history(history ->
                                                 history.withRun(history.run().healthy(NOW.minusSeconds(1))))),
                         new Row(
                                 "nobody could ask it, and it failed the check before",
                                 () -> installed("A")
-                                        .runs("A", StartState.SUCCEEDED, LONG, health(Health.Verdict.UNKNOWN))
+                                        .runs("A", Phase.STARTED, LONG, health(Health.Verdict.UNKNOWN))
                                         .history(history ->
                                                 history.withRun(history.run().unhealthy(NOW.minusSeconds(20))))),
                         new Row("two of it run", () -> good().runs("A")))

@@ -5,7 +5,7 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Health;
 import java.time.Duration;
@@ -75,7 +75,7 @@ class RememberedHealthTest {
         RunRecord run = plugin().wants("A")
                 .installed("A")
                 .active("A")
-                .runs("A", Handle.StartState.NOT_SENT, Duration.ofSeconds(1), SICK)
+                .runs("A", Phase.CREATED, Duration.ofSeconds(1), SICK)
                 .learned()
                 .situation()
                 .history()
@@ -92,7 +92,7 @@ class RememberedHealthTest {
         return plugin().wants("A")
                 .installed("A")
                 .active("A")
-                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), check)
+                .runs("A", Phase.STARTED, Duration.ofHours(1), check)
                 .history(history -> history.withRun(before.apply(history.run())))
                 .learned()
                 .situation()

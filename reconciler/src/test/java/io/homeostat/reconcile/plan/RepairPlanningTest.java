@@ -10,11 +10,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.store.Decision;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Liveness;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Loss;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -77,7 +77,7 @@ class RepairPlanningTest {
                         () -> plugin().wants("A")
                                 .installed("A")
                                 .active("A")
-                                .runs("A", Handle.StartState.SENT, Duration.ofSeconds(1), null)),
+                                .runs("A", Phase.START_SENT, Duration.ofSeconds(1), null)),
                 row(
                         "a damaged installation is unpacked anew beside it while its process runs, then swapped",
                         "reinstall INSTALL_DAMAGED: unpack stop activate launch start collectGarbage",
@@ -181,7 +181,7 @@ class RepairPlanningTest {
                                 .active("B")
                                 .runs(
                                         "B",
-                                        Handle.StartState.SUCCEEDED,
+                                        Phase.STARTED,
                                         Duration.ofSeconds(1),
                                         Health.failed(Health.Verdict.UNKNOWN, "could not ask", NOW))),
                 row(
@@ -220,11 +220,7 @@ class RepairPlanningTest {
                     }
                     return h.withRun(run);
                 })
-                .runs(
-                        "A",
-                        Handle.StartState.SUCCEEDED,
-                        Duration.ofHours(1),
-                        Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW));
+                .runs("A", Phase.STARTED, Duration.ofHours(1), Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW));
     }
 
     @Test
@@ -249,7 +245,7 @@ class RepairPlanningTest {
                 .installed("A")
                 .active("A")
                 .history(h -> h.withRun(h.run().unhealthy(NOW.minusSeconds(60))))
-                .runs("A", Handle.StartState.SUCCEEDED, Duration.ofHours(1), unknown)
+                .runs("A", Phase.STARTED, Duration.ofHours(1), unknown)
                 .plan();
 
         assertEquals(

@@ -12,12 +12,12 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle.StartState;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.OneShotRun.Result;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import java.time.Duration;
 import java.util.List;
@@ -85,7 +85,7 @@ class RunsTest {
     void aRunWhoseProcessOutlivesItIsNotToldAgainWhenSomethingElseIsDeclared() {
         OneShotExample scene = scene().is(
                         "A",
-                        new ObservedProcess.Liveness.Running(
+                        new ObservedInstance.Liveness.Running(
                                 new ProcessIdentity(1, 1, "boot"), Duration.ofMinutes(10), true, null));
         Change timedOut = Bookkeeping.observed(scene.situation()).change();
         assertEquals(List.of(EventType.PLUGIN_INSTALLED, EventType.PLUGIN_EXECUTION_FAILED), told(timedOut));
@@ -109,14 +109,14 @@ class RunsTest {
 
     private static Situation ended(Situation situation) {
         Exit exit = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
-        ObservedProcess process = Planner.seen(situation.seen().processes()).getFirst();
+        ObservedInstance process = Planner.seen(situation.seen().processes()).getFirst();
         return withProcesses(
                 situation,
                 ImmutableList.of(
-                        new ObservedProcess(process.handle(), true, new ObservedProcess.Liveness.Ended(exit))));
+                        new ObservedInstance(process.instance(), true, new ObservedInstance.Liveness.Ended(exit))));
     }
 
-    private static Situation withProcesses(Situation situation, ImmutableList<ObservedProcess> processes) {
+    private static Situation withProcesses(Situation situation, ImmutableList<ObservedInstance> processes) {
         return situation.withSeen(situation.seen().withProcesses(processes));
     }
 
@@ -128,9 +128,9 @@ class RunsTest {
         assertEquals(
                 Result.RUNNING,
                 Objects.requireNonNull(situation.history().run().oneShot()).result());
-        ObservedProcess process = Planner.seen(situation.seen().processes()).getFirst();
-        assertEquals(StartState.SUCCEEDED, process.handle().start());
-        Step stop = new Step.Stop(process.handle(), cause, false, Duration.ofSeconds(30));
+        ObservedInstance process = Planner.seen(situation.seen().processes()).getFirst();
+        assertEquals(Phase.STARTED, process.instance().phase());
+        Step stop = new Step.Stop(process.instance(), cause, false, Duration.ofSeconds(30));
         return StepLedger.stepped(situation, Planner.plan(situation), stop, Outcome.done());
     }
 

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.ObservedProcess.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

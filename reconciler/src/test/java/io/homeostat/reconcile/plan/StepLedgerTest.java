@@ -13,11 +13,11 @@ import com.google.common.collect.Iterables;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
-import io.homeostat.desired.store.Handle.StartState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.observe.ObservedInstance.Loss;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -96,11 +96,11 @@ class StepLedgerTest {
     void aStartWhoseAnswerIsNotKnownIsNotSentAgain() {
         Example listening = plugin().wants("A").installed("A").active("A").listens("A");
         Change interrupted = after(listening, "start", INTERRUPTED);
-        assertEquals(StartState.SENT, handle(interrupted).start());
+        assertEquals(Phase.START_SENT, instance(interrupted).phase());
         assertNull(interrupted.history());
 
         Change failed = after(listening, "start", FAILED);
-        assertEquals(StartState.SENT, handle(failed).start());
+        assertEquals(Phase.START_SENT, instance(failed).phase());
         assertEquals(ONCE, history(failed).trial().start());
         assertEquals(List.of("PLUGIN_START_FAILED A"), told(failed));
     }
@@ -109,8 +109,8 @@ class StepLedgerTest {
     void aStartThatSucceededHasGivenTheConfiguration() {
         Example listening = plugin().wants("A").installed("A").active("A").listens("A");
         Change change = after(listening, "start", Outcome.done());
-        assertEquals(StartState.SUCCEEDED, handle(change).start());
-        assertNotEquals("", handle(change).configHash());
+        assertEquals(Phase.STARTED, instance(change).phase());
+        assertNotEquals("", instance(change).configHash());
         assertEquals(List.of("PLUGIN_STARTED A"), told(change));
 
         Change restarted = after(listening.trial(trial -> trial.withRestartToConfigure(true)), "start", Outcome.done());
@@ -173,11 +173,7 @@ class StepLedgerTest {
                 .provenAsDeclared()
                 .installed("A")
                 .active("A")
-                .runs(
-                        "A",
-                        StartState.SUCCEEDED,
-                        Duration.ofHours(1),
-                        Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW))
+                .runs("A", Phase.STARTED, Duration.ofHours(1), Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW))
                 .history(history -> history.withRun(
                         history.run().unhealthy(NOW.minusSeconds(40)).unhealthy(NOW.minusSeconds(30))));
         Change change = after(sick, "stop", Outcome.done());
@@ -188,10 +184,8 @@ class StepLedgerTest {
 
     @Test
     void whatDidNotStartInTimeHasFailedToStart() {
-        Example late = plugin().wants("A")
-                .installed("A")
-                .active("A")
-                .runs("A", StartState.NOT_SENT, Duration.ofSeconds(30), null);
+        Example late =
+                plugin().wants("A").installed("A").active("A").runs("A", Phase.CREATED, Duration.ofSeconds(30), null);
         Change change = after(late, "stop", Outcome.done());
         assertEquals(1, history(change).trial().start().count());
         assertEquals(Exit.Reason.TIMED_OUT, exit(change).reason());
@@ -234,11 +228,11 @@ class StepLedgerTest {
     }
 
     private static Change launched(Example example) {
-        Handle handle = Planner.seen(
+        Instance instance = Planner.seen(
                         plugin().wants("A").runs("A").situation().seen().processes())
                 .getFirst()
-                .handle();
-        return after(example, "launch", Outcome.launched(handle));
+                .instance();
+        return after(example, "launch", Outcome.launched(instance));
     }
 
     /** What is stored when the first step of the plan, which is that one, has ended so. */
@@ -258,8 +252,8 @@ class StepLedgerTest {
         return Objects.requireNonNull(history(change).run().lastExit());
     }
 
-    private static Handle handle(Change change) {
-        return Iterables.getOnlyElement(change.handles());
+    private static Instance instance(Change change) {
+        return Iterables.getOnlyElement(change.instances());
     }
 
     private static List<String> told(Change change) {

@@ -5,7 +5,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
@@ -99,7 +100,7 @@ final class FakeExecutor implements StepExecutor {
         WorkloadId id = step.workload();
         rules.beforeLaunch(step);
         processes.forgetAllBut(launchIds(seen), id);
-        Handle handle = new Handle(
+        Instance instance = new Instance(
                 "launch-" + ++launches,
                 id,
                 step.hash(),
@@ -108,22 +109,22 @@ final class FakeExecutor implements StepExecutor {
                 Work.inputs(step.declared()),
                 clock.instant(),
                 null,
-                Handle.StartState.NOT_SENT,
+                Phase.CREATED,
                 "");
-        store.commit(Change.ofHandle(handle));
+        store.commit(Change.ofInstance(instance));
         agentMayDie(id, "between writing a launch down and spawning it");
-        boolean fatal = Behaviour.of(handle.revision()) == Behaviour.UNLAUNCHABLE;
+        boolean fatal = Behaviour.of(instance.revision()) == Behaviour.UNLAUNCHABLE;
         String directory = step.directory();
         boolean gone = directory != null && !disk.installs(id).containsKey(directory);
         if (fatal || gone || dice.strikes(Fault.LAUNCH_FAILS, id)) {
-            return undo(handle, fatal);
+            return undo(instance, fatal);
         }
         processes.syncNotes(id);
         boolean slow = dice.strikes(Fault.BIRTH_IS_SLOW, id);
         long takes = dice.pick(Dice.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
         FakeProcess process =
-                processes.launch(handle, disk.behaviour(id, handle.revision()), clock.steadyMillis() + takes);
-        process.limits = step.declared().program().limits();
+                processes.launch(instance, disk.behaviour(id, instance.revision()), clock.steadyMillis() + takes);
+        process.limits = step.declared().lifecycle().limits();
         process.exitOnDisk = !dice.strikes(Fault.EXIT_NOT_RECORDED, id);
         disk.residue.add(id);
         agentMayDie(id, "while a process is being born");
@@ -132,22 +133,22 @@ final class FakeExecutor implements StepExecutor {
         agentMayDie(id, "between spawning a process and saying so");
         return process.identity == null
                 ? new Outcome.Failed("no process came of it", false)
-                : Outcome.launched(handle.withIdentity(process.identity));
+                : Outcome.launched(instance.withIdentity(process.identity));
     }
 
     private static ImmutableSet<String> launchIds(ObservedWorkload seen) {
         return StepRules.processes(seen).stream()
-                .map(process -> process.handle().launchId())
+                .map(process -> process.instance().launchId())
                 .collect(ImmutableSet.toImmutableSet());
     }
 
-    private Outcome undo(Handle handle, boolean fatal) {
+    private Outcome undo(Instance instance, boolean fatal) {
         store.commit(new Change(
-                handle.workload(),
+                instance.workload(),
                 null,
                 false,
                 ImmutableList.of(),
-                ImmutableList.of(handle.launchId()),
+                ImmutableList.of(instance.launchId()),
                 ImmutableList.of()));
         return new Outcome.Failed("no such file or directory", fatal);
     }
@@ -155,9 +156,9 @@ final class FakeExecutor implements StepExecutor {
     private Outcome start(Step.Start step, ObservedWorkload seen) {
         WorkloadId id = step.workload();
         FakeProcess process = rules.only(step, seen);
-        Handle handle = StepRules.processes(seen).get(0).handle().withStart(Handle.StartState.SENT, "");
-        store.commit(Change.ofHandle(handle));
-        process.note = handle;
+        Instance instance = StepRules.processes(seen).get(0).instance().withPhase(Phase.START_SENT, "");
+        store.commit(Change.ofInstance(instance));
+        process.note = instance;
         if (!process.alive()) {
             return new Outcome.Failed("connection refused", false);
         }
@@ -174,7 +175,7 @@ final class FakeExecutor implements StepExecutor {
         process.configHash = ConfigHash.of(step.config());
         disk.worked(process);
         agentMayDie(id, "before it notes that a plugin has started");
-        process.note = handle.withStart(Handle.StartState.SUCCEEDED, process.configHash);
+        process.note = instance.withPhase(Phase.STARTED, process.configHash);
         return Outcome.done();
     }
 
@@ -193,7 +194,7 @@ final class FakeExecutor implements StepExecutor {
         }
         process.configHash = ConfigHash.of(step.config());
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
-        process.note = process.note.withStart(Handle.StartState.SUCCEEDED, process.configHash);
+        process.note = process.note.withPhase(Phase.STARTED, process.configHash);
         return Outcome.done();
     }
 
@@ -215,8 +216,8 @@ final class FakeExecutor implements StepExecutor {
         if (dice.strikes(Fault.STOP_FAILS, id)) {
             return new Outcome.Failed("still there", false);
         }
-        if (step.handle().identity() != null) {
-            processes.signal(step.handle().identity());
+        if (step.instance().identity() != null) {
+            processes.signal(step.instance().identity());
             process.stopped = true;
         }
         agentMayDie(id, "before the children of a process have ended");

@@ -10,7 +10,8 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
@@ -19,9 +20,9 @@ import io.homeostat.observe.HostFact;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.LimitObstacles;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedLimits;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import java.time.Duration;
@@ -60,7 +61,7 @@ final class FakeObserver implements Observer {
     }
 
     @Override
-    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         processes.settle();
         return new ObservedWorkload(
                 id,
@@ -69,7 +70,7 @@ final class FakeObserver implements Observer {
                         id,
                         () -> ImmutableList.copyOf(disk.installs(id).values())),
                 unless(Fault.LINK_UNSEEN, id, () -> Optional.ofNullable(disk.links.get(id))),
-                unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, handles, checks)),
+                unless(Fault.PROCESSES_UNSEEN, id, () -> launches(id, instances, checks)),
                 unless(Fault.LIMITS_UNSEEN, id, () -> limits(id)),
                 unless(Fault.RESIDUE_UNSEEN, id, () -> disk.residue.contains(id)));
     }
@@ -85,60 +86,60 @@ final class FakeObserver implements Observer {
         return dice.strikes(fault, id) ? Observation.unseen("permission denied") : Observation.seen(look.get());
     }
 
-    private ImmutableList<ObservedProcess> launches(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
-        List<ObservedProcess> seen = new ArrayList<>();
-        for (Handle handle : handles) {
-            seen.add(observed(handle, true, liveness(handle, checks.of(handle))));
+    private ImmutableList<ObservedInstance> launches(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        List<ObservedInstance> seen = new ArrayList<>();
+        for (Instance instance : instances) {
+            seen.add(observed(instance, true, liveness(instance, checks.of(instance))));
         }
         for (FakeProcess process : processes.launches(id)) {
-            Handle note = process.note;
-            if (handles.stream().noneMatch(handle -> handle.launchId().equals(note.launchId()))) {
-                seen.add(new ObservedProcess(note, false, liveness(note, checks.of(note))));
+            Instance note = process.note;
+            if (instances.stream().noneMatch(instance -> instance.launchId().equals(note.launchId()))) {
+                seen.add(new ObservedInstance(note, false, liveness(note, checks.of(note))));
             }
         }
-        seen.sort(Comparator.comparing(process -> process.handle().launchedAt()));
+        seen.sort(Comparator.comparing(process -> process.instance().launchedAt()));
         return ImmutableList.copyOf(seen);
     }
 
     /** Of what is over, it is said who it was. */
-    private ObservedProcess observed(Handle handle, boolean remembered, Liveness liveness) {
-        FakeProcess process = processes.of(handle.launchId());
+    private ObservedInstance observed(Instance instance, boolean remembered, Liveness liveness) {
+        FakeProcess process = processes.of(instance.launchId());
         ProcessIdentity born = process != null && process.identityOnDisk ? process.identity : null;
         boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
-        boolean tellsWho = handle.identity() == null && born != null && over;
-        return new ObservedProcess(
-                tellsWho ? handle.withIdentity(Objects.requireNonNull(born)) : handle, remembered, liveness);
+        boolean tellsWho = instance.identity() == null && born != null && over;
+        return new ObservedInstance(
+                tellsWho ? instance.withIdentity(Objects.requireNonNull(born)) : instance, remembered, liveness);
     }
 
-    private Liveness liveness(Handle handle, @Nullable WorkloadSpec spec) {
-        FakeProcess process = processes.of(handle.launchId());
-        ProcessIdentity identity = handle.identity();
+    private Liveness liveness(Instance instance, @Nullable WorkloadSpec spec) {
+        FakeProcess process = processes.of(instance.launchId());
+        ProcessIdentity identity = instance.identity();
         if (identity == null && process != null && process.identityOnDisk) {
             identity = process.identity;
         }
         if (process != null && process.runsNow()) {
             disk.worked(process);
             if (identity != null) {
-                runs.begun(handle, process.bootId);
+                runs.begun(instance, process.bootId);
             }
         }
         if (identity == null || process == null) {
-            return unborn(handle, process);
+            return unborn(instance, process);
         }
         if (processes.runs(identity)) {
-            return running(handle, process, identity, spec);
+            return running(instance, process, identity, spec);
         }
         Exit exit = recorded(process);
         return process.survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, process.survivors);
     }
 
-    private Liveness unborn(Handle handle, @Nullable FakeProcess process) {
+    private Liveness unborn(Instance instance, @Nullable FakeProcess process) {
         boolean otherBoot = process != null && !process.bootId.equals(processes.bootId());
         if (process != null && (otherBoot || process.exit != null)) {
             return new Liveness.Ended(recorded(process));
         }
         boolean young =
-                Duration.between(handle.launchedAt(), clock.instant()).abs().compareTo(YOUNG) < 0;
+                Duration.between(instance.launchedAt(), clock.instant()).abs().compareTo(YOUNG) < 0;
         return young || process != null ? new Liveness.Pending() : new Liveness.Ended(unknown());
     }
 
@@ -152,29 +153,29 @@ final class FakeObserver implements Observer {
     }
 
     private Liveness running(
-            Handle handle, FakeProcess process, ProcessIdentity identity, @Nullable WorkloadSpec spec) {
+            Instance instance, FakeProcess process, ProcessIdentity identity, @Nullable WorkloadSpec spec) {
         long age = clock.steadyMillis() - process.bornAt;
         boolean listens = age >= process.behaviour.listensAfter();
-        boolean plugin = handle.workload().kind() == Kind.PLUGIN;
+        boolean plugin = instance.workload().kind() == Kind.PLUGIN;
         boolean stayedAlive = age >= Duration.ofSeconds(1).toMillis();
         if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
             disk.worked(process);
         }
-        if (handle.start() == Handle.StartState.SUCCEEDED && !process.lost.isEmpty()) {
+        if (instance.phase() == Phase.STARTED && !process.lost.isEmpty()) {
             return bereft(process, identity, Duration.ofMillis(age), spec);
         }
-        if (spec == null || (plugin && handle.start() != Handle.StartState.SUCCEEDED)) {
+        if (spec == null || (plugin && instance.phase() != Phase.STARTED)) {
             return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, null);
         }
         Invariant.NOTHING_BEFORE_START.require(
                 !plugin || process.starts == 1, () -> "health was asked of a plugin that was not started: " + process);
-        Health health = health(process, answers(process, spec, listens), handle.workload(), process.code(age));
+        Health health = health(process, answers(process, spec, listens), instance.workload(), process.code(age));
         return new Liveness.Running(identity, Duration.ofMillis(age), listens || !plugin, health);
     }
 
     /** A started process that has lost a file; nobody can ask it without its socket. */
     private Liveness bereft(FakeProcess process, ProcessIdentity identity, Duration age, @Nullable WorkloadSpec spec) {
-        boolean unreachable = process.lost.contains(ObservedProcess.Loss.SOCKET);
+        boolean unreachable = process.lost.contains(ObservedInstance.Loss.SOCKET);
         Verdict verdict = unreachable ? Verdict.UNKNOWN : process.feels;
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
         Health health = health(verdict, process.code(age.toMillis()));

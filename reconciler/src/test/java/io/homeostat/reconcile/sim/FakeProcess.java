@@ -3,12 +3,12 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess.Loss;
+import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Work;
 import java.util.EnumSet;
@@ -20,14 +20,14 @@ final class FakeProcess {
     /** Under which a launch says what it depends on. */
     static final String NEEDS = "dependsOn";
 
-    final Handle launched;
+    final Instance launched;
     final String bootId;
     final Behaviour behaviour;
     /** In steady milliseconds; until then somebody of ours is at work to bring it about. */
     final long bornAt;
 
     /** What the notes say, for an agent that has lost its database. */
-    Handle note;
+    Instance note;
 
     boolean identityOnDisk = true;
     boolean exitOnDisk = true;
@@ -61,7 +61,7 @@ final class FakeProcess {
     @Nullable
     Exit exit;
 
-    FakeProcess(Handle launched, Behaviour behaviour, String bootId, long bornAt) {
+    FakeProcess(Instance launched, Behaviour behaviour, String bootId, long bornAt) {
         this.launched = launched;
         this.note = launched;
         this.bootId = bootId;
@@ -99,9 +99,9 @@ final class FakeProcess {
     }
 
     /** Whether it runs as a program is declared, whatever it depends on: that may change while it runs. */
-    static boolean isLaunchedAs(Program program, Handle handle) {
-        return handle.revision().equals(program.revision())
-                && Maps.filterKeys(handle.inputs(), key -> !key.equals(NEEDS)).equals(LaunchInputs.of(program));
+    static boolean isLaunchedAs(Workload workload, Instance instance) {
+        return instance.revision().equals(workload.revision())
+                && Maps.filterKeys(instance.inputs(), key -> !key.equals(NEEDS)).equals(LaunchInputs.of(workload));
     }
 
     boolean unborn() {

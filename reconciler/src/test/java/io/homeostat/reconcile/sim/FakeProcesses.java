@@ -2,7 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -47,9 +47,9 @@ final class FakeProcesses {
     }
 
     /** Begins a launch; its process appears later. */
-    FakeProcess launch(Handle handle, Behaviour behaviour, long bornAt) {
-        FakeProcess process = new FakeProcess(handle, behaviour, bootId(), bornAt);
-        launches.put(handle.launchId(), process);
+    FakeProcess launch(Instance instance, Behaviour behaviour, long bornAt) {
+        FakeProcess process = new FakeProcess(instance, behaviour, bootId(), bornAt);
+        launches.put(instance.launchId(), process);
         return process;
     }
 

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.desired.store.WorkloadHistory;
@@ -84,11 +84,11 @@ final class FakeStore extends MemoryStore {
         compareWithTheMachine(change);
         commits++;
         super.commit(change);
-        change.handles().stream()
-                .filter(handle -> handle.workload().kind() == Kind.PLUGIN
-                        && handle.start() == Handle.StartState.SUCCEEDED
-                        && Work.isOneShot(handle))
-                .forEach(handle -> runs.begun(handle, processes.bootId()));
+        change.instances().stream()
+                .filter(instance -> instance.workload().kind() == Kind.PLUGIN
+                        && instance.phase() == Phase.STARTED
+                        && Work.isOneShot(instance))
+                .forEach(instance -> runs.begun(instance, processes.bootId()));
         runs.written(change);
         dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_COMMIT, change.workload(), "after a commit");
     }

@@ -10,7 +10,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.sim.Moment.When;
 import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
@@ -116,7 +116,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         } else if (roll < 71) {
             return new Happening.DamageInstalls(id);
         } else if (roll < 73) {
-            return new Happening.DeleteOpenFile(id, any(ObservedProcess.Loss.values(), random));
+            return new Happening.DeleteOpenFile(id, any(ObservedInstance.Loss.values(), random));
         } else if (roll < 76) {
             return new Happening.RecyclePid(id);
         } else if (roll < 79) {

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.HostFact;
-import io.homeostat.observe.ObservedProcess;
+import io.homeostat.observe.ObservedInstance;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -53,7 +53,7 @@ sealed interface Happening {
     record DamageInstalls(WorkloadId id) implements OfWorkload {}
 
     /** A file that its process holds open is deleted. */
-    record DeleteOpenFile(WorkloadId id, ObservedProcess.Loss loss) implements OfWorkload {}
+    record DeleteOpenFile(WorkloadId id, ObservedInstance.Loss loss) implements OfWorkload {}
 
     /** Its process dies, and at once its number is that of somebody else's. */
     record RecyclePid(WorkloadId id) implements OfWorkload {}

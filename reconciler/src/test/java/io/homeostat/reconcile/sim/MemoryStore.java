@@ -9,7 +9,7 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.ControlPlaneChange;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventQueue;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Outbox;
 import io.homeostat.desired.store.Pause;
 import io.homeostat.desired.store.SourceContent;
@@ -29,7 +29,7 @@ import java.util.TreeMap;
 /** What is remembered, in memory. For tests that are about something else than the store. */
 public class MemoryStore implements StateStore {
     private final Map<WorkloadId, WorkloadHistory> histories = new TreeMap<>();
-    private final Map<String, Handle> handles = new LinkedHashMap<>();
+    private final Map<String, Instance> instances = new LinkedHashMap<>();
     private final Map<WorkloadId, Pause> pauses = new TreeMap<>();
     private final List<StoredEvent> events = new ArrayList<>();
 
@@ -42,8 +42,8 @@ public class MemoryStore implements StateStore {
         if (history != null) {
             histories.put(change.workload(), history);
         }
-        change.handles().forEach(handle -> handles.put(handle.launchId(), handle));
-        change.ended().forEach(handles::remove);
+        change.instances().forEach(instance -> instances.put(instance.launchId(), instance));
+        change.ended().forEach(instances::remove);
         for (Event event : change.events()) {
             events.add(new StoredEvent(events.size() + 1L, event));
         }
@@ -52,7 +52,7 @@ public class MemoryStore implements StateStore {
     /** All is lost but the store itself. */
     synchronized void clear() {
         histories.clear();
-        handles.clear();
+        instances.clear();
         pauses.clear();
         events.clear();
     }
@@ -68,15 +68,15 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public synchronized ImmutableList<Handle> handles(WorkloadId id) {
-        return handles.values().stream()
-                .filter(handle -> handle.workload().equals(id))
+    public synchronized ImmutableList<Instance> instances(WorkloadId id) {
+        return instances.values().stream()
+                .filter(instance -> instance.workload().equals(id))
                 .collect(ImmutableList.toImmutableList());
     }
 
     @Override
-    public synchronized ImmutableList<Handle> handles() {
-        return ImmutableList.copyOf(handles.values());
+    public synchronized ImmutableList<Instance> instances() {
+        return ImmutableList.copyOf(instances.values());
     }
 
     @Override

@@ -24,7 +24,7 @@ final class OneShotReckoning {
     }
 
     static boolean isOneShot(Declaration declared) {
-        return declared.workload().program().execution().triggers() != null;
+        return declared.workload().lifecycle().execution().triggers() != null;
     }
 
     void requireRan(WorkloadId id, Declaration declared) {
@@ -34,7 +34,7 @@ final class OneShotReckoning {
         }
         Invariant.CONVERGES.require(
                 machine.processes.present(id).isEmpty()
-                        && machine.store.handles(id).isEmpty(),
+                        && machine.store.instances(id).isEmpty(),
                 () -> id + " has run to its end, and there is " + machine.processes.present(id));
         WorkloadHistory history = machine.store.history(id);
         OneShotRun run = history.run().oneShot();
@@ -61,7 +61,8 @@ final class OneShotReckoning {
     }
 
     private static Triggers triggers(Declaration declared) {
-        return Objects.requireNonNull(declared.workload().program().execution().triggers());
+        return Objects.requireNonNull(
+                declared.workload().lifecycle().execution().triggers());
     }
 
     private void requireRecent(OneShotRun run, Triggers triggers) {

@@ -88,7 +88,7 @@ final class OrderRules {
         WorkloadId id = step.workload();
         MaxDisruption disruption = asked.answer(id)
                 .filter(declared -> !OneShotReckoning.isOneShot(declared))
-                .map(declared -> declared.workload().program().maxDisruption())
+                .map(declared -> declared.workload().lifecycle().maxDisruption())
                 .orElse(null);
         if (disruption == null) {
             return;
@@ -116,7 +116,7 @@ final class OrderRules {
     private boolean depended(WorkloadId other, WorkloadId id) {
         return desired.get(other).isEmpty()
                 && store.pause(other).isEmpty()
-                && !store.handles(other).isEmpty()
+                && !store.instances(other).isEmpty()
                 && store.remembered(other).isOfSomethingDeclared()
                 && processes.living(other).stream()
                         .anyMatch(process -> needs(process).contains(id.toString()));
@@ -125,8 +125,8 @@ final class OrderRules {
     /** As its last good revision says, when it runs that; else as it was launched. */
     private List<String> needs(FakeProcess process) {
         ProvenRevision proven = store.remembered(process.launched.workload()).proven();
-        return proven != null && FakeProcess.isLaunchedAs(proven.workload().program(), process.launched)
-                ? proven.workload().program().dependsOn()
+        return proven != null && FakeProcess.isLaunchedAs(proven.workload(), process.launched)
+                ? proven.workload().lifecycle().dependsOn()
                 : Splitter.on(',').splitToList(process.launched.inputs().getOrDefault(FakeProcess.NEEDS, ""));
     }
 

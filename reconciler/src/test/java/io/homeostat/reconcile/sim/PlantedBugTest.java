@@ -8,13 +8,13 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.HostFact;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Outcome;
@@ -111,15 +111,17 @@ class PlantedBugTest {
     private static Observer credulous(Observer eyes) {
         return new Observer() {
             @Override
-            public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
-                ObservedWorkload seen = eyes.look(id, handles, checks);
-                return seen.processes() instanceof Observation.Unseen<?> ? seen.withProcesses(allEnded(handles)) : seen;
+            public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+                ObservedWorkload seen = eyes.look(id, instances, checks);
+                return seen.processes() instanceof Observation.Unseen<?>
+                        ? seen.withProcesses(allEnded(instances))
+                        : seen;
             }
 
-            private ImmutableList<ObservedProcess> allEnded(ImmutableList<Handle> handles) {
+            private ImmutableList<ObservedInstance> allEnded(ImmutableList<Instance> instances) {
                 Exit exit = new Exit(null, null, Exit.Reason.UNKNOWN, Instant.EPOCH);
-                return handles.stream()
-                        .map(handle -> new ObservedProcess(handle, true, new Liveness.Ended(exit)))
+                return instances.stream()
+                        .map(instance -> new ObservedInstance(instance, true, new Liveness.Ended(exit)))
                         .collect(ImmutableList.toImmutableList());
             }
 

@@ -53,7 +53,7 @@ final class Prospects {
 
     /** Whether those of its group that stay down leave it a place to go down for a change. */
     boolean mayGoDown(Declaration declared) {
-        MaxDisruption disruption = declared.workload().program().maxDisruption();
+        MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
         ImmutableSet<WorkloadId> others = desired.now().declarations().keySet();
         return disruption == null
                 || others.stream()

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.Health;
@@ -59,7 +59,7 @@ final class Reckoning {
                     !machine.disk.hasTraceOf(id), () -> id + " is withdrawn but something of it is left on disk");
             Invariant.CONVERGES.require(
                     machine.store.history(id).equals(WorkloadHistory.NONE)
-                            && machine.store.handles(id).isEmpty(),
+                            && machine.store.instances(id).isEmpty(),
                     () -> id + " is withdrawn but remembered: " + machine.store.history(id));
             return;
         }
@@ -122,8 +122,8 @@ final class Reckoning {
 
     private void requireToldToGiveUp(WorkloadId id, Declaration declared) {
         ProvenRevision proven = machine.store.history(id).proven();
-        boolean told = declared.workload().program().restart().giveUpAfter() > 0
-                || (proven != null && proven.workload().program().restart().giveUpAfter() > 0);
+        boolean told = declared.workload().lifecycle().restart().giveUpAfter() > 0
+                || (proven != null && proven.workload().lifecycle().restart().giveUpAfter() > 0);
         Invariant.GIVES_UP_ONLY_WHEN_TOLD.require(told, () -> id + " is given up");
     }
 
@@ -134,10 +134,10 @@ final class Reckoning {
                 process.launched.revision().equals(declared.workload().revision()),
                 () -> id + " runs at a wrong revision: " + process);
         Invariant.CONVERGES.require(
-                FakeProcess.isLaunchedAs(declared.workload().program(), process.launched),
+                FakeProcess.isLaunchedAs(declared.workload(), process.launched),
                 () -> id + " runs with wrong arguments: " + process);
         Invariant.CONVERGES.require(
-                LimitObserver.agree(declared.workload().program().limits(), process.limits),
+                LimitObserver.agree(declared.workload().lifecycle().limits(), process.limits),
                 () -> id + " runs with wrong limits: " + process.limits);
         Invariant.CONVERGES.require(
                 process.lost.isEmpty() && machine.disk.isWhole(id, process.launched.directory()),
@@ -149,12 +149,12 @@ final class Reckoning {
             Invariant.CONVERGES.require(
                     process.feels == Health.Verdict.HEALTHY, () -> id + " runs and is not well: " + process);
         }
-        List<Handle> handles = machine.store.handles(id);
+        List<Instance> instances = machine.store.instances(id);
         Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
-                handles.size() == 1
+                instances.size() == 1
                         && process.identity != null
-                        && process.identity.equals(handles.get(0).identity()),
-                () -> id + " runs as " + process + ", remembered is " + handles);
+                        && process.identity.equals(instances.get(0).identity()),
+                () -> id + " runs as " + process + ", remembered is " + instances);
     }
 
     /** Of a declaration that can't be brought about. */
@@ -224,7 +224,7 @@ final class Reckoning {
         // What runs may still be the last good revision, while the new one has to wait.
         return machine.living(declared.id()).stream().anyMatch(process -> process.behaviour == Behaviour.GOOD)
                 && machine.works(declared.workload())
-                && declared.workload().program().dependsOn().isEmpty()
+                && declared.workload().lifecycle().dependsOn().isEmpty()
                 && !prospects.isDisabled(declared)
                 && !prospects.is(Condition.Type.GIVEN_UP, declared.id());
     }

@@ -117,7 +117,7 @@ final class Rehearsal {
                 declared,
                 desired.now().policy(),
                 machine.observer.look(
-                        id, machine.store.handles(id), Bookkeeping.checks(declared, machine.store.history(id))),
+                        id, machine.store.instances(id), Bookkeeping.checks(declared, machine.store.history(id))),
                 host,
                 Company.NONE,
                 archives,
@@ -129,7 +129,7 @@ final class Rehearsal {
         Map<WorkloadId, ObservedWorkload> seen = new TreeMap<>();
         Map<WorkloadId, WorkloadHistory> remembered = new TreeMap<>();
         for (WorkloadId other : Fate.IDS) {
-            seen.put(other, machine.observer.look(other, machine.store.handles(other), Checks.NONE));
+            seen.put(other, machine.observer.look(other, machine.store.instances(other), Checks.NONE));
             remembered.put(other, machine.store.history(other));
         }
         seen.put(id, known.seen());

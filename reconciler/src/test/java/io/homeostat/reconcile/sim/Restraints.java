@@ -58,7 +58,7 @@ final class Restraints {
             case REMOVED -> order.beforeRemoval(step);
             case DISABLED -> rulings.beforeDisabling(step);
             case REPLACED -> {
-                if (windows.isWell(step.handle())) {
+                if (windows.isWell(step.instance())) {
                     order.beforeReplacement(step);
                 }
             }

@@ -70,7 +70,7 @@ final class Rulings {
 
     /** The state to which everything that may be true leads; empty when there are two. */
     static Optional<State> of(Declaration declared, HostFacts host) {
-        Execution execution = declared.workload().program().execution();
+        Execution execution = declared.workload().lifecycle().execution();
         Set<State> possible = EnumSet.noneOf(State.class);
         collect(execution, host, 0, new boolean[execution.rules().size()], possible);
         return possible.size() == 1 ? possible.stream().findFirst() : Optional.empty();

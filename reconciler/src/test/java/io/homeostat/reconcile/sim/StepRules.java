@@ -5,15 +5,17 @@ import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedProcess;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Optional;
@@ -96,16 +98,16 @@ final class StepRules {
     }
 
     private void ofWhatIsStopped(Step.Stop step, ObservedWorkload seen) {
-        Handle handle = step.handle();
-        ObservedProcess process = processes(seen).stream()
-                .filter(p -> p.handle().equals(handle))
+        Instance instance = step.instance();
+        ObservedInstance process = processes(seen).stream()
+                .filter(p -> p.instance().equals(instance))
                 .findFirst()
                 .orElseThrow(
                         () -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
         switch (process.liveness()) {
             case Liveness.Running(ProcessIdentity identity, var age, var listening, var health, var lost) ->
                 Invariant.NEVER_A_FOREIGN_PROCESS.require(
-                        identity.equals(handle.identity()), () -> "stops somebody else than it saw: " + process);
+                        identity.equals(instance.identity()), () -> "stops somebody else than it saw: " + process);
             case Liveness.Orphaned orphaned -> {
                 // Its children carry its launch id.
             }
@@ -116,14 +118,14 @@ final class StepRules {
         }
         if (processes(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
             boolean asWanted = asked.answer(step.workload())
-                    .filter(declared -> isAsWanted(handle, declared.workload().spec()))
+                    .filter(declared -> isAsWanted(instance, declared.workload()))
                     .isPresent();
             Invariant.THE_WELL_ARE_LEFT_ALONE.require(!asWanted, () -> "stops what is as declared and well: " + step);
         }
     }
 
     private void runsToItsEnd(Step.Stop step) {
-        FakeProcess process = processes.of(step.handle().launchId());
+        FakeProcess process = processes.of(step.instance().launchId());
         switch (step.cause()) {
             case REMOVED, DISABLED, REQUESTED, REPLACED -> runs.excuse(step.workload());
             case RUN_OVER -> {
@@ -139,27 +141,27 @@ final class StepRules {
     }
 
     /** Whether the agent could know that this process is well and just what is declared. */
-    private boolean isAsWanted(Handle handle, WorkloadSpec spec) {
-        FakeProcess process = processes.of(handle.launchId());
+    private boolean isAsWanted(Instance instance, Workload wanted) {
+        WorkloadSpec spec = wanted.spec();
+        FakeProcess process = processes.of(instance.launchId());
         if (process == null || !process.alive() || process.doubted || !process.lost.isEmpty()) {
             return false;
         }
-        String directory = handle.directory();
+        String directory = instance.directory();
         Installation installation =
-                directory == null ? null : disk.installs(handle.workload()).get(directory);
-        String content = spec.program().source() == null
-                ? ""
-                : String.valueOf(spec.program().source().sha256());
+                directory == null ? null : disk.installs(instance.workload()).get(directory);
+        String content =
+                spec.source() == null ? "" : String.valueOf(spec.source().sha256());
         boolean sameConfig = !(spec instanceof PluginSpec plugin)
-                || (ConfigHash.of(plugin.config()).equals(handle.configHash())
-                        && handle.configHash().equals(process.configHash));
+                || (ConfigHash.of(plugin.config()).equals(instance.configHash())
+                        && instance.configHash().equals(process.configHash));
         boolean wellByItsProbe = !(spec instanceof ProcessSpec asked)
                 || Declarations.address(asked.probe())
-                        .map(Declarations.address(handle.revision())::equals)
+                        .map(Declarations.address(instance.revision())::equals)
                         .orElse(true);
         return wellByItsProbe
-                && handle.start() == Handle.StartState.SUCCEEDED
-                && FakeProcess.isLaunchedAs(spec.program(), handle)
+                && instance.phase() == Phase.STARTED
+                && FakeProcess.isLaunchedAs(wanted, instance)
                 && installation != null
                 && installation.isWhole()
                 && installation.sha256().equalsIgnoreCase(content)
@@ -193,14 +195,14 @@ final class StepRules {
 
     /** The one process that a Start or an Apply is for. */
     FakeProcess only(Step step, ObservedWorkload seen) {
-        ImmutableList<ObservedProcess> all = processes(seen);
+        ImmutableList<ObservedInstance> all = processes(seen);
         Invariant.NEVER_TWO.require(all.size() == 1, () -> step + " is for the only process, but there are " + all);
-        ObservedProcess one = all.get(0);
-        FakeProcess process = processes.of(one.handle().launchId());
+        ObservedInstance one = all.get(0);
+        FakeProcess process = processes.of(one.instance().launchId());
         boolean itself = process != null
                 && one.liveness() instanceof Liveness.Running running
                 && running.identity().equals(process.identity)
-                && running.identity().equals(one.handle().identity());
+                && running.identity().equals(one.instance().identity());
         if (process == null || !itself) {
             throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, step + " is sent to " + one);
         }
@@ -217,7 +219,7 @@ final class StepRules {
 
     /** The launch that is to be stopped. */
     FakeProcess beforeStop(Step.Stop step) {
-        FakeProcess process = processes.of(step.handle().launchId());
+        FakeProcess process = processes.of(step.instance().launchId());
         if (process == null) {
             throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "no launch of ours: " + step);
         }
@@ -259,10 +261,8 @@ final class StepRules {
                 && installation != null
                 && installation.isWhole()
                 && installation.revision().equals(proven.workload().revision())
-                && proven.workload().program().source() != null
-                && installation
-                        .sha256()
-                        .equals(proven.workload().program().source().sha256());
+                && proven.workload().source() != null
+                && installation.sha256().equals(proven.workload().source().sha256());
     }
 
     private boolean noneRunsFrom(WorkloadId id, String directory) {
@@ -270,10 +270,10 @@ final class StepRules {
     }
 
     /** Those of a look that succeeded. */
-    static ImmutableList<ObservedProcess> processes(ObservedWorkload seen) {
+    static ImmutableList<ObservedInstance> processes(ObservedWorkload seen) {
         return switch (seen.processes()) {
-            case Observation.Seen<ImmutableList<ObservedProcess>>(var all) -> all;
-            case Observation.Unseen<ImmutableList<ObservedProcess>>(String why) ->
+            case Observation.Seen<ImmutableList<ObservedInstance>>(var all) -> all;
+            case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) ->
                 throw new Violation(Invariant.BLIND_DOES_NOTHING, "a step although blind: " + seen.id());
         };
     }

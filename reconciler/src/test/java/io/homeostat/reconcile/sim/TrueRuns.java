@@ -4,7 +4,7 @@ import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.reconcile.plan.Step;
@@ -26,9 +26,9 @@ final class TrueRuns {
     private record Run(String launchId, String work, String bootId, Instant at) {}
 
     /** A program has begun, and the agent can know. */
-    void begun(Handle handle, String bootId) {
-        String work = Objects.requireNonNull(handle.inputs().get("work"));
-        last.put(handle.workload(), new Run(handle.launchId(), work, bootId, handle.launchedAt()));
+    void begun(Instance instance, String bootId) {
+        String work = Objects.requireNonNull(instance.inputs().get("work"));
+        last.put(instance.workload(), new Run(instance.launchId(), work, bootId, instance.launchedAt()));
     }
 
     /** It is not wanted any more, or somebody asks for it by hand: it may run again. */
@@ -43,7 +43,7 @@ final class TrueRuns {
     }
 
     void beforeLaunch(Step.Launch step, String bootId, Instant now) {
-        Triggers triggers = step.declared().program().execution().triggers();
+        Triggers triggers = step.declared().lifecycle().execution().triggers();
         Run run = last.get(step.workload());
         if (triggers == null || run == null) {
             return;

@@ -7,7 +7,8 @@ import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.observe.Installation;
 import io.homeostat.reconcile.plan.Step;
@@ -49,7 +50,7 @@ final class WindowRules {
         }
         boolean changes = switch (step) {
             case Step.Launch launch -> launch.hash().equals(declared.hash());
-            case Step.Stop stop -> stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.handle());
+            case Step.Stop stop -> stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.instance());
             case Step.ApplyConfig apply ->
                 !hasBegun(declared) && isOnlyOf(config(declared.workload()), config(proven.workload()), apply.config());
             case Step.SetLimits limit ->
@@ -62,27 +63,27 @@ final class WindowRules {
 
     private Optional<Instant> opens(@Nullable Declaration declared) {
         MaintenanceWindow window =
-                declared == null ? null : declared.workload().program().maintenanceWindow();
+                declared == null ? null : declared.workload().lifecycle().maintenanceWindow();
         return window == null ? Optional.empty() : window.opensAfter(since);
     }
 
     /** Whether it has started, is not as is declared now, and neither sick as far as is known nor without its files. */
-    boolean isWell(Handle handle) {
-        WorkloadId id = handle.workload();
-        String directory = handle.directory();
+    boolean isWell(Instance instance) {
+        WorkloadId id = instance.workload();
+        String directory = instance.directory();
         Installation files = directory == null ? null : disk.installs(id).get(directory);
         return asked.answer(id)
-                .filter(declared -> !handle.target().equals(declared.hash()))
+                .filter(declared -> !instance.target().equals(declared.hash()))
                 .filter(declared -> store.remembered(id).run().healthFailures()
-                        < declared.workload().program().health().failureThreshold())
-                .filter(declared -> handle.start() == Handle.StartState.SUCCEEDED && files != null && files.isWhole())
+                        < declared.workload().lifecycle().health().failureThreshold())
+                .filter(declared -> instance.phase() == Phase.STARTED && files != null && files.isWhole())
                 .isPresent();
     }
 
     /** A change that has begun is brought to its end. */
     private boolean hasBegun(Declaration declared) {
-        return store.handles(declared.id()).stream()
-                .anyMatch(handle -> handle.target().equals(declared.hash()));
+        return store.instances(declared.id()).stream()
+                .anyMatch(instance -> instance.target().equals(declared.hash()));
     }
 
     private static boolean isOnlyOf(@Nullable Object declared, @Nullable Object proven, @Nullable Object given) {
@@ -94,6 +95,6 @@ final class WindowRules {
     }
 
     private static Limits limits(Workload workload) {
-        return workload.program().limits();
+        return workload.lifecycle().limits();
     }
 }

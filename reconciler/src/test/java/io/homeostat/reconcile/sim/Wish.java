@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.HealthCheck;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.MaxDisruption;
@@ -116,7 +117,8 @@ public record Wish(
                 arguments,
                 ImmutableSortedMap.of(),
                 null,
-                Program.Install.DYNAMIC,
+                Program.Install.DYNAMIC);
+        Lifecycle lifecycle = new Lifecycle(
                 limits,
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
@@ -128,8 +130,8 @@ public record Wish(
                 order.disruption(),
                 order.window());
         WorkloadSpec spec = id.kind() == Kind.PLUGIN
-                ? new PluginSpec(program, config == null ? null : new Config(config, null))
-                : new ProcessSpec(program, probing());
+                ? new PluginSpec(program, lifecycle, config == null ? null : new Config(config, null))
+                : new ProcessSpec(program, lifecycle, probing());
         return new Workload(id, LABELS, spec);
     }
 

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Health;
@@ -82,8 +82,8 @@ final class World implements StepExecutor, Observer {
     }
 
     @Override
-    public ObservedWorkload look(WorkloadId id, ImmutableList<Handle> handles, Checks checks) {
-        ObservedWorkload seen = machine.observer.look(id, handles, checks);
+    public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        ObservedWorkload seen = machine.observer.look(id, instances, checks);
         strike(id, Moment.When.DURING_A_LOOK);
         machine.rules.looked(id);
         machine.restraints.looked(id);

@@ -8,8 +8,8 @@ import io.homeostat.desired.model.Rule;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle.StartState;
-import io.homeostat.observe.ObservedProcess.Liveness;
+import io.homeostat.desired.store.Phase;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
@@ -45,7 +45,7 @@ class WorkloadStateTest {
                         .wants("A")
                         .installed("A")
                         .active("A")
-                        .runs("A", StartState.NOT_SENT, Duration.ofSeconds(1), null));
+                        .runs("A", Phase.CREATED, Duration.ofSeconds(1), null));
         expect(
                 WorkloadState.STARTING,
                 Example.plugin().wants("A").installed("A").active("A").is("A", new Liveness.Pending()));

@@ -2,7 +2,7 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Handle;
+import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProcessIdentity;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One launch of a workload and what has become of it.
  *
- * @param handle as remembered or, when the database was lost, as found on the machine
- * @param remembered false when the handle was only found on the machine
+ * @param instance as remembered or, when the database was lost, as found on the machine
+ * @param remembered false when the instance was only found on the machine
  */
-public record ObservedProcess(Handle handle, boolean remembered, Liveness liveness) {
+public record ObservedInstance(Instance instance, boolean remembered, Liveness liveness) {
 
     /** A file that a running process holds open and that has no name any more: nobody else can get at it again. */
     public enum Loss {

@@ -9,9 +9,9 @@ package io.homeostat.desired.platform;
  * @param metadataId what the metadata server said; empty when it has never said anything
  * @param bootId of the boot in which it was claimed last
  */
-public record Instance(String id, String machineId, String metadataId, String bootId) {
-    Instance seenIn(String boot, String machine, String metadata) {
-        return new Instance(
+public record VmInstance(String id, String machineId, String metadataId, String bootId) {
+    VmInstance seenIn(String boot, String machine, String metadata) {
+        return new VmInstance(
                 id, machine.isEmpty() ? machineId : machine, metadata.isEmpty() ? metadataId : metadata, boot);
     }
 }

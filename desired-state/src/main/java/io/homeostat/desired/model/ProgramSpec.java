@@ -1,0 +1,18 @@
+package io.homeostat.desired.model;
+
+import org.jspecify.annotations.Nullable;
+
+/** A kind of workload that is a program on this host, launched by us. */
+public sealed interface ProgramSpec extends WorkloadSpec permits PluginSpec, ProcessSpec {
+    Program program();
+
+    @Override
+    default String revision() {
+        return program().revision();
+    }
+
+    @Override
+    default @Nullable Source source() {
+        return program().source();
+    }
+}
