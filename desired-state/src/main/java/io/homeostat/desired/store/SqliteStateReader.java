@@ -112,7 +112,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public ImmutableList<Instance> instances(WorkloadId id) {
-        return instances("SELECT * FROM instance WHERE workload = ?", id.toString());
+        return instances("SELECT * FROM handle WHERE workload = ?", id.toString());
     }
 
     @Override

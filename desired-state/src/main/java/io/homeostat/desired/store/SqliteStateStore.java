@@ -45,7 +45,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             }
             for (String launchId : change.ended()) {
                 Database.update(
-                        connection, "DELETE FROM instance WHERE workload = ? AND launch_id = ?", workload, launchId);
+                        connection, "DELETE FROM handle WHERE workload = ? AND launch_id = ?", workload, launchId);
             }
             for (Event event : change.events()) {
                 EventTable.add(connection, event);
@@ -205,7 +205,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         Database.update(
                 connection,
                 """
-                INSERT OR REPLACE INTO instance(workload, launch_id, target, revision, directory, inputs, launched_at,
+                INSERT OR REPLACE INTO handle(workload, launch_id, target, revision, directory, inputs, launched_at,
                   pid, start_ticks, boot_id, start, config_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 instance.workload().toString(),
