@@ -53,7 +53,7 @@ final class Reboot {
         try (Connection database = DriverManager.getConnection(
                         "jdbc:sqlite:" + homeostat.stateDir().resolve("homeostat.db"));
                 PreparedStatement update = database.prepareStatement(
-                        "UPDATE instance SET pid = ?, start_ticks = ?, boot_id = ? WHERE workload = ?")) {
+                        "UPDATE handle SET pid = ?, start_ticks = ?, boot_id = ? WHERE workload = ?")) {
             update.setLong(1, stranger.pid());
             update.setLong(2, startTicks(stranger.stat()));
             update.setString(3, bootId);

@@ -207,7 +207,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Test
     void aHandleThatCantBeReadIsAnError() {
         store.commit(Change.ofInstance(Samples.instance(AGENT, "launch-1")));
-        sql("UPDATE instance SET start = 'PERHAPS'");
+        sql("UPDATE handle SET start = 'PERHAPS'");
 
         StoreException failure = assertThrows(StoreException.class, () -> store.instances());
 
