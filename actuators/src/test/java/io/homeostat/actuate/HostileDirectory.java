@@ -38,7 +38,7 @@ final class HostileDirectory {
         this.dice = dice;
         Path outside = Files.createDirectories(machine.root().resolve("outside/precious"));
         Files.writeString(outside.resolve("file"), "precious");
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.all()) {
             Files.createDirectories(layout().installs(kind));
             for (String name : NAMES) {
                 if (dice.nextInt(3) > 0) {

@@ -95,13 +95,9 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
         if (!valid) {
             return Optional.empty();
         }
-        for (Kind kind : Kind.values()) {
-            if (kind.title().equals(fields.get("kind"))) {
-                return Optional.of(new InstallationMarker(
+        return Kind.ofTitle(fields.getOrDefault("kind", ""))
+                .map(kind -> new InstallationMarker(
                         new WorkloadId(kind, name), new Installation(directory, revision, key, sha256), files));
-            }
-        }
-        return Optional.empty();
     }
 
     /**

@@ -107,7 +107,7 @@ public final class InstallationObserver {
     public Observation<ImmutableSet<WorkloadId>> traces() {
         return look("the installed workloads", layout.instance(), () -> {
             ImmutableSortedSet.Builder<WorkloadId> found = ImmutableSortedSet.naturalOrder();
-            for (Kind kind : Kind.values()) {
+            for (Kind kind : Kind.all()) {
                 addInstalled(kind, found);
                 addNamed(kind, layout.stagings(kind), found);
                 addNamed(kind, layout.workloadStates(kind), found);

@@ -1,32 +1,90 @@
 package io.homeostat.desired.model;
 
+import com.google.common.collect.ImmutableSortedSet;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
-/** The kinds of workload; the row a kind has everywhere is chosen by this enum, so the compiler finds what a new one lacks. */
-public enum Kind {
-    PLUGIN("Plugin", "plugins"),
-    PROCESS("Process", "processes");
+/**
+ * A kind of workload, and the plain facts about it. Kinds are found once, by {@link KindProvider}; whoever goes through all of them
+ * (reader, schema, directories, completion) finds a new one without being changed.
+ *
+ * @param title as written in {@code kind:} of a document
+ * @param plural name of the kind's directory below the instance directory
+ * @param spec the record that its documents declare
+ * @param sockets name of the directory below the run directory in which its sockets are
+ * @param errorLog name of a second log that its processes are told to write beside their standard output; null when there is none
+ * @param reported whether the control plane hears of its events
+ */
+public record Kind(
+        String title,
+        String plural,
+        Class<? extends WorkloadSpec> spec,
+        String sockets,
+        @Nullable String errorLog,
+        boolean reported)
+        implements Comparable<Kind> {
+    public static final Kind PLUGIN =
+            new Kind("Plugin", "plugins", PluginSpec.class, "plugin-connections", "errors.log", true);
+    public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class);
 
-    private final String title;
-    private final String plural;
-
-    Kind(String title, String plural) {
-        this.title = title;
-        this.plural = plural;
+    /** A kind of which nothing special is known here. */
+    public Kind(String title, String plural, Class<? extends WorkloadSpec> spec) {
+        this(title, plural, spec, "connections", null, false);
     }
 
-    /** As written in {@code kind:} of a document. */
-    public String title() {
-        return title;
+    /** All kinds there are, in their order. */
+    public static ImmutableSortedSet<Kind> all() {
+        return Registered.ALL;
     }
 
-    /** Name of the kind's directory below the instance directory. */
-    public String plural() {
-        return plural;
+    /** The kind of a title; exactly as it is written in documents. */
+    public static Optional<Kind> ofTitle(String title) {
+        return first(kind -> kind.title.equals(title));
+    }
+
+    /** The kind of a word, in any case. */
+    public static Optional<Kind> ofWord(String word) {
+        return first(kind -> kind.title.equalsIgnoreCase(word));
+    }
+
+    private static Optional<Kind> first(Predicate<Kind> condition) {
+        return all().stream().filter(condition).findFirst();
     }
 
     /** As written in {@code plugin/ops-agent}. */
     public String word() {
         return title.toLowerCase(Locale.ROOT);
+    }
+
+    @Override
+    public int compareTo(Kind other) {
+        return title.compareTo(other.title);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Kind kind && kind.title.equals(title);
+    }
+
+    @Override
+    public int hashCode() {
+        return title.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return word();
+    }
+
+    /** Apart from {@link Kind}, so that a provider can make kinds while they are being collected. */
+    private static final class Registered {
+        static final ImmutableSortedSet<Kind> ALL =
+                ServiceLoader.load(KindProvider.class, KindProvider.class.getClassLoader()).stream()
+                        .map(ServiceLoader.Provider::get)
+                        .flatMap(provider -> provider.kinds().stream())
+                        .collect(ImmutableSortedSet.toImmutableSortedSet(Kind::compareTo));
     }
 }

@@ -24,8 +24,7 @@ public record Lifecycle(
 
         @Doc("When and how the program runs.") Execution execution,
 
-        @Doc("Workloads that have to run well before this one is started, and are stopped after it.")
-        @Matches(value = "(plugin|process)/[A-Za-z0-9][A-Za-z0-9._-]{0,62}", words = "plugin/NAME or process/NAME")
+        @Doc("Workloads that have to run well before this one is started, and are stopped after it.") @NamesWorkload
         ImmutableList<String> dependsOn,
 
         @Doc(

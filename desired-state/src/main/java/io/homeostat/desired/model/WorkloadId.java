@@ -1,7 +1,6 @@
 package io.homeostat.desired.model;
 
 import java.util.Comparator;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -34,14 +33,10 @@ public record WorkloadId(Kind kind, String name) implements Comparable<WorkloadI
         if (slash < 0) {
             return Optional.empty();
         }
-        String word = text.substring(0, slash).toLowerCase(Locale.ROOT);
         String name = text.substring(slash + 1);
-        for (Kind kind : Kind.values()) {
-            if (kind.word().equals(word) && NAME.matcher(name).matches()) {
-                return Optional.of(new WorkloadId(kind, name));
-            }
-        }
-        return Optional.empty();
+        return Kind.ofWord(text.substring(0, slash))
+                .filter(kind -> NAME.matcher(name).matches())
+                .map(kind -> new WorkloadId(kind, name));
     }
 
     @Override

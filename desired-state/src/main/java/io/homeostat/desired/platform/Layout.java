@@ -151,7 +151,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
      * @throws IllegalStateException when the run directory itself is too long; the message names the remedy
      */
     public Path socket(WorkloadId id, String revision) {
-        Path directory = runDir.resolve(id.kind() == Kind.PLUGIN ? "plugin-connections" : "connections");
+        Path directory = runDir.resolve(id.kind().sockets());
         Path readable = directory.resolve(installName(id, revision, null) + ".sock");
         if (bytes(readable) <= MAX_SOCKET_PATH) {
             return readable;

@@ -83,7 +83,7 @@ public final class InstanceState {
     private List<String> installers() throws IOException {
         try (Stream<Path> entries = Files.list(stateDir)) {
             return entries.map(entry -> String.valueOf(entry.getFileName()))
-                    .filter(id -> Stream.of(Kind.values())
+                    .filter(id -> Kind.all().stream()
                             .anyMatch(kind -> Files.isDirectory(layout.of(id).installs(kind))))
                     .filter(id -> !Files.exists(layout.of(id).instance().resolve(database.getFileName())))
                     .toList();

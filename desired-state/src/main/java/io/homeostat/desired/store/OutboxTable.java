@@ -2,7 +2,6 @@ package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Outbox.Queued;
 import java.sql.Connection;
@@ -21,9 +20,7 @@ final class OutboxTable {
     /** Whether a control plane has a word for it. */
     static boolean concerns(Event event) {
         WorkloadId workload = event.workload();
-        return workload != null
-                && workload.kind() == Kind.PLUGIN
-                && event.type().isPluginEvent();
+        return workload != null && workload.kind().reported() && event.type().isPluginEvent();
     }
 
     /** Queues the event that was stored last, if there is a queue. */

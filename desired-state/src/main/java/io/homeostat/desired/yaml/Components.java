@@ -9,11 +9,14 @@ import io.homeostat.desired.model.Default;
 import io.homeostat.desired.model.Doc;
 import io.homeostat.desired.model.Key;
 import io.homeostat.desired.model.Keys;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Location;
 import io.homeostat.desired.model.Matches;
+import io.homeostat.desired.model.NamesWorkload;
 import io.homeostat.desired.model.Range;
 import io.homeostat.desired.model.Secret;
 import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.FieldType.Form;
 import io.homeostat.desired.yaml.FieldType.Nested;
 import io.homeostat.desired.yaml.FieldType.Word;
@@ -22,6 +25,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the components of the model's records as fields. */
@@ -106,6 +110,12 @@ final class Components {
     }
 
     private static @Nullable Form matches(RecordComponent component) {
+        if (component.isAnnotationPresent(NamesWorkload.class)) {
+            return form(
+                    Kind.all().stream().map(Kind::word).collect(Collectors.joining("|", "(", ")/"))
+                            + WorkloadId.NAME.pattern(),
+                    Kind.all().stream().map(kind -> kind.word() + "/NAME").collect(Collectors.joining(" or ")));
+        }
         Matches matches = component.getAnnotation(Matches.class);
         return matches == null ? null : form(matches.value(), matches.words());
     }

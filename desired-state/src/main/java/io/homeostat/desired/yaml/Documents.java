@@ -4,8 +4,6 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Metadata;
-import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -13,10 +11,10 @@ import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The frame of a workload's document: apiVersion, kind, metadata, spec. */
@@ -28,13 +26,6 @@ final class Documents {
 
     /** A workload and the node that names it. */
     record Named(Workload workload, Node name) {}
-
-    static Class<? extends WorkloadSpec> specOf(Kind kind) {
-        return switch (kind) {
-            case PLUGIN -> PluginSpec.class;
-            case PROCESS -> ProcessSpec.class;
-        };
-    }
 
     /** The workload of a document; empty when an error was reported. */
     static Optional<Named> read(Node root, Report report, @Nullable Path base) {
@@ -55,7 +46,7 @@ final class Documents {
         checkVersion(entries.get("apiVersion"), report);
         Kind kind = kind(entries.get("kind"), report);
         Metadata metadata = record(Metadata.class, entries.get("metadata"), binder);
-        WorkloadSpec spec = kind == null ? null : record(specOf(kind), entries.get("spec"), binder);
+        WorkloadSpec spec = kind == null ? null : record(kind.spec(), entries.get("spec"), binder);
         if (kind == null || metadata == null || spec == null) {
             return Optional.empty();
         }
@@ -90,19 +81,12 @@ final class Documents {
         if (entry == null) {
             return null;
         }
-        ImmutableList<String> titles =
-                Arrays.stream(Kind.values()).map(Kind::title).collect(ImmutableList.toImmutableList());
-        if (entry.value() instanceof Scalar scalar) {
-            for (Kind kind : Kind.values()) {
-                if (kind.title().equals(scalar.text())) {
-                    return kind;
-                }
-            }
+        Optional<Kind> kind = entry.value() instanceof Scalar scalar ? Kind.ofTitle(scalar.text()) : Optional.empty();
+        if (kind.isEmpty()) {
+            String titles = Kind.all().stream().map(Kind::title).collect(Collectors.joining(" or "));
+            report.error(entry.value(), "kind: " + described(entry.value()) + " is unknown; write " + titles);
         }
-        report.error(
-                entry.value(),
-                "kind: " + described(entry.value()) + " is unknown; write " + String.join(" or ", titles));
-        return null;
+        return kind.orElse(null);
     }
 
     private static String described(Node node) {

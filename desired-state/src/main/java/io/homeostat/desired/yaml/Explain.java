@@ -19,7 +19,6 @@ import io.homeostat.desired.yaml.FieldType.Url;
 import io.homeostat.desired.yaml.FieldType.Whole;
 import io.homeostat.desired.yaml.FieldType.Word;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -96,7 +95,7 @@ public final class Explain {
     /** What {@link #text} knows at the top: the kinds of workload, and {@code Agent}. */
     public static ImmutableList<String> tops() {
         ImmutableList.Builder<String> tops = ImmutableList.builder();
-        Arrays.stream(Kind.values()).map(Kind::title).forEach(tops::add);
+        Kind.all().stream().map(Kind::title).forEach(tops::add);
         return tops.add(AGENT).build();
     }
 
@@ -174,13 +173,13 @@ public final class Explain {
                 new Field("apiVersion", ANY_TEXT, "Always " + Documents.API_VERSION + ".", null, false, false, false),
                 new Field("kind", ANY_TEXT, "Always " + kind(top).title() + ".", null, false, false, false),
                 nested("metadata", "What the workload is called.", Metadata.class),
-                nested("spec", "What is to run, and how.", Documents.specOf(kind(top))));
+                nested("spec", "What is to run, and how.", kind(top).spec()));
     }
 
     private static String docOf(String top) {
         return top.equals(AGENT)
                 ? Shape.of(AgentConfig.class).doc()
-                : Shape.of(Documents.specOf(kind(top))).doc();
+                : Shape.of(kind(top).spec()).doc();
     }
 
     private static Field nested(String key, String doc, Class<?> type) {
@@ -188,12 +187,7 @@ public final class Explain {
     }
 
     private static Kind kind(String title) {
-        for (Kind kind : Kind.values()) {
-            if (kind.title().equalsIgnoreCase(title)) {
-                return kind;
-            }
-        }
-        throw unknown("kind '" + Binder.shown(title) + "'", title, tops());
+        return Kind.ofWord(title).orElseThrow(() -> unknown("kind '" + Binder.shown(title) + "'", title, tops()));
     }
 
     private static ImmutableList<Field> fieldsIn(FieldType type) {

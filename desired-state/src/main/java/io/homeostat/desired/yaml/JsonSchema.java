@@ -55,7 +55,7 @@ public final class JsonSchema {
     private ObjectNode documents() {
         ObjectNode root = root("Homeostat workload");
         ArrayNode oneOf = root.putArray("oneOf");
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.all()) {
             oneOf.add(reference(kind.title()));
             definitions.put(kind.title(), document(kind));
         }
@@ -73,7 +73,7 @@ public final class JsonSchema {
     }
 
     private ObjectNode document(Kind kind) {
-        Shape spec = Shape.of(Documents.specOf(kind));
+        Shape spec = Shape.of(kind.spec());
         ObjectNode document = closed(spec.doc());
         ObjectNode properties = document.putObject("properties");
         properties.putObject("apiVersion").put("const", Documents.API_VERSION);

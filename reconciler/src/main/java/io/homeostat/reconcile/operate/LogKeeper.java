@@ -27,9 +27,6 @@ public final class LogKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeper.class);
     private static final int COPIES = 4;
 
-    /** What plugins write beside their standard output, because they are told to at their launch. */
-    private static final String PLUGIN_ERRORS = "errors.log";
-
     private final Layout layout;
     private final LogRotation rotation = new LogRotation();
     private final Map<Path, String> told = new HashMap<>();
@@ -41,21 +38,20 @@ public final class LogKeeper {
     /**
      * Looks at the logs of all workloads that have ever been here and not been removed, once.
      *
-     * @param bytesPerWorkload all logs of one workload with their copies together, from 4096; a fifth of a plugin's is for its errors
+     * @param bytesPerWorkload all logs of one workload with their copies together, from 4096; a fifth is for errors, where they have a log of their own
      */
     public synchronized void keep(long bytesPerWorkload) {
         Set<Path> seen = new HashSet<>();
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.all()) {
             for (Path state : states(layout.workloadStates(kind), seen)) {
                 Path log = state.resolve(
                         layout.log(new WorkloadId(kind, "any")).getFileName().toString());
-                if (kind == Kind.PLUGIN) {
-                    long errors = bytesPerWorkload / 5;
-                    rotate(state.resolve(PLUGIN_ERRORS), errors, seen);
-                    rotate(log, bytesPerWorkload - errors, seen);
-                } else {
-                    rotate(log, bytesPerWorkload, seen);
+                String errorLog = kind.errorLog();
+                long errors = errorLog == null ? 0 : bytesPerWorkload / 5;
+                if (errorLog != null) {
+                    rotate(state.resolve(errorLog), errors, seen);
                 }
+                rotate(log, bytesPerWorkload - errors, seen);
             }
         }
         told.keySet().retainAll(seen);
