@@ -1,6 +1,7 @@
 package io.homeostat.desired.store;
 
 import static io.homeostat.desired.store.Samples.AGENT;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -15,6 +16,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -65,7 +67,7 @@ final class FullDiskTest {
             assertTrue(failure.getMessage().contains("space"), failure::getMessage);
             assertEquals(acknowledged, store.events(0, 1000).size());
 
-            Files.delete(ballast);
+            deleteBallast();
             store.commit(Samples.events(AGENT, "goes on"));
             acknowledged++;
         }
@@ -78,9 +80,11 @@ final class FullDiskTest {
 
     @Test
     void whateverTheSpaceRunsOutForWhileADatabaseIsCreatedNoHalfOfItIsLeft() throws IOException {
+        long empty = free();
         int failures = 0;
         for (int ballastSize = 516_000; ballastSize > 300_000; ballastSize -= 4_096) {
             MoreFiles.deleteDirectoryContents(directory, RecursiveDeleteOption.ALLOW_INSECURE);
+            awaitFree(empty);
             Files.write(ballast, new byte[ballastSize]);
             try {
                 StateStores.openForWriting(layout, Samples.CLOCK).store().close();
@@ -88,7 +92,7 @@ final class FullDiskTest {
                 failures++;
                 assertTrue(e.getMessage().contains("space"), e::getMessage);
             }
-            Files.delete(ballast);
+            deleteBallast();
             StateStores.Opened next = StateStores.openForWriting(layout, Samples.CLOCK);
             next.store().close();
             assertTrue(next.setAside().isEmpty(), next::toString);
@@ -113,9 +117,30 @@ final class FullDiskTest {
             }
             assertNotNull(failure, "it could be written all the time");
             assertTrue(failure.getMessage().contains("space"), failure::getMessage);
-            Files.delete(ballast);
+            deleteBallast();
             store.checkWritable(Instant.EPOCH);
         }
+    }
+
+    private void deleteBallast() throws IOException {
+        long size = Files.size(ballast);
+        Files.delete(ballast);
+        awaitFree(size);
+    }
+
+    /**
+     * A process that a test beside this one is starting has all of our descriptors until it becomes another program, and what is
+     * deleted takes its room until then.
+     */
+    private void awaitFree(long bytes) {
+        await().pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(2))
+                .atMost(Duration.ofMinutes(2))
+                .until(() -> free() >= bytes);
+    }
+
+    private long free() throws IOException {
+        return Files.getFileStore(directory).getUnallocatedSpace();
     }
 
     private void fill() throws IOException {
