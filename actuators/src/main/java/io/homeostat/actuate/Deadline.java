@@ -1,13 +1,13 @@
 package io.homeostat.actuate;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import java.time.Duration;
-import java.util.function.LongSupplier;
 
 /** The moment at which an attempt has taken long enough. */
-record Deadline(LongSupplier nanoTime, long at, Duration allowed) {
+record Deadline(Ticker ticker, long at, Duration allowed) {
     /** Nanoseconds left. */
     long remaining() throws FailedAttempt {
-        long left = at - nanoTime.getAsLong();
+        long left = at - ticker.read();
         if (left <= 0) {
             throw expired();
         }

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.hash.Hashing;
 import com.google.common.util.concurrent.Striped;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -22,8 +23,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Downloader implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Downloader.class);
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
-    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+    private static final Backoff BACKOFF = Backoff.doubling(Duration.ofMillis(200), Duration.ofSeconds(5));
     private static final int LOCKS = 1 << 20;
 
     private final Layout layout;
@@ -147,7 +147,7 @@ public final class Downloader implements AutoCloseable {
                     mayBlameLeftovers = false;
                     number--;
                 } else if (again && number < source.attempts()) {
-                    pause(number, failed.pause());
+                    timing.sleeper().sleep(failed.pause().plus(BACKOFF.delay(number, Duration.ZERO, timing.random())));
                 } else {
                     throw failure(source, failed, number);
                 }
@@ -161,12 +161,6 @@ public final class Downloader implements AutoCloseable {
                 "downloading " + source.shownUrl() + " failed: " + failed.problem() + attempts,
                 failed.next() == FailedAttempt.Next.FATAL,
                 failed);
-    }
-
-    /** Full jitter, so that a thousand machines that lost the same server do not come back at the same moment. */
-    private void pause(int number, Duration asked) throws InterruptedException {
-        long longest = Math.min(LONGEST_PAUSE.toMillis(), FIRST_PAUSE.toMillis() << Math.min(number - 1, 10));
-        timing.sleeper().sleep(asked.plusMillis(timing.random().nextLong(longest + 1)));
     }
 
     /** Ends what is under way and frees the client's threads. */

@@ -1,6 +1,6 @@
 package io.homeostat.actuate;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.StopResult.How;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;

@@ -1,20 +1,20 @@
 package io.homeostat.actuate;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Random;
-import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
  * Time and chance, as a verb needs them.
  *
  * @param clock for dates that servers send
- * @param nanoTime for durations
+ * @param ticker for durations
  * @param sleeper waits
  * @param random spreads the waiting of many machines
  */
-record Timing(InstantSource clock, LongSupplier nanoTime, Sleeper sleeper, RandomGenerator random) {
+record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerator random) {
 
     /** Waits. */
     interface Sleeper {
@@ -22,11 +22,11 @@ record Timing(InstantSource clock, LongSupplier nanoTime, Sleeper sleeper, Rando
     }
 
     static Timing real() {
-        return new Timing(InstantSource.system(), System::nanoTime, Thread::sleep, new Random());
+        return new Timing(InstantSource.system(), Ticker.systemTicker(), Thread::sleep, new Random());
     }
 
     Deadline in(Duration duration) {
-        return new Deadline(nanoTime, nanoTime.getAsLong() + saturatedNanos(duration), duration);
+        return new Deadline(ticker, ticker.read() + saturatedNanos(duration), duration);
     }
 
     private static long saturatedNanos(Duration duration) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 
 /**
  * Makes one report of changes that come in a bunch: due when it has been quiet for a while, or when the first has waited long
- * enough. Times are those of a {@link com.google.common.base.Ticker}. For one thread.
+ * enough. Times are those of a {@link com.github.benmanes.caffeine.cache.Ticker}. For one thread.
  */
 final class Debounce {
     private final long quiet;

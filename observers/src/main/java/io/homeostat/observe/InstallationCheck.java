@@ -1,7 +1,7 @@
 package io.homeostat.observe;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.hash.Hashing;
 import com.google.common.hash.HashingInputStream;
 import com.google.common.io.ByteStreams;

@@ -3,7 +3,7 @@ package io.homeostat.observe;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.InstalledFile.Content;

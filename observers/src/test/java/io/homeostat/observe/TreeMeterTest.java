@@ -2,7 +2,7 @@ package io.homeostat.observe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;

@@ -5,20 +5,20 @@ import io.homeostat.proto.acs.MessageBody;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
-/** Connects the agent with a control plane, and goes on doing so whatever happens to the connection. */
+/** The connection with a control plane, restored whenever it breaks. */
 public interface Channel extends AutoCloseable {
     /**
-     * How many messages may be on their way at once, those that were given first; the others wait, so that what a stream has to send
-     * anew stays bounded. Whoever has many keeps some of it free for others.
+     * How many messages may be in flight at once, in the order in which they were given; the others wait, which bounds what a new stream
+     * has to send again. Whoever has many messages should leave room for others.
      */
     int WINDOW = 32;
 
     /**
-     * Sends a message until it is acknowledged, over as many connections as that takes.
+     * Sends a message, over as many streams as it takes, until it is acknowledged.
      *
-     * @return completed with the acknowledgement; the default instance says that all is well. A message of more than 4 MiB is
-     *     answered with INVALID_ARGUMENT and not sent. Cancelling takes back what was not sent yet. Completed exceptionally only when
-     *     the channel is closed. What is done with it, unless asynchronously, keeps the channel from hearing more.
+     * @return completed with the acknowledgement; the default instance means success. A message of more than 4 MiB is not sent but
+     *     answered with INVALID_ARGUMENT. Cancelling withdraws a message that was not sent yet. Fails only when the channel is closed.
+     *     Dependents that are not asynchronous run on the receiving thread and hold it up
      */
     default CompletableFuture<Status> send(MessageBody message) {
         return send(UUID.randomUUID().toString(), message);
@@ -27,23 +27,39 @@ public interface Channel extends AutoCloseable {
     /**
      * Sends a message that may have been sent before, by this channel or another one.
      *
-     * @param messageId a UUID by which the control plane can recognise it; no other message has it, and none that waits for its
-     *     acknowledgement
+     * @param messageId a UUID by which the control plane recognises a repetition; no other message that waits for its acknowledgement
+     *     may have it
      * @return as above
      */
     CompletableFuture<Status> send(String messageId, MessageBody message);
 
     /**
-     * Sends a message of which no harm is done when it is lost, beside the stream (SendAgentMessage): once, when there is a connection.
+     * Sends a message outside the stream (SendAgentMessage), once, if there is a connection: for what may get lost.
      *
      * @return fails with an IOException that says why the message was lost
      */
     CompletableFuture<Void> post(MessageBody message);
 
-    /** How the channel fares, for people. */
+    /** How the channel is doing, for people. */
     ChannelStatus status();
 
-    /** Ends the connection. What was not acknowledged is not sent any more. */
+    /** Ends the connection. What is not acknowledged is no longer sent. */
     @Override
     void close();
+
+    /** Takes what the control plane sends. */
+    @FunctionalInterface
+    interface Inbox {
+        /**
+         * Takes one message, and decides about its acknowledgement. Messages come one at a time, in their order. Until this method
+         * returns nothing else is received, acknowledgements of our own messages included, so it must not wait for one; and it should do
+         * no more than make durable what has to be, and leave the rest for later.
+         *
+         * <p>A message may come again, even after others and on another stream, because its acknowledgement was lost.
+         *
+         * @param messageId as the control plane gave it
+         * @return the acknowledgement; the default instance means success
+         */
+        Status receive(String messageId, MessageBody message) throws InterruptedException;
+    }
 }

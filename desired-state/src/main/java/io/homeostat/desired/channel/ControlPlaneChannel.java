@@ -1,6 +1,6 @@
 package io.homeostat.desired.channel;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.rpc.Status;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
@@ -23,25 +23,26 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The stream to a control plane (google.cloud.agentcommunication.v1), opened again whenever it ended, until it is closed. */
+/** A channel over streams of google.cloud.agentcommunication.v1: one after the other, until it is closed. */
 public final class ControlPlaneChannel implements Channel {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlaneChannel.class);
-    /** How long closing waits for a message that is just being taken, and then for it to give way. */
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
-    /** Up to two seconds: who ends streams on which messages come and go, and be it often, is there and wants us back. */
+    /** How long closing waits for a message that is being taken, and then for it to give way to an interruption. */
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+    /** Limits the delay to two seconds: a control plane with which messages are exchanged is there, however often it ends streams. */
     private static final int MOST_FAILURES_OF_WHAT_WORKS = 3;
 
     private final Endpoint endpoint;
-    private final Caller caller;
+    private final CallerIdentity caller;
     private final Inbox inbox;
-    private final Timing timing;
+    private final ChannelTiming timing;
     private final RandomGenerator random;
-    private final Vitals vitals;
-    private final Outgoing outgoing;
-    private final Posts posts;
+    private final ChannelStatus.Tracker status;
+    private final SendQueue queue;
+    private final UnarySender unary;
+    private final Ticker ticker = Ticker.systemTicker();
     private final CountDownLatch closed = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
-    /** Threads that wait most of the time, for a store or a network. */
+    /** They wait most of the time, for the store or the network. */
     private final ExecutorService threads = Executors.newThreadPerTaskExecutor(
             Thread.ofVirtual().name("control-plane-", 0).factory());
 
@@ -50,12 +51,12 @@ public final class ControlPlaneChannel implements Channel {
     private record Connection(ManagedChannel channel, Stream stream) {}
 
     /**
-     * @param healthy whether it was a stream that lasted
-     * @param worked whether something came of it, however long it lasted
+     * @param healthy whether the stream lasted
+     * @param worked whether it was of use, however long it lasted
      */
-    private record Attempt(Ending ending, boolean healthy, boolean worked) {
-        Attempt(Ending ending) {
-            this(ending, false, false);
+    private record Attempt(StreamOutcome end, boolean healthy, boolean worked) {
+        Attempt(StreamOutcome.Cause cause, String error) {
+            this(new StreamOutcome.Failed(cause, StreamOutcome.shown(error, "")), false, false);
         }
 
         int failuresAfter(int before) {
@@ -72,31 +73,28 @@ public final class ControlPlaneChannel implements Channel {
             String instance,
             Inbox inbox,
             InstantSource clock,
-            Timing timing,
+            ChannelTiming timing,
             RandomGenerator random) {
         this.endpoint = new Endpoint(config.endpoint(), config.tls());
-        this.caller = new Caller(
-                config.channel(),
-                new ResourceId(config.resource(), metadata, instance),
-                Credential.of(config.identity(), metadata, clock));
+        this.caller = new CallerIdentity(config, metadata, instance, clock);
         this.inbox = inbox;
         this.timing = timing;
         this.random = random;
-        this.vitals = new Vitals(clock);
-        this.outgoing = new Outgoing(timing, Ticker.systemTicker());
-        this.posts = new Posts(caller, threads);
+        this.status = new ChannelStatus.Tracker(clock);
+        this.queue = new SendQueue(timing, ticker);
+        this.unary = new UnarySender(caller, threads);
     }
 
     /**
      * Starts to connect, and returns.
      *
-     * @param metadata for the resource and the identity, as far as the configuration leaves them to it; not closed
-     * @param instance the metadata server's id of the instance whose state is used; while that server does not confirm it, nothing is
-     *     connected, unless the resource is configured. Empty when it has none
+     * @param metadata for the resource and the identity, as far as they are not configured; not closed
+     * @param instance the metadata server's id of the instance whose state is used. Unless the resource is configured, nothing is
+     *     connected before that server has confirmed it. Empty if it has none
      */
     public static ControlPlaneChannel open(
             ControlPlane config, MetadataClient metadata, String instance, Inbox inbox, InstantSource clock) {
-        return open(config, metadata, instance, inbox, clock, Timing.DEFAULT, RandomGenerator.getDefault());
+        return open(config, metadata, instance, inbox, clock, ChannelTiming.DEFAULT, RandomGenerator.getDefault());
     }
 
     static ControlPlaneChannel open(
@@ -105,7 +103,7 @@ public final class ControlPlaneChannel implements Channel {
             String instance,
             Inbox inbox,
             InstantSource clock,
-            Timing timing,
+            ChannelTiming timing,
             RandomGenerator random) {
         ControlPlaneChannel channel = new ControlPlaneChannel(config, metadata, instance, inbox, clock, timing, random);
         channel.threads.execute(channel::run);
@@ -114,7 +112,7 @@ public final class ControlPlaneChannel implements Channel {
 
     @Override
     public CompletableFuture<Status> send(String messageId, MessageBody message) {
-        return outgoing.add(messageId, message);
+        return queue.add(messageId, message);
     }
 
     @Override
@@ -123,12 +121,12 @@ public final class ControlPlaneChannel implements Channel {
         return connection == null || !connection.stream.registered()
                 ? CompletableFuture.failedFuture(
                         new IOException("the message was dropped: there is no connection with the control plane"))
-                : posts.post(connection.channel, message);
+                : unary.send(connection.channel, message);
     }
 
     @Override
     public ChannelStatus status() {
-        return vitals.status(endpoint.toString(), outgoing.size());
+        return status.status(endpoint.toString(), queue.size());
     }
 
     private void run() {
@@ -137,9 +135,9 @@ public final class ControlPlaneChannel implements Channel {
             while (closed.getCount() > 0) {
                 Attempt attempt = attempt();
                 failures = attempt.failuresAfter(failures);
-                Duration pause = pause(attempt.ending, failures);
-                learn(attempt.ending, pause);
-                boolean _ = closed.await(pause.toMillis(), TimeUnit.MILLISECONDS);
+                Duration delay = timing.delay(attempt.end, failures, random);
+                conclude(attempt.end, delay);
+                boolean _ = closed.await(delay.toMillis(), TimeUnit.MILLISECONDS);
             }
         } catch (InterruptedException e) {
             LOG.debug("The channel was interrupted while it was being closed", e);
@@ -148,32 +146,15 @@ public final class ControlPlaneChannel implements Channel {
         }
     }
 
-    private Duration pause(Ending ending, int failures) {
-        return switch (ending) {
-            case Ending.Renewed() when failures == 0 -> Duration.ZERO;
-            case Ending.Renewed() -> timing.troubled().after(failures, random);
-            case Ending.Broken _ -> timing.troubled().after(Math.max(failures, 1), random);
-            case Ending.Refused _ -> timing.refused().after(Math.max(failures, 1), random);
-        };
-    }
-
-    private void learn(Ending ending, Duration pause) {
-        switch (ending) {
-            case Ending.Renewed() -> {}
-            case Ending.Broken(String error) -> tell(error, pause);
-            case Ending.Refused(String error, boolean token) -> {
-                if (token) {
-                    caller.refused();
-                }
-                tell(error, pause);
+    private void conclude(StreamOutcome end, Duration delay) {
+        if (end instanceof StreamOutcome.Failed failed) {
+            if (failed.cause() == StreamOutcome.Cause.UNAUTHENTICATED) {
+                caller.refused();
             }
-        }
-    }
-
-    /** Once, however often it happens in a row: a control plane may be away for days. */
-    private void tell(String error, Duration pause) {
-        if (closed.getCount() > 0 && vitals.failed(error)) {
-            LOG.warn("No connection with {}: {}; tried again in {} ms", endpoint, error, pause.toMillis());
+            // Once for each cause in a row: a control plane may be away for days.
+            if (closed.getCount() > 0 && status.failed(failed)) {
+                LOG.warn("No connection with {}: {}; tried again in {} ms", endpoint, failed.error(), delay.toMillis());
+            }
         }
     }
 
@@ -181,20 +162,24 @@ public final class ControlPlaneChannel implements Channel {
         try {
             return connect();
         } catch (RuntimeException e) {
-            // Whatever it was, without a next attempt there would be no connection until the agent is started again.
+            // Without a next attempt there would be no connection until the agent is restarted.
             LOG.error("The connection with {} failed in a way that was not expected", endpoint, e);
-            return new Attempt(new Ending.Broken("unexpected: " + Ending.shown(e.toString(), "")));
+            return new Attempt(StreamOutcome.Cause.UNEXPECTED, "unexpected: " + e);
         }
     }
 
     private Attempt connect() throws InterruptedException {
-        ManagedChannel channel;
-        Caller.Words words;
+        CallerIdentity.Credentials credentials;
         try {
-            words = caller.words();
+            credentials = caller.credentials();
+        } catch (IOException e) {
+            return new Attempt(StreamOutcome.Cause.NO_IDENTITY, String.valueOf(e.getMessage()));
+        }
+        ManagedChannel channel;
+        try {
             channel = endpoint.open();
         } catch (IOException e) {
-            return new Attempt(new Ending.Broken(Ending.shown(String.valueOf(e.getMessage()), "")));
+            return new Attempt(StreamOutcome.Cause.BAD_ENDPOINT, String.valueOf(e.getMessage()));
         }
         try {
             CallOptions options = CallOptions.DEFAULT
@@ -203,33 +188,34 @@ public final class ControlPlaneChannel implements Channel {
             Stream stream = new Stream(
                     channel.newCall(AgentCommunicationGrpc.getStreamAgentMessagesMethod(), options),
                     inbox,
-                    outgoing,
-                    vitals,
-                    words);
+                    queue,
+                    status,
+                    credentials,
+                    ticker);
             current = new Connection(channel, stream);
             try {
-                Ending ending = speak(stream);
-                return new Attempt(ending, stream.lasted(timing.healthy()), stream.worked());
+                StreamOutcome end = exchange(stream);
+                return new Attempt(end, stream.lasted(timing.healthy()), stream.worked());
             } finally {
                 stream.abandon();
             }
         } finally {
             current = null;
-            vitals.disconnected();
+            status.disconnected();
             channel.shutdownNow();
         }
     }
 
-    /** Sends what there is to send until the stream is over. */
-    private Ending speak(Stream stream) throws InterruptedException {
+    /** Registers, and sends what there is to send until the stream is over. */
+    private StreamOutcome exchange(Stream stream) throws InterruptedException {
         if (closed.getCount() == 0) {
-            return new Ending.Renewed();
+            return new StreamOutcome.Renewed();
         }
-        outgoing.startOver();
+        queue.startOver();
         stream.register();
         CompletableFuture.delayedExecutor(timing.registration().toMillis(), TimeUnit.MILLISECONDS)
                 .execute(() -> stream.endUnlessRegistered(timing.registration()));
-        for (StreamAgentMessagesRequest next = outgoing.take(stream); next != null; next = outgoing.take(stream)) {
+        for (StreamAgentMessagesRequest next = queue.take(stream); next != null; next = queue.take(stream)) {
             stream.send(next);
         }
         try {
@@ -244,19 +230,19 @@ public final class ControlPlaneChannel implements Channel {
         closed.countDown();
         Connection connection = current;
         if (connection != null) {
-            connection.stream.end(new Ending.Renewed());
+            connection.stream.end(new StreamOutcome.Renewed());
         }
         try {
-            boolean _ = ended.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            boolean _ = ended.await(CLOSE_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
             threads.shutdownNow();
-            if (!threads.awaitTermination(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+            if (!threads.awaitTermination(CLOSE_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
                 LOG.warn("A message of the control plane is still being taken while the agent ends");
             }
         } catch (InterruptedException e) {
             threads.shutdownNow();
             Thread.currentThread().interrupt();
         }
-        outgoing.close();
+        queue.close();
         endpoint.close();
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.desired.channel;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.grpc.ClientCall;
@@ -19,10 +20,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One stream, from its registration to its end. What the control plane sends comes here one at a time, on a thread that may wait;
- * nothing more is asked for before it is done with and the acknowledgement is on its way, so that no control plane can fill our memory.
+ * One stream, from its registration to its end. Messages arrive one at a time, on a thread that may block; the next one is requested
+ * only when this one's acknowledgement is on its way, so that no control plane can fill our memory.
  */
-final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> implements Outgoing.Way {
+final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> implements SendQueue.Link {
     private static final Logger LOG = LoggerFactory.getLogger(Stream.class);
     private static final Metadata.Key<String> MESSAGE_RATE =
             Metadata.Key.of("agent-communication-message-rate-limit", Metadata.ASCII_STRING_MARSHALLER);
@@ -30,79 +31,84 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
             Metadata.Key.of("agent-communication-bandwidth-limit", Metadata.ASCII_STRING_MARSHALLER);
     /** Far more than a UUID. */
     private static final int MAX_ID = 256;
-    /** Whoever does not read what we send gets no more than one message heard in this time. */
-    private static final Duration UNREAD = Duration.ofSeconds(1);
+    /** A control plane that does not read our acknowledgements gets one message received in this time. */
+    private static final Duration UNREAD_INTERVAL = Duration.ofSeconds(1);
 
     private final ClientCall<StreamAgentMessagesRequest, StreamAgentMessagesResponse> call;
-    private final Inbox inbox;
-    private final Outgoing outgoing;
-    private final Vitals vitals;
-    private final Caller.Words words;
+    private final Channel.Inbox inbox;
+    private final SendQueue queue;
+    private final ChannelStatus.Tracker status;
+    private final CallerIdentity.Credentials credentials;
+    private final Ticker ticker;
     private final String registration = UUID.randomUUID().toString();
-    private final AtomicBoolean starved = new AtomicBoolean();
-    private final CompletableFuture<Ending> ending = new CompletableFuture<>();
+    private final AtomicBoolean waiting = new AtomicBoolean();
+    private final CompletableFuture<StreamOutcome> ending = new CompletableFuture<>();
     private volatile boolean registered;
     private volatile long registeredAt;
     private volatile boolean worked;
-    private volatile @Nullable Ending reason;
+    private volatile @Nullable StreamOutcome reason;
 
     Stream(
             ClientCall<StreamAgentMessagesRequest, StreamAgentMessagesResponse> call,
-            Inbox inbox,
-            Outgoing outgoing,
-            Vitals vitals,
-            Caller.Words words) {
+            Channel.Inbox inbox,
+            SendQueue queue,
+            ChannelStatus.Tracker status,
+            CallerIdentity.Credentials credentials,
+            Ticker ticker) {
         this.call = call;
         this.inbox = inbox;
-        this.outgoing = outgoing;
-        this.vitals = vitals;
-        this.words = words;
+        this.queue = queue;
+        this.status = status;
+        this.credentials = credentials;
+        this.ticker = ticker;
     }
 
-    /** Registers; does nothing but end when it was ended before. */
+    /** Registers, unless the stream was ended before. */
     synchronized void register() {
-        Ending why = reason;
+        StreamOutcome why = reason;
         if (why != null) {
             ending.complete(why);
             return;
         }
-        call.start(this, words.headers());
+        call.start(this, credentials.headers());
         call.request(1);
         send(StreamAgentMessagesRequest.newBuilder()
                 .setMessageId(registration)
                 .setRegisterConnection(RegisterConnection.newBuilder()
-                        .setChannelId(words.channel())
-                        .setResourceId(words.resource()))
+                        .setChannelId(credentials.channel())
+                        .setResourceId(credentials.resource()))
                 .build());
     }
 
-    /** Two threads send: the one that hands out our messages, and the one that acknowledges theirs. */
+    /** Called by two threads: one sends our messages, the other acknowledges those of the control plane. */
     synchronized void send(StreamAgentMessagesRequest message) {
         if (!over()) {
             call.sendMessage(message);
         }
     }
 
-    /** Ends the stream; the first reason counts. What has ended by itself is left alone: its transport may be gone. */
-    synchronized void end(Ending why) {
+    /** Ends the stream; the first reason counts. If it has ended by itself its transport may be gone, and is left alone. */
+    synchronized void end(StreamOutcome why) {
         if (!over()) {
             reason = why;
             call.cancel("ended by the agent", null);
         }
     }
 
-    /** Nobody follows it any more, and nothing is to be done with it. */
+    /** Completes {@link #ending} although the call may not have ended: nobody follows the stream any more. */
     void abandon() {
-        ending.complete(new Ending.Renewed());
+        ending.complete(new StreamOutcome.Renewed());
     }
 
     void endUnlessRegistered(Duration waited) {
         if (!registered) {
-            end(new Ending.Broken("no answer to the registration within " + waited.toMillis() + " ms"));
+            end(new StreamOutcome.Failed(
+                    StreamOutcome.Cause.NO_ANSWER,
+                    "no answer to the registration within " + waited.toMillis() + " ms"));
         }
     }
 
-    CompletableFuture<Ending> ending() {
+    CompletableFuture<StreamOutcome> ending() {
         return ending;
     }
 
@@ -110,12 +116,12 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
         return registered;
     }
 
-    /** Whether that much time has passed since the registration was accepted. */
+    /** Whether the registration was accepted that long ago. */
     boolean lasted(Duration time) {
-        return registered && System.nanoTime() - registeredAt >= time.toNanos();
+        return registered && ticker.read() - registeredAt >= time.toNanos();
     }
 
-    /** Whether something came of it: a message was taken, or one of ours answered, and it did not end because that was too much. */
+    /** Whether it was of use: a message was taken or one of ours answered, and it did not end because that was too much. */
     boolean worked() {
         return worked;
     }
@@ -132,7 +138,7 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
 
     @Override
     public void onHeaders(Metadata headers) {
-        outgoing.limit(perMinute(headers, MESSAGE_RATE), perMinute(headers, BANDWIDTH));
+        queue.limit(perMinute(headers, MESSAGE_RATE), perMinute(headers, BANDWIDTH));
     }
 
     private static long perMinute(Metadata headers, Metadata.Key<String> key) {
@@ -150,33 +156,35 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
 
     @Override
     public void onMessage(StreamAgentMessagesResponse message) {
-        vitals.heard();
+        status.received();
         switch (message.getTypeCase()) {
             case MESSAGE_RESPONSE ->
                 answered(message.getMessageId(), message.getMessageResponse().getStatus());
             case MESSAGE_BODY -> {
-                Status status = received(message.getMessageId(), message.getMessageBody());
-                acknowledge(message.getMessageId(), status);
+                Status acknowledgement = received(message.getMessageId(), message.getMessageBody());
+                acknowledge(message.getMessageId(), acknowledgement);
                 worked |= registered;
             }
             case TYPE_NOT_SET -> LOG.debug("The control plane sent a message of a type that is not known; ignored");
         }
-        more();
+        requestNext();
     }
 
-    private void answered(String id, Status status) {
+    private void answered(String id, Status answer) {
         if (registered && !id.equals(registration)) {
             worked = true;
-            outgoing.answered(id, status);
-        } else if (status.getCode() != Code.OK_VALUE) {
-            String said = Ending.shown(Code.forNumber(status.getCode()) + ": " + status.getMessage(), words.token());
-            end(new Ending.Refused("the control plane refuses the registration: " + said, false));
+            queue.answered(id, answer);
+        } else if (answer.getCode() != Code.OK_VALUE) {
+            String said = StreamOutcome.shown(
+                    Code.forNumber(answer.getCode()) + ": " + answer.getMessage(), credentials.token());
+            end(new StreamOutcome.Failed(
+                    StreamOutcome.Cause.REFUSED, "the control plane refuses the registration: " + said));
         } else if (!registered) {
-            registeredAt = System.nanoTime();
+            registeredAt = ticker.read();
             registered = true;
-            vitals.connected();
+            status.connected();
             LOG.info("Connected with the control plane");
-            outgoing.look();
+            queue.wakeUp();
         }
     }
 
@@ -195,10 +203,10 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
         }
     }
 
-    private void acknowledge(String id, Status status) {
+    private void acknowledge(String id, Status result) {
         MessageResponse.Builder response = MessageResponse.newBuilder();
-        if (!status.equals(Status.getDefaultInstance())) {
-            response.setStatus(status);
+        if (!result.equals(Status.getDefaultInstance())) {
+            response.setStatus(result);
         }
         send(StreamAgentMessagesRequest.newBuilder()
                 .setMessageId(id)
@@ -207,43 +215,43 @@ final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> impl
     }
 
     /**
-     * Asks for the next message, at once or when our acknowledgements are being read again; in the end in any case. A stream that has
-     * ended behind a message looks like one that is not read, and its end is told only after that message was asked for.
+     * Requests the next message: at once, when our acknowledgements are being read again, or in the end after a while. A stream that has
+     * ended behind a message looks like one that is not read, and gRPC reports its end only after that message was requested.
      */
-    private void more() {
-        starved.set(true);
+    private void requestNext() {
+        waiting.set(true);
         if (call.isReady()) {
-            feed();
+            requestIfWaiting();
         } else {
-            CompletableFuture.delayedExecutor(UNREAD.toMillis(), TimeUnit.MILLISECONDS)
-                    .execute(this::feedInTheEnd);
+            CompletableFuture.delayedExecutor(UNREAD_INTERVAL.toMillis(), TimeUnit.MILLISECONDS)
+                    .execute(this::requestInTheEnd);
         }
     }
 
-    private synchronized void feedInTheEnd() {
+    private synchronized void requestInTheEnd() {
         if (!over()) {
-            feed();
+            requestIfWaiting();
         }
     }
 
-    private void feed() {
-        if (starved.getAndSet(false)) {
+    private void requestIfWaiting() {
+        if (waiting.getAndSet(false)) {
             call.request(1);
         }
     }
 
     @Override
     public void onReady() {
-        feed();
-        outgoing.look();
+        requestIfWaiting();
+        queue.wakeUp();
     }
 
     @Override
-    public void onClose(io.grpc.Status status, Metadata trailers) {
-        Ending why = reason;
-        worked &= status.getCode() != io.grpc.Status.Code.RESOURCE_EXHAUSTED;
-        ending.complete(why == null ? Ending.of(status, words.token()) : why);
-        outgoing.look();
+    public void onClose(io.grpc.Status closed, Metadata trailers) {
+        StreamOutcome why = reason;
+        worked &= closed.getCode() != io.grpc.Status.Code.RESOURCE_EXHAUSTED;
+        ending.complete(why == null ? StreamOutcome.of(closed, credentials.token()) : why);
+        queue.wakeUp();
     }
 
     private static Status error(Code code, String message) {

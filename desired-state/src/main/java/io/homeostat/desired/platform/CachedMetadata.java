@@ -8,8 +8,8 @@ import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.time.Duration;
 
 /**
- * Remembers a metadata server's answers for a while, so that looking at every workload asks once. That it could not be reached is
- * remembered too, for a shorter while: a machine without one would wait for a timeout at each question.
+ * Caches a metadata server's answers, so that a look at all workloads asks once. A failure to reach the server is cached, too, for a
+ * shorter time: a machine without one would otherwise wait for a timeout with each question.
  */
 public final class CachedMetadata implements MetadataServer {
     private static final long MAX_PATHS = 256;

@@ -3,32 +3,41 @@ package io.homeostat.desired.platform;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
 import java.nio.file.Path;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one class that knows what carries gRPC. Netty's NIO, which needs no native code, is loaded and its one thread started when the
- * first channel is asked for.
+ * The one class that knows what carries gRPC: Netty's NIO, which needs no native code. It is loaded, and its one thread started, when
+ * the first channel is asked for.
  *
- * <p>A channel is for one question or one stream, and shut down by whom it was built for. Keeping it would save a millisecond and
- * cost the truth: a channel whose peer has gone refuses calls while it backs off, although the next process may listen already.
+ * <p>A channel serves one question or one stream and is shut down by its user. Keeping it would save a millisecond but report stale
+ * failures: a channel whose peer has gone backs off and refuses calls although the next process may be listening already.
  */
 public final class GrpcTransport implements AutoCloseable {
+    /** A placeholder that is never connected to. */
+    private static final UnixDomainSocketAddress ANY = UnixDomainSocketAddress.of("socket");
+
     private @Nullable EventLoopGroup loop;
 
     /** To a unix socket, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
-        return configured(UnixChannels.to(socket));
+        return configured(unixSocket(socket));
     }
 
     /** To an address, without TLS. */
@@ -40,15 +49,38 @@ public final class GrpcTransport implements AutoCloseable {
     }
 
     /**
-     * To a host that has to prove by its certificate that it is that host.
+     * To a host that has to prove its name by certificate.
      *
-     * @param tls whose certificates are believed, and our own; made for gRPC
+     * @param tls the authorities to trust and our own certificate, configured for gRPC
      */
     public ManagedChannelBuilder<?> tls(String host, int port, SslContext tls) {
         return configured(NettyChannelBuilder.forAddress(host, port)
                 .channelType(NioSocketChannel.class, InetSocketAddress.class)
                 .proxyDetector(target -> null)
                 .sslContext(tls));
+    }
+
+    /**
+     * To a unix socket, without TLS; whoever builds the channel supplies the event loop.
+     *
+     * <p>gRPC makes a URI of the address and rejects paths with characters outside ASCII, so it gets a placeholder, which is replaced
+     * by the real path when the connection is opened.
+     */
+    public static NettyChannelBuilder unixSocket(Path socket) {
+        UnixDomainSocketAddress address = UnixDomainSocketAddress.of(socket);
+        return NettyChannelBuilder.forAddress(ANY)
+                .channelFactory(
+                        () -> {
+                            NioDomainSocketChannel channel = new NioDomainSocketChannel();
+                            channel.pipeline().addLast(new Redirection(address));
+                            return channel;
+                        },
+                        UnixDomainSocketAddress.class)
+                // gRPC sets it on every channel, and a unix socket warns about it at each connection. Null removes it.
+                .withOption(ChannelOption.SO_KEEPALIVE, null)
+                // Servers reject the authority that gRPC would derive from a socket's path.
+                .overrideAuthority("localhost")
+                .usePlaintext();
     }
 
     private NettyChannelBuilder configured(NettyChannelBuilder builder) {
@@ -68,12 +100,26 @@ public final class GrpcTransport implements AutoCloseable {
         return running;
     }
 
-    /** At once: waiting for a quiet period, as Netty does by default, would show at the end of every command. */
+    /** Ends at once: Netty's default quiet period would delay the end of every command. */
     @Override
     public synchronized void close() {
         if (loop != null) {
             Future<?> _ = loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
             loop = null;
+        }
+    }
+
+    private static final class Redirection extends ChannelOutboundHandlerAdapter {
+        private final UnixDomainSocketAddress address;
+
+        Redirection(UnixDomainSocketAddress address) {
+            this.address = address;
+        }
+
+        @Override
+        public void connect(
+                ChannelHandlerContext context, SocketAddress remote, SocketAddress local, ChannelPromise promise) {
+            Future<Void> _ = context.connect(address, local, promise);
         }
     }
 }

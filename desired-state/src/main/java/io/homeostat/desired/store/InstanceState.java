@@ -7,7 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.platform.VmInstance;
+import io.homeostat.desired.platform.MachineIdentity;
 import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
@@ -51,21 +51,21 @@ public final class InstanceState {
      *
      * @throws StoreException when the note can't be read
      */
-    public Optional<VmInstance> owner() {
+    public Optional<MachineIdentity> owner() {
         try {
-            Optional<VmInstance> noted = noted();
+            Optional<MachineIdentity> noted = noted();
             return noted.isPresent() || !Files.exists(note) ? noted : inferred();
         } catch (IOException e) {
             throw StateDirectory.failure("read", note, e);
         }
     }
 
-    private Optional<VmInstance> noted() throws IOException {
+    private Optional<MachineIdentity> noted() throws IOException {
         return Files.exists(note) ? parsed(Files.readAllBytes(note)) : Optional.empty();
     }
 
     /** Who has installed something here and whose database was not set aside, if there is exactly one: this database is his. */
-    private Optional<VmInstance> inferred() throws IOException {
+    private Optional<MachineIdentity> inferred() throws IOException {
         List<String> ids = Files.exists(database) ? installers() : List.of();
         if (ids.size() != 1) {
             LOG.warn("{} is damaged and does not say whose state this is; whoever is here now goes on with it", note);
@@ -77,7 +77,7 @@ public final class InstanceState {
                 note,
                 id,
                 stateDir.resolve(id));
-        return Optional.of(new VmInstance(id, "", "", ""));
+        return Optional.of(new MachineIdentity(id, "", "", ""));
     }
 
     private List<String> installers() throws IOException {
@@ -99,7 +99,7 @@ public final class InstanceState {
      * @return what is to be told, until {@link #told}: that something was set aside, now or by a claim after which nobody came to tell it
      * @throws StoreException when something can't be moved or written
      */
-    public Optional<String> claim(String former, VmInstance now, String news) {
+    public Optional<String> claim(String former, MachineIdentity now, String news) {
         try {
             rejoin(former);
             boolean another = !former.equals(now.id());
@@ -121,7 +121,7 @@ public final class InstanceState {
     /** What {@link #claim} has returned is known now; if this can't be written down, it is told once more. */
     public void told() {
         try {
-            Optional<VmInstance> owner = noted();
+            Optional<MachineIdentity> owner = noted();
             if (owner.isPresent()) {
                 write(owner.get(), "");
             }
@@ -162,7 +162,7 @@ public final class InstanceState {
         return moved;
     }
 
-    private void write(VmInstance instance, String news) throws IOException {
+    private void write(MachineIdentity instance, String news) throws IOException {
         if (noted().filter(instance::equals).isPresent()
                 && notedNews().orElse("").equals(news)) {
             return;
@@ -213,12 +213,12 @@ public final class InstanceState {
         return fields;
     }
 
-    private static Optional<VmInstance> parsed(byte[] bytes) throws IOException {
+    private static Optional<MachineIdentity> parsed(byte[] bytes) throws IOException {
         Map<String, String> fields = fields(bytes);
         String id = fields.getOrDefault("id", "");
         return id.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new VmInstance(
+                : Optional.of(new MachineIdentity(
                         id,
                         fields.getOrDefault("machineId", ""),
                         fields.getOrDefault("metadataId", ""),

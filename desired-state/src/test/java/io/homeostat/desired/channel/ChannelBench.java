@@ -6,6 +6,7 @@ import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.model.AgentConfig.ControlPlane;
 import io.homeostat.desired.model.AgentConfig.Identity;
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
@@ -26,42 +27,43 @@ final class ChannelBench implements AutoCloseable {
     static final String RESOURCE = "projects/7/zones/z/instances/42";
 
     /** Nothing is ever waited for longer than a test can bear; what has to be waited for is set by the test. */
-    static final Timing FAST = new Timing(
+    static final ChannelTiming FAST = new ChannelTiming(
             Duration.ofSeconds(30),
             Duration.ofSeconds(30),
             Duration.ofMillis(20),
             Duration.ofHours(1),
             Duration.ofSeconds(20),
-            new Pauses(Duration.ofMillis(20), Duration.ofMillis(100)),
-            new Pauses(Duration.ofMillis(20), Duration.ofMillis(100)));
+            Backoff.doubling(Duration.ofMillis(20), Duration.ofMillis(100)),
+            Backoff.doubling(Duration.ofMillis(20), Duration.ofMillis(100)));
 
     /** Sends again before long; also when it need not. */
-    static Timing repeatingAfter(Duration acknowledgement) {
-        return timing(FAST.registration(), acknowledgement, FAST.renewal(), FAST.troubled());
+    static ChannelTiming repeatingAfter(Duration acknowledgement) {
+        return timing(FAST.registration(), acknowledgement, FAST.renewal(), FAST.reconnect());
     }
 
-    static Timing renewingAfter(Duration renewal) {
-        return timing(FAST.registration(), FAST.acknowledgement(), renewal, FAST.troubled());
+    static ChannelTiming renewingAfter(Duration renewal) {
+        return timing(FAST.registration(), FAST.acknowledgement(), renewal, FAST.reconnect());
     }
 
-    static Timing givingUpRegistrationAfter(Duration registration) {
-        return timing(registration, FAST.acknowledgement(), FAST.renewal(), FAST.troubled());
+    static ChannelTiming givingUpRegistrationAfter(Duration registration) {
+        return timing(registration, FAST.acknowledgement(), FAST.renewal(), FAST.reconnect());
     }
 
-    static Timing pausing(Pauses troubled) {
-        return timing(FAST.registration(), FAST.acknowledgement(), FAST.renewal(), troubled);
+    static ChannelTiming pausing(Backoff reconnect) {
+        return timing(FAST.registration(), FAST.acknowledgement(), FAST.renewal(), reconnect);
     }
 
-    private static Timing timing(Duration registration, Duration acknowledgement, Duration renewal, Pauses troubled) {
-        return new Timing(
-                registration, acknowledgement, FAST.exhausted(), renewal, FAST.healthy(), troubled, FAST.refused());
+    private static ChannelTiming timing(
+            Duration registration, Duration acknowledgement, Duration renewal, Backoff reconnect) {
+        return new ChannelTiming(
+                registration, acknowledgement, FAST.exhausted(), renewal, FAST.healthy(), reconnect, FAST.refused());
     }
 
     final FakeControlPlane controlPlane;
     final FakeMetadataServer metadata = new FakeMetadataServer();
     final MetadataClient client = new MetadataClient(metadata.host());
     volatile Function<MessageBody, Status> answer = body -> Status.getDefaultInstance();
-    Timing timing = FAST;
+    ChannelTiming timing = FAST;
     RandomGenerator random = RandomGenerator.getDefault();
 
     @Nullable

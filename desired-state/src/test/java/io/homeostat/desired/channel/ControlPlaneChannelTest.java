@@ -175,7 +175,7 @@ class ControlPlaneChannelTest {
 
     @Test
     void whatIsDoneIsWhatTheProtocolSays() throws Exception {
-        bench.timing = Timing.DEFAULT;
+        bench.timing = ChannelTiming.DEFAULT;
         AnswerPolicy slower = AnswerPolicy.refuse(Code.RESOURCE_EXHAUSTED, "slower");
         bench.controlPlane.script().messages(slower.times(2, AnswerPolicy.acknowledge()));
         bench.open();

@@ -15,6 +15,7 @@ import io.homeostat.controlplane.Bodies;
 import io.homeostat.controlplane.Connection;
 import io.homeostat.controlplane.Entry;
 import io.homeostat.controlplane.Sent;
+import io.homeostat.desired.platform.Backoff;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -93,7 +94,7 @@ class ReconnectTest {
     @Test
     void whoAcceptsAndClosesAtOnceIsAskedLessAndLessOften() throws Exception {
         bench.controlPlane.script().messages(AnswerPolicy.end(io.grpc.Status.UNAVAILABLE));
-        bench.timing = ChannelBench.pausing(new Pauses(Duration.ofMillis(50), Duration.ofMinutes(5)));
+        bench.timing = ChannelBench.pausing(Backoff.doubling(Duration.ofMillis(50), Duration.ofMinutes(5)));
         bench.random = new Longest();
         bench.open();
         var _ = bench.channel().send(ChannelBench.body("1"));
@@ -105,7 +106,7 @@ class ReconnectTest {
 
     @Test
     void aStreamThatDidSomethingIsReplacedSoonHoweverOftenThatHappens() throws Exception {
-        bench.timing = ChannelBench.pausing(new Pauses(Duration.ofMillis(50), Duration.ofMinutes(5)));
+        bench.timing = ChannelBench.pausing(Backoff.doubling(Duration.ofMillis(50), Duration.ofMinutes(5)));
         bench.random = new Longest();
         bench.open();
 

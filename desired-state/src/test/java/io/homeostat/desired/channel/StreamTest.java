@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.grpc.Metadata;
@@ -25,17 +25,18 @@ import org.junit.jupiter.api.Test;
 class StreamTest {
     private final RecordedCall call = new RecordedCall();
     private final List<String> received = new ArrayList<>();
-    private final Outgoing outgoing = new Outgoing(Timing.DEFAULT, Ticker.systemTicker());
-    private final Vitals vitals = new Vitals(InstantSource.system());
+    private final SendQueue queue = new SendQueue(ChannelTiming.DEFAULT, Ticker.systemTicker());
+    private final ChannelStatus.Tracker status = new ChannelStatus.Tracker(InstantSource.system());
     private final Stream stream = new Stream(
             call,
             (id, body) -> {
                 received.add(id + " after " + call.sent.size() + " and " + call.requested);
                 return Status.getDefaultInstance();
             },
-            outgoing,
-            vitals,
-            new Caller.Words("channel", "resource", "s3cr3t"));
+            queue,
+            status,
+            new CallerIdentity.Credentials("channel", "resource", "s3cr3t"),
+            Ticker.systemTicker());
 
     @BeforeEach
     void register() {
@@ -92,14 +93,16 @@ class StreamTest {
     @Test
     void anEndedStreamSaysNothingMore() {
         accept();
-        stream.end(new Ending.Broken("first"));
-        stream.end(new Ending.Broken("second"));
+        stream.end(new StreamOutcome.Failed(StreamOutcome.Cause.ENDED, "first"));
+        stream.end(new StreamOutcome.Failed(StreamOutcome.Cause.ENDED, "second"));
         stream.send(StreamAgentMessagesRequest.getDefaultInstance());
         stream.onMessage(body("late"));
         assertEquals(1, call.sent.size());
 
         stream.onClose(io.grpc.Status.CANCELLED, new Metadata());
-        assertEquals(new Ending.Broken("first"), stream.ending().join());
+        assertEquals(
+                new StreamOutcome.Failed(StreamOutcome.Cause.ENDED, "first"),
+                stream.ending().join());
     }
 
     @Test
@@ -116,14 +119,15 @@ class StreamTest {
         Stream ended = new Stream(
                 unused,
                 (id, body) -> Status.getDefaultInstance(),
-                outgoing,
-                vitals,
-                new Caller.Words("channel", "resource", ""));
-        ended.end(new Ending.Renewed());
+                queue,
+                status,
+                new CallerIdentity.Credentials("channel", "resource", ""),
+                Ticker.systemTicker());
+        ended.end(new StreamOutcome.Renewed());
         ended.register();
 
         assertEquals(List.of(), unused.sent);
-        assertEquals(new Ending.Renewed(), ended.ending().join());
+        assertEquals(new StreamOutcome.Renewed(), ended.ending().join());
     }
 
     @Test
@@ -133,8 +137,8 @@ class StreamTest {
         headers.put(key("agent-communication-bandwidth-limit"), "-1");
         stream.onHeaders(headers);
         for (int i = 0; i < 30; i++) {
-            var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("" + i));
-            assertTrue(outgoing.turn().request() != null);
+            var _ = queue.add(UUID.randomUUID().toString(), ChannelBench.body("" + i));
+            assertTrue(queue.turn().request() != null);
         }
     }
 
@@ -143,43 +147,44 @@ class StreamTest {
         Metadata headers = new Metadata();
         headers.put(key("agent-communication-bandwidth-limit"), "400");
         stream.onHeaders(headers);
-        var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("x".repeat(200)));
-        var _ = outgoing.add(UUID.randomUUID().toString(), ChannelBench.body("1"));
-        assertTrue(outgoing.turn().request() != null);
-        assertTrue(outgoing.turn().pause() > Duration.ofSeconds(10).toNanos());
+        var _ = queue.add(UUID.randomUUID().toString(), ChannelBench.body("x".repeat(200)));
+        var _ = queue.add(UUID.randomUUID().toString(), ChannelBench.body("1"));
+        assertTrue(queue.turn().request() != null);
+        assertTrue(queue.turn().pause() > Duration.ofSeconds(10).toNanos());
     }
 
     @Test
     void howAStreamEndedDecidesHowSoonTheNextOneIsTried() {
-        assertInstanceOf(Ending.Renewed.class, Ending.of(io.grpc.Status.DEADLINE_EXCEEDED, ""));
+        assertInstanceOf(StreamOutcome.Renewed.class, StreamOutcome.of(io.grpc.Status.DEADLINE_EXCEEDED, ""));
         for (io.grpc.Status status : List.of(
                 io.grpc.Status.OK,
                 io.grpc.Status.CANCELLED,
                 io.grpc.Status.UNAVAILABLE,
                 io.grpc.Status.RESOURCE_EXHAUSTED,
                 io.grpc.Status.INTERNAL)) {
-            assertInstanceOf(Ending.Broken.class, Ending.of(status, ""), status::toString);
+            assertFalse(failed(status, "").cause().isRefusal(), status::toString);
         }
         for (io.grpc.Status status : List.of(
                 io.grpc.Status.UNAUTHENTICATED,
                 io.grpc.Status.PERMISSION_DENIED,
                 io.grpc.Status.INVALID_ARGUMENT,
                 io.grpc.Status.UNIMPLEMENTED)) {
-            assertInstanceOf(Ending.Refused.class, Ending.of(status, ""), status::toString);
+            assertTrue(failed(status, "").cause().isRefusal(), status::toString);
         }
     }
 
     @Test
     void aLongComplaintIsCutAndMasked() {
-        Ending.Refused refused = assertInstanceOf(
-                Ending.Refused.class,
-                Ending.of(
-                        io.grpc.Status.PERMISSION_DENIED.withDescription(
-                                "s3cr3t https://bucket/x?sig=1 " + "x".repeat(10_000)),
-                        "s3cr3t"));
+        StreamOutcome.Failed refused = failed(
+                io.grpc.Status.PERMISSION_DENIED.withDescription("s3cr3t https://bucket/x?sig=1 " + "x".repeat(10_000)),
+                "s3cr3t");
 
         assertTrue(refused.error().length() < 600);
         assertFalse(refused.error().contains("s3cr3t") || refused.error().contains("sig"), refused.error());
+    }
+
+    private static StreamOutcome.Failed failed(io.grpc.Status status, String secret) {
+        return assertInstanceOf(StreamOutcome.Failed.class, StreamOutcome.of(status, secret));
     }
 
     private void accept() {

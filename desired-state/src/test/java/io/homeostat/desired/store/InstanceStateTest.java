@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.platform.VmInstance;
+import io.homeostat.desired.platform.MachineIdentity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,8 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** On real databases. */
 class InstanceStateTest {
-    private static final VmInstance A = new VmInstance("a", "m", "1", "boot1");
-    private static final VmInstance B = new VmInstance("b", "m", "2", "boot2");
+    private static final MachineIdentity A = new MachineIdentity("a", "m", "1", "boot1");
+    private static final MachineIdentity B = new MachineIdentity("b", "m", "2", "boot2");
 
     private final Layout layout;
     private final InstanceState state;
@@ -70,7 +70,7 @@ class InstanceStateTest {
         remember("process/of-b");
         Files.writeString(layout.instanceFile(), "{\"id\": ");
 
-        assertEquals(Optional.of("b"), state.owner().map(VmInstance::id));
+        assertEquals(Optional.of("b"), state.owner().map(MachineIdentity::id));
 
         installed("c");
         assertEquals(Optional.empty(), state.owner());
@@ -192,7 +192,7 @@ class InstanceStateTest {
         assertEquals(Optional.empty(), claim("a", A));
     }
 
-    private Optional<String> claim(String former, VmInstance now) {
+    private Optional<String> claim(String former, MachineIdentity now) {
         return new InstanceState(layout).claim(former, now, former + " gives way to " + now.id());
     }
 

@@ -4,7 +4,7 @@ import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
-import io.homeostat.desired.platform.UnixChannels;
+import io.homeostat.desired.platform.GrpcTransport;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
@@ -54,7 +54,7 @@ final class LocalTransport implements AutoCloseable {
 
     /** A channel to a socket; the caller shuts it down. */
     ManagedChannel channel(Path socket) {
-        return UnixChannels.to(socket)
+        return GrpcTransport.unixSocket(socket)
                 .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
                 .eventLoopGroup(loop)
                 .directExecutor()

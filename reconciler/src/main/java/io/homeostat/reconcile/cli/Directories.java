@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.platform.VmInstance;
+import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.store.InstanceState;
 import io.homeostat.desired.store.StoreException;
 import java.io.IOException;
@@ -51,7 +51,7 @@ final class Directories {
     /** Who only looks goes by what was known last; whoever changes something claims the directory, see {@link InstanceClaim}. */
     private static String lastKnown(Layout layout) {
         try {
-            return new InstanceState(layout).owner().map(VmInstance::id).orElse(layout.instanceId());
+            return new InstanceState(layout).owner().map(MachineIdentity::id).orElse(layout.instanceId());
         } catch (StoreException e) {
             // The database can't be read either, then, and whoever needs it says why.
             return layout.instanceId();

@@ -1,10 +1,9 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.desired.platform.Identification;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.platform.VmInstance;
+import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.InstanceState;
@@ -74,10 +73,10 @@ final class InstanceClaim {
      */
     Claimed claim(Layout layout, String configured) throws InterruptedException {
         InstanceState state = new InstanceState(layout);
-        VmInstance last = state.owner().orElse(null);
+        MachineIdentity last = state.owner().orElse(null);
         String machine = Directories.machineId(machineId).orElse("");
         AtomicReference<String> unanswered = new AtomicReference<>("");
-        VmInstance now = Identification.of(
+        MachineIdentity now = MachineIdentity.determine(
                 last,
                 configured.equals(Directories.AUTO) ? null : configured,
                 machine,
@@ -101,7 +100,7 @@ final class InstanceClaim {
     }
 
     /** A clone that can't find out that it is one does for a whole boot what its source was to do. */
-    private static Optional<String> doubt(@Nullable VmInstance last, VmInstance now, String unanswered) {
+    private static Optional<String> doubt(@Nullable MachineIdentity last, MachineIdentity now, String unanswered) {
         boolean knewBetter =
                 last != null && !last.metadataId().isEmpty() && last.id().equals(now.id());
         return knewBetter && !unanswered.isEmpty()

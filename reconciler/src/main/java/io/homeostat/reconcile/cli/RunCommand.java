@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.cli;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.channel.ControlPlaneChannel;
 import io.homeostat.desired.model.AgentConfig;

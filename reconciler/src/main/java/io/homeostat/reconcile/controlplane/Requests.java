@@ -7,7 +7,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
-import io.homeostat.desired.channel.Inbox;
+import io.homeostat.desired.channel.Channel;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.proto.acp.ConfigurePluginStates;
 import io.homeostat.proto.acp.GetAgentInfo;
@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * Takes what the control plane sends. The label says what a message is: some servers send a type URL that is none, so nobody looks at
  * that. What can't be read, or not be stored, is refused and changes nothing; it may be sent again.
  */
-final class Requests implements Inbox {
+final class Requests implements Channel.Inbox {
     private static final Logger LOG = LoggerFactory.getLogger(Requests.class);
     private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
 

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.loop;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.operate;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;

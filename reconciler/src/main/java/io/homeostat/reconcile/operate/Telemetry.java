@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.operate;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.reconcile.loop.PassListener;
 import java.time.Instant;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.operate;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.Next;
@@ -16,7 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /** Tells a listener of passes, in a time of its own. */
-final class Passes extends Ticker {
+final class Passes implements Ticker {
     static final WorkloadId WORKLOAD = WorkloadId.plugin("ops-agent");
 
     private long nanos = 1_000_000_000_000L;

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.common.base.Ticker;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.proto.acs.MessageBody;
@@ -18,16 +17,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** When which message goes out. Time stands still unless a test moves it. */
-class OutgoingTest {
+class SendQueueTest {
     private static final Status OK = Status.getDefaultInstance();
 
     private long nanos = Long.MAX_VALUE - Duration.ofSeconds(1).toNanos();
-    private final Outgoing outgoing = new Outgoing(Timing.DEFAULT, new Ticker() {
-        @Override
-        public long read() {
-            return nanos;
-        }
-    });
+    private final SendQueue queue = new SendQueue(ChannelTiming.DEFAULT, () -> nanos);
 
     @Test
     void whatIsNotAcknowledgedIsDueAgainAfterTwoSeconds() {
@@ -45,7 +39,7 @@ class OutgoingTest {
         var _ = add(body("1"));
         String id = taken().getFirst().getMessageId();
         for (int i = 1; i <= 3; i++) {
-            outgoing.answered(id, status(Code.RESOURCE_EXHAUSTED));
+            queue.answered(id, status(Code.RESOURCE_EXHAUSTED));
             var _ = add(body("other " + i));
             pass(Duration.ofMillis(250L * i - 1));
             assertEquals(List.of(), taken());
@@ -58,12 +52,12 @@ class OutgoingTest {
     void anErrorIsAnAnswerAndASecondAnswerIsNone() throws Exception {
         CompletableFuture<Status> future = add(body("1"));
         String id = taken().getFirst().getMessageId();
-        outgoing.answered(id, status(Code.INTERNAL));
-        outgoing.answered(id, OK);
-        outgoing.answered("other", OK);
+        queue.answered(id, status(Code.INTERNAL));
+        queue.answered(id, OK);
+        queue.answered("other", OK);
 
         assertEquals(Code.INTERNAL_VALUE, future.get().getCode());
-        assertEquals(0, outgoing.size());
+        assertEquals(0, queue.size());
     }
 
     @Test
@@ -73,9 +67,9 @@ class OutgoingTest {
         }
         List<StreamAgentMessagesRequest> sent = taken();
         assertEquals(32, sent.size());
-        outgoing.answered(sent.get(5).getMessageId(), OK);
+        queue.answered(sent.get(5).getMessageId(), OK);
         assertEquals(List.of("32"), names(taken()));
-        assertEquals(39, outgoing.size());
+        assertEquals(39, queue.size());
     }
 
     @Test
@@ -88,22 +82,22 @@ class OutgoingTest {
         pass(Duration.ofMillis(100));
         var _ = add(body("3"));
 
-        outgoing.startOver();
+        queue.startOver();
         assertEquals(List.of("1", "2", "3"), names(taken()));
     }
 
     @Test
     void howLongToWaitIsSaid() {
-        assertEquals(Outgoing.Turn.NOTHING, outgoing.turn());
+        assertEquals(SendQueue.Turn.NOTHING, queue.turn());
         var _ = add(body("1"));
         var _ = taken();
         pass(Duration.ofMillis(500));
-        assertEquals(Duration.ofMillis(1_500).toNanos(), outgoing.turn().pause());
+        assertEquals(Duration.ofMillis(1_500).toNanos(), queue.turn().pause());
     }
 
     @Test
     void theBudgetHoldsForRepetitionsToo() {
-        outgoing.limit(4, 0);
+        queue.limit(4, 0);
         var _ = add(body("1"));
         assertEquals(1, taken().size());
         pass(Duration.ofSeconds(20));
@@ -114,7 +108,7 @@ class OutgoingTest {
 
     @Test
     void whereOnlySoMuchMayBeSentWhatWasNeverSentComesBeforeRepetitions() {
-        outgoing.limit(4, 0);
+        queue.limit(4, 0);
         for (int i = 1; i <= 3; i++) {
             var _ = add(body("" + i));
         }
@@ -132,14 +126,14 @@ class OutgoingTest {
         Status status = add(body("x".repeat(Endpoint.MAX_MESSAGE_BYTES))).get();
 
         assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode());
-        assertEquals(0, outgoing.size());
+        assertEquals(0, queue.size());
     }
 
     @Test
     void whatIsWaitedForMaySendTheNextMessage() throws Exception {
         CompletableFuture<Status> second = add(body("1")).thenCompose(_ -> add(body("2")));
-        outgoing.answered(taken().getFirst().getMessageId(), OK);
-        outgoing.answered(taken().getFirst().getMessageId(), OK);
+        queue.answered(taken().getFirst().getMessageId(), OK);
+        queue.answered(taken().getFirst().getMessageId(), OK);
 
         assertEquals(OK, second.get());
     }
@@ -147,34 +141,34 @@ class OutgoingTest {
     @Test
     void whatIsAnsweredMayBeSentAgainUnderItsIdAtOnce() throws Exception {
         CompletableFuture<CompletableFuture<Status>> again = new CompletableFuture<>();
-        var _ = outgoing.add("id", body("1")).thenAccept(_ -> again.complete(outgoing.add("id", body("1"))));
+        var _ = queue.add("id", body("1")).thenAccept(_ -> again.complete(queue.add("id", body("1"))));
         var _ = taken();
 
-        outgoing.answered("id", status(Code.UNAVAILABLE));
+        queue.answered("id", status(Code.UNAVAILABLE));
 
         assertEquals("id", taken().getFirst().getMessageId());
-        outgoing.answered("id", OK);
+        queue.answered("id", OK);
         assertEquals(OK, again.get().get());
     }
 
     @Test
     void onceClosedNothingWaits() {
         CompletableFuture<Status> before = add(body("1"));
-        outgoing.close();
+        queue.close();
 
         assertTrue(before.isCompletedExceptionally());
         assertTrue(add(body("2")).isCompletedExceptionally());
-        assertEquals(0, outgoing.size());
+        assertEquals(0, queue.size());
         assertEquals(List.of(), taken());
     }
 
     private CompletableFuture<Status> add(MessageBody body) {
-        return outgoing.add(UUID.randomUUID().toString(), body);
+        return queue.add(UUID.randomUUID().toString(), body);
     }
 
     /** All that may be sent now. */
     private List<StreamAgentMessagesRequest> taken() {
-        return Stream.generate(() -> outgoing.turn().request())
+        return Stream.generate(() -> queue.turn().request())
                 .takeWhile(Objects::nonNull)
                 .map(Objects::requireNonNull)
                 .toList();

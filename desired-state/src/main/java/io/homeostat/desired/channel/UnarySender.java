@@ -17,61 +17,61 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Messages beside the stream (SendAgentMessage): tried once. */
-final class Posts {
+/** Sends messages outside the stream (SendAgentMessage), each once. */
+final class UnarySender {
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
-    /** At once; more are dropped, since each waits in memory. */
-    private static final int MOST = 4;
+    /** How many may be in flight; more are dropped, since each occupies memory. */
+    private static final int MOST_PENDING = 4;
 
-    private final Caller caller;
+    private final CallerIdentity caller;
     private final ExecutorService threads;
-    private final Semaphore free = new Semaphore(MOST);
+    private final Semaphore free = new Semaphore(MOST_PENDING);
 
-    Posts(Caller caller, ExecutorService threads) {
+    UnarySender(CallerIdentity caller, ExecutorService threads) {
         this.caller = caller;
         this.threads = threads;
     }
 
-    /** Sends over this connection; the future fails with an IOException. */
-    CompletableFuture<Void> post(Channel connection, MessageBody message) {
+    /** Sends a message over this connection; fails with an IOException. */
+    CompletableFuture<Void> send(Channel connection, MessageBody message) {
         if (!free.tryAcquire()) {
             return CompletableFuture.failedFuture(new IOException(
-                    "the message was dropped: the control plane has not taken " + MOST + " others yet"));
+                    "the message was dropped: the control plane has not taken " + MOST_PENDING + " others yet"));
         }
-        CompletableFuture<Void> posted = new CompletableFuture<>();
-        var _ = posted.whenComplete((done, failure) -> free.release());
+        CompletableFuture<Void> sent = new CompletableFuture<>();
+        var _ = sent.whenComplete((done, failure) -> free.release());
         try {
             threads.execute(() -> {
                 try {
                     call(connection, message);
-                    posted.complete(null);
+                    sent.complete(null);
                 } catch (IOException | InterruptedException | RuntimeException e) {
-                    posted.completeExceptionally(e);
+                    sent.completeExceptionally(e);
                 }
             });
         } catch (RejectedExecutionException e) {
-            posted.completeExceptionally(new IOException("the message was dropped: the channel was closed", e));
+            sent.completeExceptionally(new IOException("the message was dropped: the channel was closed", e));
         }
-        return posted;
+        return sent;
     }
 
     private void call(Channel connection, MessageBody message) throws IOException, InterruptedException {
-        Caller.Words words = caller.words();
+        CallerIdentity.Credentials credentials = caller.credentials();
         SendAgentMessageRequest request = SendAgentMessageRequest.newBuilder()
-                .setChannelId(words.channel())
-                .setResourceId(words.resource())
+                .setChannelId(credentials.channel())
+                .setResourceId(credentials.resource())
                 .setMessageBody(message)
                 .build();
         try {
             var _ = ClientCalls.blockingUnaryCall(
                     ClientInterceptors.intercept(
-                            connection, MetadataUtils.newAttachHeadersInterceptor(words.headers())),
+                            connection, MetadataUtils.newAttachHeadersInterceptor(credentials.headers())),
                     AgentCommunicationGrpc.getSendAgentMessageMethod(),
                     CallOptions.DEFAULT.withDeadlineAfter(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS),
                     request);
         } catch (StatusRuntimeException e) {
-            throw new IOException(
-                    "the control plane did not take the message: " + Ending.words(e.getStatus(), words.token()));
+            throw new IOException("the control plane did not take the message: "
+                    + StreamOutcome.describe(e.getStatus(), credentials.token()));
         }
     }
 }

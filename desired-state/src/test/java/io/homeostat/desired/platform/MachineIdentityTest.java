@@ -12,23 +12,23 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-class IdentificationTest {
+class MachineIdentityTest {
     private static final String M = "0123456789abcdef0123456789abcdef";
     private static final String N = "fedcba9876543210fedcba9876543210";
-    private static final VmInstance BY_METADATA = new VmInstance("101", M, "101", "boot1");
-    private static final VmInstance BY_MACHINE = new VmInstance(M, M, "", "boot1");
+    private static final MachineIdentity BY_METADATA = new MachineIdentity("101", M, "101", "boot1");
+    private static final MachineIdentity BY_MACHINE = new MachineIdentity(M, M, "", "boot1");
 
     private final List<Duration> patience = new ArrayList<>();
 
     /** @param metadata what the metadata server says; null when nobody answers */
     private record Row(
             String situation,
-            @Nullable VmInstance last,
+            @Nullable MachineIdentity last,
             @Nullable String configured,
             String machine,
             String boot,
             @Nullable String metadata,
-            VmInstance expected) {}
+            MachineIdentity expected) {}
 
     private static final List<Row> ROWS = List.of(
             new Row(
@@ -38,12 +38,26 @@ class IdentificationTest {
                     M,
                     "b",
                     "101",
-                    new VmInstance("101", M, "101", "b")),
-            new Row("first, nobody answers: the machine's id", null, null, M, "b", null, new VmInstance(M, M, "", "b")),
-            new Row("first, no id at all", null, null, "", "b", null, new VmInstance("local", "", "", "b")),
-            new Row("first: a chosen id", null, "web-1", M, "b", "101", new VmInstance("web-1", M, "", "b")),
-            new Row("no name of a directory is no id", null, null, M, "b", "../../etc", new VmInstance(M, M, "", "b")),
-            new Row("a reboot", BY_METADATA, null, M, "boot2", "101", new VmInstance("101", M, "101", "boot2")),
+                    new MachineIdentity("101", M, "101", "b")),
+            new Row(
+                    "first, nobody answers: the machine's id",
+                    null,
+                    null,
+                    M,
+                    "b",
+                    null,
+                    new MachineIdentity(M, M, "", "b")),
+            new Row("first, no id at all", null, null, "", "b", null, new MachineIdentity("local", "", "", "b")),
+            new Row("first: a chosen id", null, "web-1", M, "b", "101", new MachineIdentity("web-1", M, "", "b")),
+            new Row(
+                    "no name of a directory is no id",
+                    null,
+                    null,
+                    M,
+                    "b",
+                    "../../etc",
+                    new MachineIdentity(M, M, "", "b")),
+            new Row("a reboot", BY_METADATA, null, M, "boot2", "101", new MachineIdentity("101", M, "101", "boot2")),
             new Row(
                     "a reboot, nobody answers: the last known id stays",
                     BY_METADATA,
@@ -51,7 +65,7 @@ class IdentificationTest {
                     M,
                     "boot2",
                     null,
-                    new VmInstance("101", M, "101", "boot2")),
+                    new MachineIdentity("101", M, "101", "boot2")),
             new Row(
                     "the machine's id was made anew, the metadata server knows the instance",
                     BY_METADATA,
@@ -59,8 +73,8 @@ class IdentificationTest {
                     N,
                     "boot2",
                     "101",
-                    new VmInstance("101", N, "101", "boot2")),
-            new Row("a clone", BY_METADATA, null, M, "boot2", "202", new VmInstance("202", M, "202", "boot2")),
+                    new MachineIdentity("101", N, "101", "boot2")),
+            new Row("a clone", BY_METADATA, null, M, "boot2", "202", new MachineIdentity("202", M, "202", "boot2")),
             new Row(
                     "a clone with a machine id of its own that nobody answers",
                     BY_METADATA,
@@ -68,7 +82,7 @@ class IdentificationTest {
                     N,
                     "boot2",
                     null,
-                    new VmInstance(N, N, "", "boot2")),
+                    new MachineIdentity(N, N, "", "boot2")),
             new Row(
                     "a clone that learns it within a boot",
                     BY_METADATA,
@@ -76,7 +90,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     "202",
-                    new VmInstance("202", M, "202", "boot1")),
+                    new MachineIdentity("202", M, "202", "boot1")),
             new Row(
                     "within a boot nobody answers: the same, whatever became of the machine's id",
                     BY_METADATA,
@@ -84,7 +98,7 @@ class IdentificationTest {
                     N,
                     "boot1",
                     null,
-                    new VmInstance("101", N, "101", "boot1")),
+                    new MachineIdentity("101", N, "101", "boot1")),
             new Row(
                     "within a boot the machine's id becomes another, and nobody ever answered",
                     BY_MACHINE,
@@ -92,7 +106,7 @@ class IdentificationTest {
                     N,
                     "boot1",
                     null,
-                    new VmInstance(N, N, "", "boot1")),
+                    new MachineIdentity(N, N, "", "boot1")),
             new Row(
                     "the metadata server is heard for the first time: the same instance, known better",
                     BY_MACHINE,
@@ -100,7 +114,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     "101",
-                    new VmInstance(M, M, "101", "boot1")),
+                    new MachineIdentity(M, M, "101", "boot1")),
             new Row(
                     "a clone of what never heard of a metadata server",
                     BY_MACHINE,
@@ -108,7 +122,7 @@ class IdentificationTest {
                     N,
                     "boot2",
                     "202",
-                    new VmInstance("202", N, "202", "boot2")),
+                    new MachineIdentity("202", N, "202", "boot2")),
             new Row(
                     "an image that was baked with the machine's id in it can't be told from its source",
                     BY_MACHINE,
@@ -116,8 +130,8 @@ class IdentificationTest {
                     M,
                     "boot2",
                     "202",
-                    new VmInstance(M, M, "202", "boot2")),
-            new Row("a clone elsewhere", BY_MACHINE, null, N, "boot2", null, new VmInstance(N, N, "", "boot2")),
+                    new MachineIdentity(M, M, "202", "boot2")),
+            new Row("a clone elsewhere", BY_MACHINE, null, N, "boot2", null, new MachineIdentity(N, N, "", "boot2")),
             new Row(
                     "a lost machine id is none",
                     BY_MACHINE,
@@ -125,7 +139,7 @@ class IdentificationTest {
                     "",
                     "boot2",
                     null,
-                    new VmInstance(M, M, "", "boot2")),
+                    new MachineIdentity(M, M, "", "boot2")),
             new Row(
                     "another id is chosen",
                     BY_MACHINE,
@@ -133,7 +147,7 @@ class IdentificationTest {
                     M,
                     "boot2",
                     null,
-                    new VmInstance("web-1", M, "", "boot2")),
+                    new MachineIdentity("web-1", M, "", "boot2")),
             new Row(
                     "another id is chosen within a boot",
                     BY_MACHINE,
@@ -141,7 +155,7 @@ class IdentificationTest {
                     M,
                     "boot1",
                     null,
-                    new VmInstance("web-1", M, "", "boot1")));
+                    new MachineIdentity("web-1", M, "", "boot1")));
 
     @TestFactory
     Stream<DynamicTest> whichInstanceThisIs() {
@@ -150,7 +164,7 @@ class IdentificationTest {
                         row.situation(),
                         () -> assertEquals(
                                 row.expected(),
-                                Identification.of(
+                                MachineIdentity.determine(
                                         row.last(), row.configured(), row.machine(), row.boot(), false, asked -> {
                                             return Optional.ofNullable(row.metadata());
                                         }))));
@@ -159,8 +173,8 @@ class IdentificationTest {
     @Test
     void stateThatAnOlderVersionLeftUnderTheMachinesIdStaysThere() throws InterruptedException {
         assertEquals(
-                new VmInstance(M, M, "101", "b"),
-                Identification.of(null, null, M, "b", true, asked -> Optional.of("101")));
+                new MachineIdentity(M, M, "101", "b"),
+                MachineIdentity.determine(null, null, M, "b", true, asked -> Optional.of("101")));
     }
 
     @Test
@@ -186,8 +200,9 @@ class IdentificationTest {
         assertEquals(List.of(), patience);
     }
 
-    private void ask(@Nullable VmInstance last, @Nullable String configured, String boot) throws InterruptedException {
-        VmInstance ignored = Identification.of(last, configured, M, boot, false, asked -> {
+    private void ask(@Nullable MachineIdentity last, @Nullable String configured, String boot)
+            throws InterruptedException {
+        MachineIdentity ignored = MachineIdentity.determine(last, configured, M, boot, false, asked -> {
             patience.add(asked);
             return Optional.empty();
         });

@@ -3,27 +3,21 @@ package io.homeostat.desired.channel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.common.base.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-class BudgetTest {
+class RateLimitTest {
     private static final long MINUTE = Duration.ofMinutes(1).toNanos();
 
     private long nanos;
-    private final Budget budget = new Budget(new Ticker() {
-        @Override
-        public long read() {
-            return nanos;
-        }
-    });
+    private final RateLimit rateLimit = new RateLimit(() -> nanos);
 
     @Test
     void withoutLimitsNothingIsHeld() {
         for (int i = 0; i < 10_000; i++) {
-            assertEquals(0, budget.take(1_000_000));
+            assertEquals(0, rateLimit.take(1_000_000));
         }
     }
 
@@ -31,11 +25,11 @@ class BudgetTest {
     void noMinuteHoldsMoreThanWasAllowedHoweverItIsCounted() {
         Random random = new Random(1);
         for (long limit : new long[] {1, 2, 3, 4, 7, 60, 1_000}) {
-            budget.limit(limit, 0);
+            rateLimit.limit(limit, 0);
             ArrayDeque<Long> lastMinute = new ArrayDeque<>();
             for (int i = 0; i < 3_000; i++) {
                 nanos += random.nextInt(4) == 0 ? random.nextLong(MINUTE / 4) : 0;
-                long wait = budget.take(10);
+                long wait = rateLimit.take(10);
                 if (wait == 0) {
                     lastMinute.add(nanos);
                 } else {
@@ -52,10 +46,11 @@ class BudgetTest {
     @Test
     void aFewAMinuteAreUsedUp() {
         for (long limit : new long[] {1, 2, 3}) {
-            budget.limit(limit, 0);
+            RateLimit full = new RateLimit(() -> nanos);
+            full.limit(limit, 0);
             long end = nanos + 61 * MINUTE;
             long sent = 0;
-            for (long wait = budget.take(10); nanos < end; wait = budget.take(10)) {
+            for (long wait = full.take(10); nanos < end; wait = full.take(10)) {
                 sent += wait == 0 ? 1 : 0;
                 nanos += wait;
             }
@@ -66,37 +61,37 @@ class BudgetTest {
 
     @Test
     void theWaitIsLongEnough() {
-        budget.limit(60, 6_000);
-        long wait = budget.take(100);
+        rateLimit.limit(60, 6_000);
+        long wait = rateLimit.take(100);
         for (int i = 0; i < 1_000; i++) {
             nanos += wait;
-            wait = budget.take(100);
+            wait = rateLimit.take(100);
             if (wait > 0) {
                 nanos += wait;
-                assertEquals(0, budget.take(100));
+                assertEquals(0, rateLimit.take(100));
             }
         }
     }
 
     @Test
     void whatIsLargerThanAShareGoesOutAloneAndIsPaidForAfterwards() {
-        budget.limit(0, 4_000);
-        assertEquals(0, budget.take(3_000));
-        long wait = budget.take(1);
+        rateLimit.limit(0, 4_000);
+        assertEquals(0, rateLimit.take(3_000));
+        long wait = rateLimit.take(1);
         assertEquals(40, Duration.ofNanos(wait).toSeconds());
         nanos += wait;
-        assertEquals(0, budget.take(1));
+        assertEquals(0, rateLimit.take(1));
     }
 
     @Test
     void aNewStreamIsNotANewMinute() {
-        budget.limit(4, 0);
-        assertEquals(0, budget.take(1));
-        budget.limit(4, 0);
-        assertTrue(budget.take(1) > 0);
-        budget.limit(8, 0);
-        assertTrue(budget.take(1) > 0);
-        budget.limit(0, 0);
-        assertEquals(0, budget.take(1));
+        rateLimit.limit(4, 0);
+        assertEquals(0, rateLimit.take(1));
+        rateLimit.limit(4, 0);
+        assertTrue(rateLimit.take(1) > 0);
+        rateLimit.limit(8, 0);
+        assertTrue(rateLimit.take(1) > 0);
+        rateLimit.limit(0, 0);
+        assertEquals(0, rateLimit.take(1));
     }
 }

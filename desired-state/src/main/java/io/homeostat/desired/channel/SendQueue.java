@@ -1,6 +1,6 @@
 package io.homeostat.desired.channel;
 
-import com.google.common.base.Ticker;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.proto.acs.MessageBody;
@@ -14,50 +14,54 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of ours that are not acknowledged, in their order, and when each is to be sent next. Outlives the streams. May be used
- * by any thread; futures are completed outside the lock, since whoever waits for one may send the next.
+ * Our unacknowledged messages, in their order, and when each is to be sent next. Outlives the streams. Thread-safe; futures are
+ * completed outside the lock, since their dependents may send the next message.
  */
-final class Outgoing {
-    /** More refusals than this make no pause longer. */
+final class SendQueue {
+    /** Further refusals no longer lengthen the pause. */
     private static final int MAX_REFUSALS = 40;
 
-    private final Timing timing;
+    private final ChannelTiming timing;
     private final Ticker ticker;
-    private final Budget budget;
+    private final RateLimit rateLimit;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    private final Map<String, Letter> letters = new LinkedHashMap<>();
+    private final Map<String, Pending> pending = new LinkedHashMap<>();
     private long heldUntil;
     private boolean closed;
 
-    Outgoing(Timing timing, Ticker ticker) {
+    SendQueue(ChannelTiming timing, Ticker ticker) {
         this.timing = timing;
         this.ticker = ticker;
-        this.budget = new Budget(ticker);
+        this.rateLimit = new RateLimit(ticker);
         this.heldUntil = ticker.read();
     }
 
-    /** Whether messages can leave. */
-    interface Way {
-        /** It will never be open again. */
+    /** The stream of the moment. */
+    interface Link {
+        /** Whether it has ended for good. */
         boolean over();
 
-        /** A message would go out at once. */
+        /** Whether a message would go out at once. */
         boolean open();
     }
 
-    /** @param pause nanoseconds until there may be something, when there is nothing now */
+    /**
+     * What is to be sent now, if anything.
+     *
+     * @param pause nanoseconds until there may be something, if there is nothing now
+     */
     record Turn(@Nullable StreamAgentMessagesRequest request, long pause) {
         static final Turn NOTHING = new Turn(null, Long.MAX_VALUE);
     }
 
-    private static final class Letter {
+    private static final class Pending {
         final StreamAgentMessagesRequest request;
         final CompletableFuture<Status> future;
         long due;
         int refusals;
 
-        Letter(StreamAgentMessagesRequest request, CompletableFuture<Status> future, long due) {
+        Pending(StreamAgentMessagesRequest request, CompletableFuture<Status> future, long due) {
             this.request = request;
             this.future = future;
             this.due = due;
@@ -70,7 +74,7 @@ final class Outgoing {
                 .setMessageBody(body)
                 .build();
         if (request.getSerializedSize() > Endpoint.MAX_MESSAGE_BYTES) {
-            // It would end each stream, and with it keep all others from being sent.
+            // It would end every stream, and so keep all others from being sent.
             return CompletableFuture.completedFuture(Status.newBuilder()
                     .setCode(Code.INVALID_ARGUMENT_VALUE)
                     .setMessage("not sent: " + request.getSerializedSize() + " bytes are more than the "
@@ -83,9 +87,9 @@ final class Outgoing {
             if (closed) {
                 return CompletableFuture.failedFuture(closedChannel());
             }
-            Letter letter = new Letter(request, future, ticker.read());
-            letters.put(id, letter);
-            var _ = future.whenComplete((status, failure) -> forget(id, letter));
+            Pending message = new Pending(request, future, ticker.read());
+            pending.put(id, message);
+            var _ = future.whenComplete((status, failure) -> forget(id, message));
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -96,49 +100,49 @@ final class Outgoing {
     int size() {
         lock.lock();
         try {
-            return letters.size();
+            return pending.size();
         } finally {
             lock.unlock();
         }
     }
 
-    /** What the control plane's headers say of this stream; see {@link Budget#limit}. */
+    /** Sets what the control plane's headers allow; see {@link RateLimit#limit}. */
     void limit(long messagesPerMinute, long bytesPerMinute) {
         lock.lock();
         try {
-            budget.limit(messagesPerMinute, bytesPerMinute);
+            rateLimit.limit(messagesPerMinute, bytesPerMinute);
         } finally {
             lock.unlock();
         }
     }
 
-    /** A new stream: nothing is on its way. */
+    /** Forgets what is in flight: there is a new stream. */
     void startOver() {
         lock.lock();
         try {
             long now = ticker.read();
-            letters.values().forEach(letter -> letter.due = now);
+            pending.values().forEach(message -> message.due = now);
         } finally {
             lock.unlock();
         }
     }
 
-    /** A control plane's answer. To what was never sent, or is answered already, it means nothing. */
+    /** Takes the control plane's answer to a message; ignored if that was never sent, or is answered already. */
     void answered(String id, Status status) {
-        Letter done;
+        Pending done;
         lock.lock();
         try {
-            Letter letter = letters.get(id);
-            if (letter != null && status.getCode() == Code.RESOURCE_EXHAUSTED_VALUE) {
-                letter.refusals = Math.min(letter.refusals + 1, MAX_REFUSALS);
-                // It is the agent that sends too much, not this message that is too much; so the others wait, too.
+            Pending message = pending.get(id);
+            if (message != null && status.getCode() == Code.RESOURCE_EXHAUSTED_VALUE) {
+                message.refusals = Math.min(message.refusals + 1, MAX_REFUSALS);
+                // The agent sends too much, not this message; so the others wait, too.
                 heldUntil = ticker.read()
-                        + timing.exhausted().multipliedBy(letter.refusals).toNanos();
-                letter.due = heldUntil;
+                        + timing.exhausted().multipliedBy(message.refusals).toNanos();
+                message.due = heldUntil;
                 changed.signalAll();
                 return;
             }
-            done = letters.remove(id);
+            done = pending.remove(id);
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -148,8 +152,8 @@ final class Outgoing {
         }
     }
 
-    /** Something about a way may have changed. */
-    void look() {
+    /** Looks again, as something about the link may have changed. */
+    void wakeUp() {
         lock.lock();
         try {
             changed.signalAll();
@@ -158,13 +162,13 @@ final class Outgoing {
         }
     }
 
-    /** Waits for what has to be sent next; null when the way is over. */
+    /** Waits for the next message to be sent; null if the link is over. */
     @Nullable
-    StreamAgentMessagesRequest take(Way way) throws InterruptedException {
+    StreamAgentMessagesRequest take(Link link) throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            while (!way.over()) {
-                Turn turn = way.open() ? turn() : Turn.NOTHING;
+            while (!link.over()) {
+                Turn turn = link.open() ? turn() : Turn.NOTHING;
                 if (turn.request != null) {
                     return turn.request;
                 }
@@ -180,18 +184,18 @@ final class Outgoing {
         }
     }
 
-    /** What may be sent now; it counts as sent. */
+    /** Takes what may be sent now; it counts as sent. */
     Turn turn() {
         lock.lock();
         try {
             long now = ticker.read();
-            Letter next = next();
+            Pending next = next();
             if (next == null) {
                 return Turn.NOTHING;
             }
             long wait = Math.max(next.due - now, heldUntil - now);
             if (wait <= 0) {
-                wait = budget.take(next.request.getSerializedSize());
+                wait = rateLimit.take(next.request.getSerializedSize());
             }
             if (wait > 0) {
                 return new Turn(null, wait);
@@ -204,15 +208,15 @@ final class Outgoing {
     }
 
     /**
-     * The one in the window that is due for longest, or will be soonest. Not simply the first: where only so many may be sent, what is
-     * not acknowledged would be sent again and again, and what comes after it never.
+     * The message in the window that has been due the longest, or will be due first. Not simply the oldest: under a rate limit, messages
+     * that are not acknowledged would be repeated for ever and those behind them never sent.
      */
-    private @Nullable Letter next() {
-        Letter next = null;
+    private @Nullable Pending next() {
+        Pending next = null;
         int seen = 0;
-        for (Letter letter : letters.values()) {
-            if (next == null || letter.due - next.due < 0) {
-                next = letter;
+        for (Pending message : pending.values()) {
+            if (next == null || message.due - next.due < 0) {
+                next = message;
             }
             if (++seen == Channel.WINDOW) {
                 break;
@@ -222,24 +226,24 @@ final class Outgoing {
     }
 
     void close() {
-        Map<String, Letter> left;
+        Map<String, Pending> left;
         lock.lock();
         try {
             closed = true;
-            left = new LinkedHashMap<>(letters);
-            letters.clear();
+            left = new LinkedHashMap<>(pending);
+            pending.clear();
             changed.signalAll();
         } finally {
             lock.unlock();
         }
-        left.values().forEach(letter -> letter.future.completeExceptionally(closedChannel()));
+        left.values().forEach(message -> message.future.completeExceptionally(closedChannel()));
     }
 
-    /** Only this one: it may have been answered, and be on its way again. */
-    private void forget(String id, Letter letter) {
+    /** Removes this very message: the id may have been answered meanwhile, and be in use again. */
+    private void forget(String id, Pending message) {
         lock.lock();
         try {
-            letters.remove(id, letter);
+            pending.remove(id, message);
             changed.signalAll();
         } finally {
             lock.unlock();
