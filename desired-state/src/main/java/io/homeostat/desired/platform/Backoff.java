@@ -1,6 +1,7 @@
 package io.homeostat.desired.platform;
 
 import java.time.Duration;
+import java.util.function.LongUnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
@@ -40,18 +41,22 @@ public record Backoff(Duration initial, Duration step, int factor, Duration cap)
      * @param floor the shortest delay wanted; a lower bound wins
      */
     public Duration delay(int failures, Duration floor, RandomGenerator random) {
-        return delay(failures, floor, random.nextLong());
+        return drawn(failures, floor, random::nextLong);
     }
 
     /**
-     * As above, of a number that somebody else has drawn; a hash of a seed gives the same delay again.
+     * As above, with a number drawn by the caller; a hash of a seed gives the same delay again.
      *
      * @param random any number, each equally likely
      */
     public Duration delay(int failures, Duration floor, long random) {
+        return drawn(failures, floor, bound -> Math.floorMod(random, bound));
+    }
+
+    private Duration drawn(int failures, Duration floor, LongUnaryOperator below) {
         long most = bound(failures).toMillis();
         long least = Math.min(floor.toMillis(), most);
-        return Duration.ofMillis(least + Math.floorMod(random, most - least + 1));
+        return Duration.ofMillis(least + below.applyAsLong(most - least + 1));
     }
 
     private Duration capped(Duration bound) {

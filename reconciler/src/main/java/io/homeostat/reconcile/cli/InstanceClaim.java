@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.InstanceState;
