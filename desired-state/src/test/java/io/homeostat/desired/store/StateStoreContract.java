@@ -210,7 +210,7 @@ abstract class StateStoreContract {
                 first.inputs(),
                 Samples.NOON.plusSeconds(1),
                 null,
-                Phase.CREATED,
+                Phase.INTENDED,
                 "");
         Instance other = Samples.instance(WorkloadId.process("exporter"), "launch-3");
         store.commit(Change.ofInstance(first));
