@@ -179,7 +179,7 @@ final class DirectoryVerbsTest {
 
     private static Instance instance(String revision) {
         return new Instance(
-                "l1", ID, "hash", revision, null, ImmutableSortedMap.of(), Instant.EPOCH, null, Phase.CREATED, "");
+                "l1", ID, "hash", revision, null, ImmutableSortedMap.of(), Instant.EPOCH, null, Phase.INTENDED, "");
     }
 
     @Test

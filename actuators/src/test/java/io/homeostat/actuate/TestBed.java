@@ -94,7 +94,7 @@ final class TestBed implements AutoCloseable {
                 ImmutableSortedMap.of("arguments", "a1"),
                 launchedAt,
                 null,
-                Phase.CREATED,
+                Phase.INTENDED,
                 "");
     }
 

@@ -35,7 +35,7 @@ final class Launches {
                 ImmutableSortedMap.of("arguments", "a", "env", "b"),
                 LAUNCHED,
                 null,
-                Phase.CREATED,
+                Phase.INTENDED,
                 "");
     }
 

@@ -150,7 +150,7 @@ class DeleteTest {
                 ImmutableSortedMap.of(),
                 Clock.systemUTC().instant(),
                 null,
-                Phase.CREATED,
+                Phase.INTENDED,
                 "");
     }
 }

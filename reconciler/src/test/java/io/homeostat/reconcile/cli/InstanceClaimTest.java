@@ -245,7 +245,7 @@ class InstanceClaimTest {
                     ImmutableSortedMap.of(),
                     Instant.EPOCH,
                     null,
-                    Phase.CREATED,
+                    Phase.INTENDED,
                     "");
             store.commit(Change.ofInstance(instance));
             return instance;

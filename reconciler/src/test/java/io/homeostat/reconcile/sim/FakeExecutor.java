@@ -109,7 +109,7 @@ final class FakeExecutor implements StepExecutor {
                 Work.inputs(step.declared()),
                 clock.instant(),
                 null,
-                Phase.CREATED,
+                Phase.INTENDED,
                 "");
         store.commit(Change.ofInstance(instance));
         agentMayDie(id, "between writing a launch down and spawning it");
