@@ -5,11 +5,11 @@ import java.time.Instant;
 /**
  * One aspect of a workload's state that is true, false or unknown.
  *
- * @param reason one word in CamelCase for programs
+ * @param reason for programs
  * @param message for people; empty when all is well
  * @param lastTransitionTime when {@code status} last changed
  */
-public record Condition(Type type, Status status, String reason, String message, Instant lastTransitionTime) {
+public record Condition(Type type, Status status, Reason reason, String message, Instant lastTransitionTime) {
     /** What the condition is about. */
     public enum Type {
         CONVERGED("Converged"),

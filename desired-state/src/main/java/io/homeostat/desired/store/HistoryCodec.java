@@ -223,7 +223,7 @@ final class HistoryCodec {
         ObjectNode node = json.createObjectNode();
         node.put("type", condition.type().name());
         node.put("status", condition.status().name());
-        node.put("reason", condition.reason());
+        node.put("reason", condition.reason().word());
         node.put("message", condition.message());
         node.put("lastTransitionTime", condition.lastTransitionTime().toString());
         return node;
@@ -235,7 +235,7 @@ final class HistoryCodec {
             conditions.add(new Condition(
                     Condition.Type.valueOf(text(element, "type")),
                     Condition.Status.valueOf(text(element, "status")),
-                    text(element, "reason"),
+                    Reason.ofWord(text(element, "reason")),
                     text(element, "message"),
                     Instant.parse(text(element, "lastTransitionTime"))));
         }

@@ -103,7 +103,7 @@ final class Samples {
                 new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
-                        Condition.Type.HEALTHY, Condition.Status.FALSE, "NoAnswer", "does not answer", NOON)));
+                        Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));
     }
 
     static Instance instance(WorkloadId id, String launchId) {

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.reconcile.cli.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.Action;
-import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Map;

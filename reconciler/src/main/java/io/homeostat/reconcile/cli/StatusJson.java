@@ -186,7 +186,7 @@ final class StatusJson {
         json.writeStartObject();
         json.writeStringField("type", condition.type().word());
         json.writeStringField("status", condition.status().word());
-        json.writeStringField("reason", condition.reason());
+        json.writeStringField("reason", condition.reason().word());
         json.writeStringField("message", condition.message());
         json.writeStringField(
                 "lastTransitionTime", condition.lastTransitionTime().toString());

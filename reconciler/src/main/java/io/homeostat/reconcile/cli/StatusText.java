@@ -116,7 +116,7 @@ final class StatusText {
                     condition.type().word(),
                     condition.status().word(),
                     Spans.ago(Duration.between(condition.lastTransitionTime(), now)),
-                    condition.reason(),
+                    condition.reason().word(),
                     OneLine.of(condition.message()));
         }
         conditions.print(out, console.ink());

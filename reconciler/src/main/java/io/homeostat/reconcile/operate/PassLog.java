@@ -2,10 +2,10 @@ package io.homeostat.reconcile.operate;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.Outcome;
-import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Locale;
 import java.util.Map;

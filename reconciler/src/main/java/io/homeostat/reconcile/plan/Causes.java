@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedInstance;
 import org.jspecify.annotations.Nullable;

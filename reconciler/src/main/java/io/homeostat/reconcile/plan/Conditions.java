@@ -7,6 +7,7 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -38,26 +39,17 @@ public final class Conditions {
 
     private static Condition converged(Situation situation, WorkloadPlan plan) {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
-            return keep(
-                    situation,
-                    Condition.Type.CONVERGED,
-                    Condition.Status.UNKNOWN,
-                    plan.reason().camelCase(),
-                    plan.message());
+            return keep(situation, Condition.Type.CONVERGED, Condition.Status.UNKNOWN, plan.reason(), plan.message());
         }
         Condition.Status status = plan.steps().isEmpty() ? Condition.Status.TRUE : Condition.Status.FALSE;
-        return keep(situation, Condition.Type.CONVERGED, status, plan.reason().camelCase(), plan.message());
+        return keep(situation, Condition.Type.CONVERGED, status, plan.reason(), plan.message());
     }
 
     private static Condition healthy(Situation situation, WorkloadPlan plan) {
         if (!(situation.seen().processes()
                 instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes))) {
             return keep(
-                    situation,
-                    Condition.Type.HEALTHY,
-                    Condition.Status.UNKNOWN,
-                    Reason.CANNOT_OBSERVE.camelCase(),
-                    plan.message());
+                    situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.CANNOT_OBSERVE, plan.message());
         }
         Declaration declared = situation.declared();
         if (declared != null && Work.isOneShot(declared.workload())) {
@@ -66,58 +58,64 @@ public final class Conditions {
         RunRecord run = situation.history().run();
         boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
         if (!runs) {
-            return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, "NotRunning", "");
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.NOT_RUNNING, "");
         }
         if (run.healthFailures() > 0) {
-            return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, "CheckFailed", plan.message());
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, plan.message());
         }
         return run.healthySince() == null
-                ? keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "Starting", "")
-                : keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "");
+                ? keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.STARTING, "")
+                : keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "");
     }
 
     /** A one-shot is as well as its last run. */
     private static Condition ran(Situation situation, Declaration declared) {
         OneShotRun run = Schedule.lastRun(situation, declared).orElse(null);
         if (run == null) {
-            return keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "NotRunYet", "");
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.NOT_RUN_YET, "");
         }
         return switch (run.result()) {
-            case RUNNING -> keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, "Running", "");
-            case COMPLETED -> keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, "Completed", "");
-            case FAILED -> keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, "RunFailed", run.error());
+            case RUNNING -> keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.RUNNING, "");
+            case COMPLETED -> keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.COMPLETED, "");
+            case FAILED ->
+                keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.RUN_FAILED, run.error());
         };
     }
 
     private static Condition paused(Situation situation) {
         Pause pause = situation.pause();
         return pause == null
-                ? keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, "NotPaused", "")
+                ? keep(situation, Condition.Type.PAUSED, Condition.Status.FALSE, Reason.NOT_PAUSED, "")
                 : new Condition(
                         Condition.Type.PAUSED,
                         Condition.Status.TRUE,
-                        pause.stopped() ? "StoppedByUser" : "PausedByUser",
+                        pause.stopped() ? Reason.STOPPED_BY_USER : Reason.PAUSED_BY_USER,
                         pause.reason(),
                         pause.since());
     }
 
     private static Condition givenUp(Situation situation, WorkloadPlan plan) {
         return plan.reason() == Reason.GIVEN_UP
-                ? keep(situation, Condition.Type.GIVEN_UP, Condition.Status.TRUE, "TooManyFailures", plan.message())
-                : keep(situation, Condition.Type.GIVEN_UP, Condition.Status.FALSE, "Trying", "");
+                ? keep(
+                        situation,
+                        Condition.Type.GIVEN_UP,
+                        Condition.Status.TRUE,
+                        Reason.TOO_MANY_FAILURES,
+                        plan.message())
+                : keep(situation, Condition.Type.GIVEN_UP, Condition.Status.FALSE, Reason.TRYING, "");
     }
 
     private static Condition rolledBack(Situation situation) {
         FailedRevision failed = situation.history().failed();
         Declaration declared = situation.declared();
         if (failed == null || declared == null || !failed.hash().equals(declared.hash())) {
-            return keep(situation, Condition.Type.ROLLED_BACK, Condition.Status.FALSE, "NoFailedUpgrade", "");
+            return keep(situation, Condition.Type.ROLLED_BACK, Condition.Status.FALSE, Reason.NO_FAILED_UPGRADE, "");
         }
         return keep(
                 situation,
                 Condition.Type.ROLLED_BACK,
                 Condition.Status.TRUE,
-                "UpgradeFailed",
+                Reason.UPGRADE_FAILED,
                 "revision " + failed.revision() + " was undone: " + failed.error());
     }
 
@@ -131,7 +129,7 @@ public final class Conditions {
                     situation,
                     Condition.Type.LIMITS_NOT_ENFORCED,
                     Condition.Status.UNKNOWN,
-                    Reason.CANNOT_OBSERVE.camelCase(),
+                    Reason.CANNOT_OBSERVE,
                     why));
         }
         Confinement confinement =
@@ -142,14 +140,14 @@ public final class Conditions {
                     situation,
                     Condition.Type.LIMITS_NOT_ENFORCED,
                     Condition.Status.TRUE,
-                    "NotPossible",
+                    Reason.NOT_POSSIBLE,
                     unenforceable.get()));
         }
         String error = situation.history().trial().limits().error();
         return error.isEmpty() || confinement.holds()
                 ? Optional.empty()
-                : Optional.of(
-                        keep(situation, Condition.Type.LIMITS_NOT_ENFORCED, Condition.Status.TRUE, "NotSet", error));
+                : Optional.of(keep(
+                        situation, Condition.Type.LIMITS_NOT_ENFORCED, Condition.Status.TRUE, Reason.NOT_SET, error));
     }
 
     private static Optional<Condition> disabled(Situation situation) {
@@ -164,7 +162,7 @@ public final class Conditions {
                     situation,
                     Condition.Type.DISABLED,
                     Condition.Status.UNKNOWN,
-                    Reason.FACTS_UNKNOWN.camelCase(),
+                    Reason.FACTS_UNKNOWN,
                     ruling.unknown()));
         }
         boolean disabled = ruling.state() == Execution.State.DISABLED;
@@ -175,12 +173,12 @@ public final class Conditions {
                 situation,
                 Condition.Type.DISABLED,
                 disabled ? Condition.Status.TRUE : Condition.Status.FALSE,
-                (disabled ? Reason.DISABLED : Reason.ENABLED).camelCase(),
+                disabled ? Reason.DISABLED : Reason.ENABLED,
                 ruling.words()));
     }
 
     private static Condition keep(
-            Situation situation, Condition.Type type, Condition.Status status, String reason, String message) {
+            Situation situation, Condition.Type type, Condition.Status status, Reason reason, String message) {
         List<Condition> before = situation.history().conditions();
         Instant since = situation.now();
         for (Condition condition : before) {

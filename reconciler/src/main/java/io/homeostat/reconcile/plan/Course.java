@@ -7,6 +7,7 @@ import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;

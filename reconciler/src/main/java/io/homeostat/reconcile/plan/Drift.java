@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.Trial;
 import java.util.Optional;
 
@@ -31,9 +32,9 @@ public final class Drift {
                 plan.message()));
     }
 
-    private static boolean isToldBy(String before, Reason reason) {
+    private static boolean isToldBy(Reason before, Reason reason) {
         boolean installs = reason == Reason.INSTALL_MISSING || reason == Reason.INSTALL_DAMAGED;
-        return before.equals(reason.camelCase()) || (installs && before.equals(Reason.INSTALL_FAILED.camelCase()));
+        return before == reason || (installs && before == Reason.INSTALL_FAILED);
     }
 
     private static boolean hasNoOtherEvent(Reason reason, Trial trial) {

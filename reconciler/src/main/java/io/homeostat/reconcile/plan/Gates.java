@@ -7,6 +7,7 @@ import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.reconcile.plan.Company.Need;
 import java.time.Duration;
 import java.time.Instant;

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;

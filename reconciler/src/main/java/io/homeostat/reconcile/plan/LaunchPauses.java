@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;

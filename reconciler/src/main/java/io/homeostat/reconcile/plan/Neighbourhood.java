@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
@@ -17,6 +18,7 @@ import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.Observation;
@@ -29,24 +31,19 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Who has to do with whom, as long as the same is wanted; how they fare is asked anew for each decision. Pure. */
 public final class Neighbourhood {
     /** Reasons not to be at the desired state that time alone does not remove. */
-    private static final ImmutableSet<String> HELD = Stream.of(
-                    Reason.GIVEN_UP,
-                    Reason.LIMITS_NOT_ENFORCEABLE,
-                    Reason.SIGNATURE_MISSING,
-                    Reason.FACTS_UNKNOWN,
-                    Reason.CANNOT_OBSERVE,
-                    Reason.STEP_FAILED,
-                    Reason.RUN_FAILED)
-            .map(Reason::camelCase)
-            .collect(ImmutableSet.toImmutableSet());
-
-    private static final ImmutableSet<String> CRASH_LOOP = ImmutableSet.of(Reason.CRASH_LOOP.camelCase());
+    private static final ImmutableSet<Reason> HELD = Sets.immutableEnumSet(
+            Reason.GIVEN_UP,
+            Reason.LIMITS_NOT_ENFORCEABLE,
+            Reason.SIGNATURE_MISSING,
+            Reason.FACTS_UNKNOWN,
+            Reason.CANNOT_OBSERVE,
+            Reason.STEP_FAILED,
+            Reason.RUN_FAILED);
 
     private final DesiredState desired;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> dependants;
@@ -223,11 +220,11 @@ public final class Neighbourhood {
         return history.trial().install().count() > 0
                 || starts.fatal()
                 || starts.count() >= declared.workload().lifecycle().start().attempts()
-                || (history.run().crashes().count() > 0 && isHeld(neighbour, CRASH_LOOP))
+                || (history.run().crashes().count() > 0 && isHeld(neighbour, ImmutableSet.of(Reason.CRASH_LOOP)))
                 || isHeld(neighbour, HELD);
     }
 
-    private static boolean isHeld(Neighbour neighbour, ImmutableSet<String> reasons) {
+    private static boolean isHeld(Neighbour neighbour, ImmutableSet<Reason> reasons) {
         return neighbour.history().conditions().stream()
                 .anyMatch(condition -> condition.type() == Condition.Type.CONVERGED
                         && condition.status() != Condition.Status.TRUE

@@ -7,6 +7,7 @@ import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;

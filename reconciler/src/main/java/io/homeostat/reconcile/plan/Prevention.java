@@ -6,6 +6,7 @@ import io.homeostat.desired.store.Change;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 
 /** Tells that a program is not launched at all, as it is told that a launch failed: nothing is tried, so no step's outcome tells it. */

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.Installation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Step.Wait;

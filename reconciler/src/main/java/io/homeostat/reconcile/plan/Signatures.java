@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Reason;
 import java.util.Optional;
 
 /** What can be said of signatures before an archive is there. Pure. */
@@ -29,7 +30,7 @@ public final class Signatures {
         Declaration declared = situation.declared();
         boolean told = situation.history().conditions().stream()
                 .filter(condition -> condition.type() == Condition.Type.CONVERGED)
-                .anyMatch(before -> before.reason().equals(Reason.SIGNATURE_MISSING.camelCase())
+                .anyMatch(before -> before.reason() == Reason.SIGNATURE_MISSING
                         && before.message().equals(plan.message()));
         if (declared == null || told || plan.reason() != Reason.SIGNATURE_MISSING) {
             return Optional.empty();

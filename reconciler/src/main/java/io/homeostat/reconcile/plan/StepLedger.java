@@ -10,6 +10,7 @@ import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.ArchiveKey;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;

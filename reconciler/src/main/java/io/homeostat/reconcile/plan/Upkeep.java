@@ -8,6 +8,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.RunRecord;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.observe.Health;

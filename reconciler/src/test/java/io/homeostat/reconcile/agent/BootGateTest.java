@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Outcome;
-import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Instant;

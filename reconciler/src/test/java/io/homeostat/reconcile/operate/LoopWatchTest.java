@@ -3,8 +3,8 @@ package io.homeostat.reconcile.operate;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.StoreException;
-import io.homeostat.reconcile.plan.Reason;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Optional;

@@ -14,6 +14,7 @@ import io.homeostat.desired.store.Condition.Status;
 import io.homeostat.desired.store.Exit;
 import io.homeostat.desired.store.FailedRevision;
 import io.homeostat.desired.store.Phase;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
@@ -123,9 +124,9 @@ class ConditionsTest {
     void whatStaysAsItWasKeepsItsTimeWhateverElseChanged() {
         Instant before = NOW.minusSeconds(600);
         ImmutableList<Condition> were = ImmutableList.of(
-                new Condition(Condition.Type.CONVERGED, Status.FALSE, "NotInstalled", "not installed", before),
-                new Condition(Condition.Type.HEALTHY, Status.TRUE, "Healthy", "", before),
-                new Condition(Condition.Type.GIVEN_UP, Status.FALSE, "Trying", "", before.plusSeconds(1)));
+                new Condition(Condition.Type.CONVERGED, Status.FALSE, Reason.NOT_INSTALLED, "not installed", before),
+                new Condition(Condition.Type.HEALTHY, Status.TRUE, Reason.HEALTHY, "", before),
+                new Condition(Condition.Type.GIVEN_UP, Status.FALSE, Reason.TRYING, "", before.plusSeconds(1)));
         Example example =
                 installed().runs("A", Phase.STARTED, LONG, WELL).history(history -> history.withConditions(were));
 
@@ -141,8 +142,8 @@ class ConditionsTest {
     void whatIsStillNotConvergedForAnotherReasonKeepsItsTime() {
         Instant before = NOW.minusSeconds(600);
         Example example = installed()
-                .history(history -> history.withConditions(ImmutableList.of(
-                        new Condition(Condition.Type.CONVERGED, Status.FALSE, "InstallFailed", "no luck", before))));
+                .history(history -> history.withConditions(ImmutableList.of(new Condition(
+                        Condition.Type.CONVERGED, Status.FALSE, Reason.INSTALL_FAILED, "no luck", before))));
 
         assertEquals("FALSE NotInstalled", words(condition(Condition.Type.CONVERGED, example)));
         assertEquals(before, condition(Condition.Type.CONVERGED, example).lastTransitionTime());
@@ -178,6 +179,6 @@ class ConditionsTest {
     private static String words(Condition condition) {
         boolean plans = condition.type() == Condition.Type.CONVERGED && condition.status() != Status.UNKNOWN;
         String message = plans || condition.message().isEmpty() ? "" : ": " + condition.message();
-        return condition.status() + " " + condition.reason() + message;
+        return condition.status() + " " + condition.reason().word() + message;
     }
 }

@@ -10,6 +10,7 @@ import io.homeostat.desired.store.Condition;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
 import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
@@ -68,19 +69,19 @@ class DriftTest {
 
     @Test
     void itIsToldOnceAndNotByEachTryOfTheRepair() {
-        assertEquals(Optional.empty(), told(damaged().history(was("InstallDamaged"))));
-        assertEquals(Optional.of("A"), told(damaged().history(was("LinkMoved"))), "another drift than before");
-        assertEquals(Optional.of("A"), told(damaged().history(was("AtDesiredState"))));
+        assertEquals(Optional.empty(), told(damaged().history(was(Reason.INSTALL_DAMAGED))));
+        assertEquals(Optional.of("A"), told(damaged().history(was(Reason.LINK_MOVED))), "another drift than before");
+        assertEquals(Optional.of("A"), told(damaged().history(was(Reason.AT_DESIRED_STATE))));
     }
 
     @Test
     void aRepairThatFailedBeforeHasBeenTold() {
         Example missing = plugin().wants("A").provenAsDeclared().active("A").runs("A");
-        assertEquals(Optional.empty(), told(missing.history(was("InstallFailed"))));
-        assertEquals(Optional.empty(), told(damaged().history(was("InstallFailed"))));
+        assertEquals(Optional.empty(), told(missing.history(was(Reason.INSTALL_FAILED))));
+        assertEquals(Optional.empty(), told(damaged().history(was(Reason.INSTALL_FAILED))));
         assertEquals(
                 Optional.of("A"),
-                told(installed().history(was("InstallFailed"))),
+                told(installed().history(was(Reason.INSTALL_FAILED))),
                 "that its process is gone has nothing to do with an installation");
     }
 
@@ -101,12 +102,14 @@ class DriftTest {
     void onlyWhatWasSaidOfConvergenceCounts() {
         Example drift = damaged()
                 .history(history -> history.withConditions(ImmutableList.of(
-                        new Condition(Condition.Type.CONVERGED, Condition.Status.TRUE, "AtDesiredState", "", NOW),
-                        new Condition(Condition.Type.HEALTHY, Condition.Status.FALSE, "InstallDamaged", "", NOW))));
+                        new Condition(
+                                Condition.Type.CONVERGED, Condition.Status.TRUE, Reason.AT_DESIRED_STATE, "", NOW),
+                        new Condition(
+                                Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.INSTALL_DAMAGED, "", NOW))));
         assertEquals(Optional.of("A"), told(drift));
     }
 
-    private static UnaryOperator<WorkloadHistory> was(String reason) {
+    private static UnaryOperator<WorkloadHistory> was(Reason reason) {
         return history -> history.withConditions(ImmutableList.of(
                 new Condition(Condition.Type.CONVERGED, Condition.Status.FALSE, reason, "", NOW.minusSeconds(60))));
     }

@@ -20,6 +20,7 @@ import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
@@ -39,7 +40,7 @@ class NeedTest {
     private static final WorkloadId WEB = WorkloadId.process("web");
     private static final String DAEMON = "{type: daemon}";
     private static final Condition HEALTHY =
-            new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "", NOW);
+            new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "", NOW);
 
     private record Row(String situation, Need.State state, String execution, Supplier<Neighbour> db) {}
 
@@ -64,34 +65,38 @@ class NeedTest {
                         row(
                                 "in a crash loop",
                                 Need.State.STUCK,
-                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, "CrashLoop")))),
+                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, Reason.CRASH_LOOP)))),
                         row(
                                 "crashed, and launched again already",
                                 Need.State.COMING,
-                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, "ProcessExited")))),
+                                () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, Reason.PROCESS_EXITED)))),
                         row(
                                 "said to be in a crash loop that is over",
                                 Need.State.COMING,
-                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, "CrashLoop")))),
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, Reason.CRASH_LOOP)))),
                         row(
                                 "held for a reason that time alone does not remove",
                                 Need.State.STUCK,
-                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, "GivenUp")))),
+                                () -> neighbour(crashed(0, not(Condition.Type.CONVERGED, Reason.GIVEN_UP)))),
                         row(
                                 "that reason said of something else",
                                 Need.State.COMING,
-                                () -> neighbour(crashed(0, not(Condition.Type.LIMITS_NOT_ENFORCED, "GivenUp")))),
+                                () -> neighbour(crashed(0, not(Condition.Type.LIMITS_NOT_ENFORCED, Reason.GIVEN_UP)))),
                         row(
                                 "disabled",
                                 Need.State.STUCK,
                                 () -> neighbour(crashed(
                                         0,
                                         new Condition(
-                                                Condition.Type.DISABLED, Condition.Status.TRUE, "Disabled", "", NOW)))),
+                                                Condition.Type.DISABLED,
+                                                Condition.Status.TRUE,
+                                                Reason.DISABLED,
+                                                "",
+                                                NOW)))),
                         row(
                                 "enabled by its rules",
                                 Need.State.COMING,
-                                () -> neighbour(crashed(0, not(Condition.Type.DISABLED, "Enabled")))),
+                                () -> neighbour(crashed(0, not(Condition.Type.DISABLED, Reason.ENABLED)))),
                         new Row(
                                 "what is to run at each boot ran in the one before",
                                 Need.State.COMING,
@@ -158,7 +163,7 @@ class NeedTest {
         return times == 0 ? history : history.withRun(history.run().withCrashes(failed(times, NOW)));
     }
 
-    private static Condition not(Condition.Type type, String reason) {
+    private static Condition not(Condition.Type type, Reason reason) {
         return new Condition(type, Condition.Status.FALSE, reason, "", NOW);
     }
 

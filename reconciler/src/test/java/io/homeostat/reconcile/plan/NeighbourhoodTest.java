@@ -20,6 +20,7 @@ import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.desired.store.Phase;
 import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
@@ -109,8 +110,8 @@ class NeighbourhoodTest {
         WorkloadId b = WorkloadId.process("b");
         WorkloadHistory disabled = WorkloadHistory.NONE
                 .withTrial(1, Trial.of("hash"))
-                .withConditions(ImmutableList.of(
-                        new Condition(Condition.Type.DISABLED, Condition.Status.TRUE, "Disabled", "", Example.NOW)));
+                .withConditions(ImmutableList.of(new Condition(
+                        Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Neighbour(disabled, ImmutableList.of(), false));
 
         Company company = neighbourhood.of(WorkloadId.process("a"), HOST, this::look, b::equals);
@@ -292,7 +293,7 @@ class NeighbourhoodTest {
         return WorkloadHistory.NONE
                 .withTrial(generation, Trial.of("hash"))
                 .withConditions(ImmutableList.of(
-                        new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, "Healthy", "", Example.NOW)));
+                        new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "", Example.NOW)));
     }
 
     private static WorkloadHistory formerly(Workload workload) {

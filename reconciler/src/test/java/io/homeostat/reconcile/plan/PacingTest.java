@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.Trial;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;

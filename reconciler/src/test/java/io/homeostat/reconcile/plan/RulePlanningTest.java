@@ -199,7 +199,8 @@ class RulePlanningTest {
         Situation situation = example.learned().situation();
         return Conditions.of(situation, Planner.plan(situation)).stream()
                 .filter(condition -> condition.type() == type)
-                .map(condition -> condition.status().word() + " " + condition.reason() + " " + condition.message())
+                .map(condition ->
+                        condition.status().word() + " " + condition.reason().word() + " " + condition.message())
                 .findFirst()
                 .orElse("none");
     }

@@ -12,6 +12,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Event;
 import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.store.Reason;
 import io.homeostat.desired.store.WorkloadHistory;
 import io.homeostat.observe.HostFacts;
 import io.homeostat.observe.ObservedWorkload;

@@ -1,9 +1,10 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.desired.store;
 
-import java.util.Locale;
+import com.google.common.base.CaseFormat;
 
 /**
- * Why a plan does something. What the declaration asks for is intent; what happened to the machine by itself is drift.
+ * Why a plan does something, or why a condition is as it is. What the declaration asks for is intent; what happened to the machine
+ * by itself is drift.
  */
 public enum Reason {
     NOT_INSTALLED(false),
@@ -56,7 +57,24 @@ public enum Reason {
     UNHEALTHY(true),
     HUNG(true),
     CANNOT_OBSERVE(true),
-    AT_DESIRED_STATE(false);
+    AT_DESIRED_STATE(false),
+    // Of conditions only: no plan has these.
+    HEALTHY(false),
+    STARTING(false),
+    NOT_RUNNING(false),
+    CHECK_FAILED(false),
+    NOT_RUN_YET(false),
+    RUNNING(false),
+    COMPLETED(false),
+    NOT_PAUSED(false),
+    PAUSED_BY_USER(false),
+    STOPPED_BY_USER(false),
+    TRYING(false),
+    TOO_MANY_FAILURES(false),
+    NO_FAILED_UPGRADE(false),
+    UPGRADE_FAILED(false),
+    NOT_POSSIBLE(false),
+    NOT_SET(false);
 
     private final boolean drift;
 
@@ -69,12 +87,17 @@ public enum Reason {
         return drift;
     }
 
-    /** In CamelCase, as the reason of a condition. */
-    public String camelCase() {
-        StringBuilder words = new StringBuilder();
-        for (String word : name().split("_", -1)) {
-            words.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
-        }
-        return words.toString();
+    /** In CamelCase, as conditions show it. */
+    public String word() {
+        return CaseFormat.UPPER_UNDERSCORE.to(CaseFormat.UPPER_CAMEL, name());
+    }
+
+    /**
+     * The reason of a word that {@link #word} has given.
+     *
+     * @throws IllegalArgumentException when there is none
+     */
+    static Reason ofWord(String word) {
+        return valueOf(CaseFormat.UPPER_CAMEL.to(CaseFormat.UPPER_UNDERSCORE, word));
     }
 }
