@@ -11,4 +11,9 @@ public sealed interface WorkloadSpec permits ProgramSpec {
     /** The archive that it is installed from; null when there is nothing to fetch. */
     @Nullable
     Source source();
+
+    /** How its instances are asked for their health; null when they answer by themselves, or need not be asked. */
+    default @Nullable Probe probe() {
+        return null;
+    }
 }

@@ -1,12 +1,11 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -52,10 +51,7 @@ final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> 
 
     private Duration healthInterval(Declaration declared) {
         Duration interval = declared.workload().lifecycle().health().interval();
-        boolean asked = switch (declared.workload().spec()) {
-            case PluginSpec plugin -> true;
-            case ProcessSpec process -> process.probe() != null;
-        };
+        boolean asked = Traits.of(declared.workload().spec()).isAskedForHealth();
         return asked && interval.compareTo(resync.get()) < 0 ? interval : resync.get();
     }
 }

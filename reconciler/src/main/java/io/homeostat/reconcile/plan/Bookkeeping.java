@@ -1,11 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -200,7 +196,7 @@ public final class Bookkeeping {
         if (Work.isOneShot(known)) {
             known = Runs.alive(situation, notes, known, running);
         } else if (spec != null) {
-            if (known.phase().isBeforeStart() && Readiness.canBeSeen(spec, running)) {
+            if (known.phase().isBeforeStart() && Traits.of(spec).readiness().canBeSeen(running)) {
                 known = known.withPhase(Phase.STARTED, "");
                 notes.event(
                         EventType.PLUGIN_STARTED,
@@ -221,12 +217,12 @@ public final class Bookkeeping {
     public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
         return declared == null
                 ? Checks.NONE
-                : instance -> isAsked(instance) ? Judgement.of(declared, history, instance) : null;
+                : instance -> isAsked(declared, instance) ? Judgement.of(declared, history, instance) : null;
     }
 
-    /** How a one-shot fares shows in how it ends, unless it is a plugin: that says itself when it is done. */
-    private static boolean isAsked(Instance instance) {
-        return !Work.isOneShot(instance) || instance.workload().kind() == Kind.PLUGIN;
+    /** How a one-shot fares shows in how it ends, unless it says itself when it is done. */
+    private static boolean isAsked(Declaration declared, Instance instance) {
+        return !Work.isOneShot(instance) || Traits.of(declared.workload()).completion() == Traits.Completion.STATUS;
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
@@ -269,20 +265,13 @@ public final class Bookkeeping {
         boolean runs = target.installed()
                 && instance.phase() == Phase.STARTED
                 && LaunchInputs.difference(instance, wanted, target.directory()).isEmpty()
-                && hasConfig(instance, wanted)
-                && new Confinement(situation, wanted.lifecycle().limits()).holds()
+                && Traits.of(wanted).configHash().equals(instance.configHash())
+                && new Confinement(situation, wanted).holds()
                 && !Judgement.broughtBack(declared, notes.history(), instance)
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         if (runs) {
             Proof.note(notes, declared, target);
         }
-    }
-
-    private static boolean hasConfig(Instance instance, Workload wanted) {
-        return switch (wanted.spec()) {
-            case PluginSpec plugin -> ConfigHash.of(plugin.config()).equals(instance.configHash());
-            case ProcessSpec process -> true;
-        };
     }
 }

@@ -132,8 +132,7 @@ public final class Conditions {
                     Reason.CANNOT_OBSERVE,
                     why));
         }
-        Confinement confinement =
-                new Confinement(situation, declared.workload().lifecycle().limits());
+        Confinement confinement = new Confinement(situation, declared.workload());
         Optional<String> unenforceable = confinement.unenforceable();
         if (unenforceable.isPresent()) {
             return Optional.of(keep(

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedLimits;
@@ -22,10 +23,11 @@ final class Confinement {
     private final Limits declared;
     private final ObservedLimits seen;
 
-    /** @param declared by the declaration, or by the last good revision in its place */
-    Confinement(Situation situation, Limits declared) {
-        this.declared = declared;
+    /** @param workload as declared, or as the last good revision in its place */
+    Confinement(Situation situation, Workload workload) {
+        this.declared = workload.lifecycle().limits();
         this.seen = situation.seen().limits() instanceof Observation.Seen<ObservedLimits>(ObservedLimits limits)
+                        && Traits.of(workload).limitable()
                 ? limits
                 : new ObservedLimits(declared, ImmutableSortedSet.of(), ObservedLimits.NONE.obstacles());
     }

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Exit;
@@ -77,8 +76,7 @@ final class Course {
 
     /** What may not run without its limits is not launched where there can be none; and what would run instead of it is not stopped. */
     boolean mustNotLaunch() {
-        Optional<String> obstacle =
-                new Confinement(situation, target.lifecycle().limits()).obstacle();
+        Optional<String> obstacle = new Confinement(situation, target.workload()).obstacle();
         obstacle.ifPresent(
                 why -> draft.waitFor(Reason.LIMITS_NOT_ENFORCEABLE, why, Instant.MAX, Wait.Kind.DECLARATION));
         return obstacle.isPresent();
@@ -162,7 +160,7 @@ final class Course {
                 source.signature(),
                 target.workload().revision(),
                 Objects.requireNonNull(target.directory()),
-                target.workload().program().entryPoint()));
+                Objects.requireNonNull(target.traits().entryPoint())));
         return true;
     }
 
@@ -294,9 +292,11 @@ final class Course {
     }
 
     void start() {
-        if (target.workload().spec() instanceof PluginSpec plugin) {
+        if (target.traits().isStartedExplicitly()) {
             draft.add(new Step.Start(
-                    situation.id(), plugin.config(), target.lifecycle().start().timeout()));
+                    situation.id(),
+                    target.traits().config(),
+                    target.lifecycle().start().timeout()));
         }
     }
 }

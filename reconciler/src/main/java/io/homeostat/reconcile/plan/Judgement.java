@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.store.FailedRevision;
@@ -40,9 +39,7 @@ final class Judgement {
 
     private static boolean asksOtherwise(Workload one, Workload other) {
         boolean samePolicy = one.lifecycle().health().equals(other.lifecycle().health());
-        boolean sameProbe = !(one.spec() instanceof ProcessSpec process)
-                || !(other.spec() instanceof ProcessSpec otherProcess)
-                || Objects.equals(process.probe(), otherProcess.probe());
+        boolean sameProbe = Objects.equals(one.spec().probe(), other.spec().probe());
         return !samePolicy || !sameProbe;
     }
 }

@@ -2,16 +2,12 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
-import com.google.common.hash.Hasher;
-import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
 import io.homeostat.desired.store.Reason;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -19,27 +15,13 @@ import org.jspecify.annotations.Nullable;
 
 /** What a process can't change once it runs, as one hash each: which of them differ is the reason for a restart. */
 public final class LaunchInputs {
-    /** In the order in which they are named as a reason. */
-    private static final ImmutableSortedMap<String, Reason> REASONS = ImmutableSortedMap.of(
-            "arguments", Reason.ARGUMENTS_CHANGED,
-            "entryPoint", Reason.ENTRY_POINT_CHANGED,
-            "environment", Reason.ENVIRONMENT_CHANGED,
-            "user", Reason.USER_CHANGED);
-
     private LaunchInputs() {}
 
-    /** The hashes for a program as it is declared. */
+    /** The hashes of a workload as it is declared. */
     public static ImmutableSortedMap<String, String> of(Workload workload) {
-        Program program = workload.program();
-        String user = program.user();
-        return ImmutableSortedMap.of(
-                "arguments", hash(program.arguments()),
-                "entryPoint", hash(List.of(program.entryPoint())),
-                "environment",
-                        hash(program.env().entrySet().stream()
-                                .map(e -> e.getKey() + "=" + e.getValue())
-                                .toList()),
-                "user", hash(user == null ? List.of() : List.of(user)));
+        return Traits.of(workload).inputs().stream()
+                .collect(ImmutableSortedMap.toImmutableSortedMap(
+                        Comparator.naturalOrder(), Traits.LaunchInput::name, Traits.LaunchInput::hash));
     }
 
     /** Why the process of this instance is not what is declared; empty when it is. */
@@ -68,13 +50,10 @@ public final class LaunchInputs {
         if (!Objects.equals(oldDirectory, directory)) {
             return Optional.of(Reason.CONTENT_CHANGED);
         }
-        ImmutableSortedMap<String, String> declared = of(wanted);
-        for (Map.Entry<String, Reason> input : REASONS.entrySet()) {
-            if (!Objects.equals(declared.get(input.getKey()), inputs.get(input.getKey()))) {
-                return Optional.of(input.getValue());
-            }
-        }
-        return Optional.empty();
+        return Traits.of(wanted).inputs().stream()
+                .filter(input -> !input.hash().equals(inputs.get(input.name())))
+                .map(Traits.LaunchInput::changed)
+                .findFirst();
     }
 
     /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
@@ -82,13 +61,5 @@ public final class LaunchInputs {
         return instance.revision().equals(workload.revision())
                 && Maps.filterKeys(instance.inputs(), key -> !key.equals(FormerNeeds.INPUT))
                         .equals(of(workload));
-    }
-
-    private static String hash(Iterable<String> parts) {
-        Hasher hasher = Hashing.sha256().newHasher();
-        for (String part : parts) {
-            hasher.putInt(part.length()).putString(part, StandardCharsets.UTF_8);
-        }
-        return hasher.hash().toString();
     }
 }

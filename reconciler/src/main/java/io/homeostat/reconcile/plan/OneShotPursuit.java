@@ -2,7 +2,6 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.OneShotRun;
@@ -39,6 +38,7 @@ final class OneShotPursuit {
     private final Optional<String> active;
     private final Schedule schedule;
     private final Target target;
+    private final Readiness readiness;
 
     OneShotPursuit(
             Situation situation,
@@ -53,6 +53,7 @@ final class OneShotPursuit {
         this.active = active;
         this.schedule = new Schedule(situation, declared);
         this.target = Target.of(declared.workload(), declared.hash(), installations);
+        this.readiness = target.traits().readiness();
     }
 
     WorkloadPlan plan() {
@@ -115,7 +116,7 @@ final class OneShotPursuit {
             }
             case INTENDED, CREATED -> {
                 if (isOfDeclaredWork(instance)
-                        && !Readiness.isOverdue(target.workload().spec(), running)) {
+                        && !readiness.isOverdue(target.lifecycle().start().timeout(), running)) {
                     return false;
                 }
                 boolean late = isOfDeclaredWork(instance);
@@ -123,8 +124,7 @@ final class OneShotPursuit {
                         Action.RESTART,
                         late ? Reason.START_FAILED : Reason.REVISION_CHANGED,
                         late
-                                ? "not ready in time: "
-                                        + Readiness.missing(target.workload().spec(), running)
+                                ? "not ready in time: " + readiness.missing(running)
                                 : "something else is declared, and it has not begun");
                 draft.stop(instance, late ? Cause.START_FAILED : Cause.REPLACED);
             }
@@ -164,11 +164,11 @@ final class OneShotPursuit {
     private WorkloadPlan begin(Running running) {
         Draft draft = new Draft(situation);
         new Upkeep(situation, draft, course(draft)).confine();
-        if (target.workload().spec() instanceof PluginSpec && !running.listening()) {
+        if (target.traits().isStartedExplicitly() && !running.listening()) {
             draft.waitFor(
                     Reason.START_NOT_FINISHED,
-                    "starting: " + Readiness.missing(target.workload().spec(), running),
-                    situation.now().plus(Readiness.poll(target.workload().spec(), running)),
+                    "starting: " + readiness.missing(running),
+                    situation.now().plus(readiness.poll(running)),
                     Wait.Kind.PROGRESS);
         } else {
             draft.because(Action.RUN, Reason.START_NOT_FINISHED, "it is launched but not started");

@@ -60,9 +60,7 @@ final class Pursuit {
     }
 
     private boolean mustNotLaunch(Target target) {
-        return new Confinement(situation, target.lifecycle().limits())
-                .obstacle()
-                .isPresent();
+        return new Confinement(situation, target.workload()).obstacle().isPresent();
     }
 
     /** Outside its maintenance window the last good revision stays, unless the change has begun already. */

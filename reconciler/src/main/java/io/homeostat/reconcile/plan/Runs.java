@@ -3,7 +3,6 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.EventType;
@@ -35,7 +34,7 @@ final class Runs {
     /** A process of it runs. */
     static Instance alive(Situation situation, Notes notes, Instance instance, Running running) {
         Instance known = instance;
-        if (known.phase().isBeforeStart() && instance.workload().kind() == Kind.PROCESS) {
+        if (known.phase().isBeforeStart() && startsByItself(instance)) {
             known = known.withPhase(Phase.STARTED, "");
             notes.event(
                     EventType.PLUGIN_STARTED,
@@ -172,7 +171,7 @@ final class Runs {
             return;
         }
         underWay(notes, instance).ifPresent(run -> {
-            if (isDone(instance, running.health())) {
+            if (isDone(declared, running.health())) {
                 conclude(notes, instance, run.completed(situation.now(), null));
             } else if (running.age().compareTo(timeout(declared)) >= 0) {
                 Exit exit = new Exit(null, null, Exit.Reason.TIMED_OUT, situation.now());
@@ -182,9 +181,9 @@ final class Runs {
         });
     }
 
-    /** A started plugin that answers code 0 has nothing left to do; by any other code it says that it is still at it. */
-    private static boolean isDone(Instance instance, @Nullable Health health) {
-        return instance.workload().kind() == Kind.PLUGIN
+    /** What says itself when it is done and answers code 0 has nothing left to do; by any other code it says that it is still at it. */
+    private static boolean isDone(Declaration declared, @Nullable Health health) {
+        return Traits.of(declared.workload()).completion() == Traits.Completion.STATUS
                 && health != null
                 && health.verdict() == Health.Verdict.HEALTHY
                 && health.code() == 0;
@@ -209,6 +208,10 @@ final class Runs {
     /** Whether its program ran: a plugin's after Start, a process's unless nothing is known of it, as when we died before its launch. */
     private static boolean hasRun(Instance instance, Exit exit) {
         boolean known = instance.identity() != null || exit.reason() != Exit.Reason.UNKNOWN;
-        return instance.phase() == Phase.STARTED || (instance.workload().kind() == Kind.PROCESS && known);
+        return instance.phase() == Phase.STARTED || (startsByItself(instance) && known);
+    }
+
+    private static boolean startsByItself(Instance instance) {
+        return Traits.startOf(instance.workload().kind()) == Traits.Start.IMPLICIT;
     }
 }

@@ -69,6 +69,10 @@ record Target(
         return workload.lifecycle();
     }
 
+    Traits traits() {
+        return Traits.of(workload);
+    }
+
     /** Whether a process of ours runs from an installation of this very target that is damaged. */
     boolean isDamaged(@Nullable String running) {
         return damaged != null && damaged.directory().equals(running);

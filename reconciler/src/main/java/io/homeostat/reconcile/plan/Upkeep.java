@@ -1,10 +1,7 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.HealthCheck;
 import io.homeostat.desired.model.Notation;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.Attempts;
 import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.ProvenRevision;
@@ -91,15 +88,16 @@ final class Upkeep {
     }
 
     private void awaitReadiness(Instance instance, Running running) {
-        if (target.workload().spec() instanceof PluginSpec && running.listening()) {
+        if (target.traits().isStartedExplicitly() && running.listening()) {
             draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
             confine();
             course.start();
             return;
         }
-        String missing = Readiness.missing(target.workload().spec(), running);
-        if (Readiness.isOverdue(target.workload().spec(), running)) {
-            Duration timeout = target.lifecycle().start().timeout();
+        Readiness readiness = target.traits().readiness();
+        String missing = readiness.missing(running);
+        Duration timeout = target.lifecycle().start().timeout();
+        if (readiness.isOverdue(timeout, running)) {
             draft.because(
                     Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
             course.restart(instance, Cause.START_FAILED);
@@ -110,7 +108,7 @@ final class Upkeep {
         draft.waitFor(
                 Reason.START_NOT_FINISHED,
                 "starting: " + missing,
-                situation.now().plus(Readiness.poll(target.workload().spec(), running)),
+                situation.now().plus(readiness.poll(running)),
                 Wait.Kind.PROGRESS);
         course.start();
     }
@@ -193,7 +191,7 @@ final class Upkeep {
     }
 
     private Confinement confinement() {
-        return new Confinement(situation, target.lifecycle().limits());
+        return new Confinement(situation, target.workload());
     }
 
     private Instant retryOfLimits() {
@@ -201,11 +199,7 @@ final class Upkeep {
     }
 
     private void configure(Instance instance) {
-        if (!(target.workload().spec() instanceof PluginSpec plugin)) {
-            return;
-        }
-        Config config = plugin.config();
-        if (ConfigHash.of(config).equals(instance.configHash())) {
+        if (target.traits().configHash().equals(instance.configHash())) {
             return;
         }
         Trial trial = situation.history().trial();
@@ -228,6 +222,6 @@ final class Upkeep {
             }
         }
         draft.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
-        draft.add(new Step.ApplyConfig(situation.id(), config));
+        draft.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
     }
 }

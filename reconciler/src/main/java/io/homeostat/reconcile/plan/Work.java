@@ -2,9 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.store.Instance;
@@ -33,10 +31,13 @@ public final class Work {
 
     static String of(Workload workload) {
         Source source = workload.source();
-        String config = workload.spec() instanceof PluginSpec plugin ? ConfigHash.of(plugin.config()) : "";
         String archive = source == null ? "" : ArchiveKey.of(workload.id(), workload.revision(), source);
         String all = String.join(
-                "\0", workload.revision(), archive, LaunchInputs.of(workload).toString(), config);
+                "\0",
+                workload.revision(),
+                archive,
+                LaunchInputs.of(workload).toString(),
+                Traits.of(workload).configHash());
         return Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
     }
 

@@ -1,11 +1,10 @@
 package io.homeostat.reconcile.status;
 
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.store.OneShotRun;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Traits;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -31,9 +30,7 @@ public record LastRun(@Nullable OneShotRun run, @Nullable Instant nextDue) {
     String configHash(Situation situation) {
         Declaration declared = situation.declared();
         boolean ran = run != null && run.hasStarted();
-        return ran && declared != null && declared.workload().spec() instanceof PluginSpec plugin
-                ? ConfigHash.of(plugin.config())
-                : "";
+        return ran && declared != null ? Traits.of(declared.workload().spec()).configHash() : "";
     }
 
     String error() {

@@ -29,49 +29,51 @@ class ReadinessTest {
 
     @Test
     void aProcessWithoutAProbeHasStartedWhenItHasStayedAliveForASecond() {
-        assertFalse(Readiness.canBeSeen(PLAIN, aged(999, null)));
-        assertTrue(Readiness.canBeSeen(PLAIN, aged(1_000, null)));
+        assertFalse(readiness(PLAIN).canBeSeen(aged(999, null)));
+        assertTrue(readiness(PLAIN).canBeSeen(aged(1_000, null)));
     }
 
     @Test
     void oneWithAProbeWhenThatSucceedsAndNotBefore() {
-        assertFalse(Readiness.canBeSeen(PROBED, aged(60_000, null)), "not asked yet");
-        assertFalse(Readiness.canBeSeen(PROBED, aged(60_000, SICK)));
-        assertTrue(Readiness.canBeSeen(PROBED, aged(1, WELL)));
+        assertFalse(readiness(PROBED).canBeSeen(aged(60_000, null)), "not asked yet");
+        assertFalse(readiness(PROBED).canBeSeen(aged(60_000, SICK)));
+        assertTrue(readiness(PROBED).canBeSeen(aged(1, WELL)));
     }
 
     @Test
     void aPluginSaysItselfThatItHas() {
-        assertFalse(Readiness.canBeSeen(PLUGIN, aged(60_000, WELL)));
+        assertFalse(readiness(PLUGIN).canBeSeen(aged(60_000, WELL)));
     }
 
     @Test
     void itIsOverdueAfterTheDeclaredTimeout() {
-        assertFalse(Readiness.isOverdue(PLAIN, aged(29_999, null)));
-        assertTrue(Readiness.isOverdue(PLAIN, aged(30_000, null)));
+        assertFalse(isOverdue(PLAIN, aged(29_999, null)));
+        assertTrue(isOverdue(PLAIN, aged(30_000, null)));
     }
 
     @Test
     void whatHasNotHappenedYetIsSaid() {
-        assertEquals("it does not listen on its socket", Readiness.missing(PLUGIN, aged(5, null)));
+        assertEquals("it does not listen on its socket", readiness(PLUGIN).missing(aged(5, null)));
         Running listening = new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(5), true, null);
-        assertEquals("it has not answered Start", Readiness.missing(PLUGIN, listening));
-        assertEquals("it has not stayed alive for 1 s", Readiness.missing(PLAIN, aged(5, SICK)));
-        assertEquals("its probe does not succeed: connection refused", Readiness.missing(PROBED, aged(5, SICK)));
+        assertEquals("it has not answered Start", readiness(PLUGIN).missing(listening));
+        assertEquals("it has not stayed alive for 1 s", readiness(PLAIN).missing(aged(5, SICK)));
+        assertEquals(
+                "its probe does not succeed: connection refused",
+                readiness(PROBED).missing(aged(5, SICK)));
     }
 
     @Test
     void whatOnlyHasToStayAliveIsLookedAtWhenItHas() {
-        assertEquals(Duration.ofMillis(600), Readiness.poll(PLAIN, aged(400, null)));
-        assertEquals(Duration.ofMillis(20), Readiness.poll(PLAIN, aged(995, null)));
+        assertEquals(Duration.ofMillis(600), readiness(PLAIN).poll(aged(400, null)));
+        assertEquals(Duration.ofMillis(20), readiness(PLAIN).poll(aged(995, null)));
     }
 
     @Test
     void anythingElseIsLookedAtOftenAtFirstAndThenOnceASecond() {
         for (WorkloadSpec spec : new WorkloadSpec[] {PROBED, PLUGIN}) {
-            assertEquals(Duration.ofMillis(20), Readiness.poll(spec, aged(10, null)));
-            assertEquals(Duration.ofMillis(300), Readiness.poll(spec, aged(3_000, null)));
-            assertEquals(Duration.ofSeconds(1), Readiness.poll(spec, aged(25_000, null)));
+            assertEquals(Duration.ofMillis(20), readiness(spec).poll(aged(10, null)));
+            assertEquals(Duration.ofMillis(300), readiness(spec).poll(aged(3_000, null)));
+            assertEquals(Duration.ofSeconds(1), readiness(spec).poll(aged(25_000, null)));
         }
     }
 
@@ -89,5 +91,13 @@ class ReadinessTest {
                           entryPoint: /bin/true
                           %s
                         """.formatted(more)).spec();
+    }
+
+    private static Readiness readiness(WorkloadSpec spec) {
+        return Traits.of(spec).readiness();
+    }
+
+    private static boolean isOverdue(WorkloadSpec spec, Running running) {
+        return readiness(spec).isOverdue(spec.lifecycle().start().timeout(), running);
     }
 }

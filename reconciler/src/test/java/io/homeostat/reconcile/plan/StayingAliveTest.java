@@ -16,25 +16,26 @@ class StayingAliveTest {
     void aProcessThatNeedsNoMoreThanToStayAliveHasTheTimeToDoSoWhateverItsTimeout() {
         WorkloadSpec spec = process("start: {timeout: 200ms}");
 
-        assertFalse(Readiness.isOverdue(spec, aged(Duration.ofMillis(999))));
-        assertTrue(Readiness.canBeSeen(spec, aged(Duration.ofSeconds(1))));
+        assertFalse(isOverdue(spec, aged(Duration.ofMillis(999))));
+        assertTrue(readiness(spec).canBeSeen(aged(Duration.ofSeconds(1))));
     }
 
     @Test
     void aProcessWhoseProbeDoesNotSucceedInTimeIsOverdue() {
         WorkloadSpec spec = process("start: {timeout: 200ms}, probe: {tcp: {address: '127.0.0.1:1'}}");
 
-        assertFalse(Readiness.isOverdue(spec, aged(Duration.ofMillis(199))));
-        assertTrue(Readiness.isOverdue(spec, aged(Duration.ofMillis(200))));
+        assertFalse(isOverdue(spec, aged(Duration.ofMillis(199))));
+        assertTrue(isOverdue(spec, aged(Duration.ofMillis(200))));
     }
 
     @Test
     void whatIsMissingIsSaidOfTheProbeAlsoWhereNobodyHasAskedIt() {
         assertEquals(
                 "its probe has not succeeded yet",
-                Readiness.missing(process("probe: {tcp: {address: '127.0.0.1:1'}}"), aged(Duration.ofMinutes(1))));
+                readiness(process("probe: {tcp: {address: '127.0.0.1:1'}}")).missing(aged(Duration.ofMinutes(1))));
         assertEquals(
-                "it has not stayed alive for 1 s", Readiness.missing(process("user: nobody"), aged(Duration.ZERO)));
+                "it has not stayed alive for 1 s",
+                readiness(process("user: nobody")).missing(aged(Duration.ZERO)));
     }
 
     private static WorkloadSpec process(String more) {
@@ -48,5 +49,13 @@ class StayingAliveTest {
 
     private static Running aged(Duration age) {
         return new Running(new ProcessIdentity(1, 1, "boot"), age, false, null);
+    }
+
+    private static Readiness readiness(WorkloadSpec spec) {
+        return Traits.of(spec).readiness();
+    }
+
+    private static boolean isOverdue(WorkloadSpec spec, Running running) {
+        return readiness(spec).isOverdue(spec.lifecycle().start().timeout(), running);
     }
 }

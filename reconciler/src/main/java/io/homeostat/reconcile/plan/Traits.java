@@ -1,0 +1,119 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.store.Reason;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that planning, recording and status know of a declaration's kind. They ask these traits and never which kind it is, so that a
+ * new kind only has to provide its own.
+ *
+ * @param start whether an instance has to be told to start
+ * @param readiness what shows that an instance has started
+ * @param completion what shows that the run of a one-shot is over
+ * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
+ * @param limitable whether limits can be changed while an instance runs
+ * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
+ * @param entryPoint the file of the archive that is executed; null when none is
+ * @param parent the workload whose instance an instance of this one is part of
+ * @param recreatedWithParent whether an instance ends with the parent's instance it was launched in
+ */
+public record Traits(
+        Start start,
+        Readiness readiness,
+        Completion completion,
+        @Nullable Config config,
+        boolean limitable,
+        ImmutableList<LaunchInput> inputs,
+        @Nullable String entryPoint,
+        Optional<WorkloadId> parent,
+        boolean recreatedWithParent) {
+
+    private static final ImmutableMap<Class<? extends WorkloadSpec>, KindTraits> BY_SPEC = ImmutableMap.of(
+            PluginSpec.class, new ProgramTraits.OfPlugin(), ProcessSpec.class, new ProgramTraits.OfProcess());
+
+    private static final ImmutableMap<Kind, KindTraits> BY_KIND =
+            ImmutableMap.copyOf(Maps.uniqueIndex(BY_SPEC.values(), KindTraits::kind));
+
+    /** What makes a created instance run. */
+    public enum Start {
+        /** It is told to, once, as soon as it listens. */
+        EXPLICIT,
+        /** Nothing more: it runs once it is there. */
+        IMPLICIT
+    }
+
+    /** What shows that a one-shot's run is over. */
+    public enum Completion {
+        /** Its instance ends. */
+        EXIT,
+        /** It says so when it is asked how it is. */
+        STATUS
+    }
+
+    /** One thing that can't change while an instance runs. */
+    public record LaunchInput(String name, ImmutableList<String> parts, Reason changed) {
+        String hash() {
+            Hasher hasher = Hashing.sha256().newHasher();
+            for (String part : parts) {
+                hasher.putInt(part.length()).putString(part, StandardCharsets.UTF_8);
+            }
+            return hasher.hash().toString();
+        }
+    }
+
+    /**
+     * The traits of a declaration.
+     *
+     * @throws IllegalArgumentException when nobody provides those of its kind
+     */
+    public static Traits of(WorkloadSpec spec) {
+        KindTraits provider = BY_SPEC.get(spec.getClass());
+        if (provider == null) {
+            throw new IllegalArgumentException(
+                    "nobody provides the traits of " + spec.getClass().getName());
+        }
+        return provider.traits(spec);
+    }
+
+    static Traits of(Workload workload) {
+        return of(workload.spec());
+    }
+
+    /** What is known of instances of which nothing is declared any more. */
+    static Start startOf(Kind kind) {
+        KindTraits provider = BY_KIND.get(kind);
+        if (provider == null) {
+            throw new IllegalArgumentException("nobody provides the traits of " + kind);
+        }
+        return provider.start();
+    }
+
+    boolean isStartedExplicitly() {
+        return start == Start.EXPLICIT;
+    }
+
+    /** Empty when there is nothing that a running instance could be given. */
+    public String configHash() {
+        return ConfigHash.of(config);
+    }
+
+    /** Whether there is anything to ask an instance for its health. */
+    public boolean isAskedForHealth() {
+        return readiness != Readiness.STAYED_ALIVE;
+    }
+}
