@@ -126,12 +126,12 @@ final class Commanded implements BeforeAllCallback, AfterAllCallback {
     void awaitEvents(String plugin, String... next) throws InterruptedException {
         List<String> story = stories.computeIfAbsent(plugin, name -> new ArrayList<>());
         story.addAll(List.of(next));
-        plane().journal()
+        plane().transcript()
                 .awaitThat(
                         "the events " + story + " of " + plugin,
                         Patience.LONGEST,
-                        journal -> journal.story(plugin).size() >= story.size());
-        assertEquals(story, plane().journal().story(plugin));
+                        transcript -> transcript.story(plugin).size() >= story.size());
+        assertEquals(story, plane().transcript().story(plugin));
     }
 
     @Override
@@ -139,8 +139,8 @@ final class Commanded implements BeforeAllCallback, AfterAllCallback {
         List<Throwable> wrong = new ArrayList<>();
         attempt(
                 wrong,
-                () -> stories.forEach(
-                        (plugin, story) -> assertEquals(story, plane().journal().story(plugin), plugin)));
+                () -> stories.forEach((plugin, story) ->
+                        assertEquals(story, plane().transcript().story(plugin), plugin)));
         attempt(wrong, this::removeAll);
         attempt(wrong, () -> plane().close());
         attempt(wrong, () -> bucket.afterEach(context));

@@ -49,7 +49,7 @@ final class ConnectionTest {
                     "AgentInfo", Bodies.type(plane.ask(Bodies.getAgentInfo()).awaitReply(Patience.LONGEST)));
             assertTrue(metadata.asked().stream()
                     .anyMatch(path -> path.contains("audience=agentcommunication.googleapis.com")));
-            assertEquals(List.of(), plane.journal().violations());
+            assertEquals(List.of(), plane.transcript().violations());
             agent.terminate().exits(0);
         }
     }

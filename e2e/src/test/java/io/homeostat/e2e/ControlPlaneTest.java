@@ -40,7 +40,7 @@ final class ControlPlaneTest {
 
     @AfterEach
     void theProtocolWasKept() {
-        assertEquals(List.of(), COMMANDED.plane().journal().violations());
+        assertEquals(List.of(), COMMANDED.plane().transcript().violations());
     }
 
     @Test
@@ -162,7 +162,7 @@ final class ControlPlaneTest {
         COMMANDED.awaitEvents("row14", "CONFIG_INSTALL 1", "INSTALL_FAILED 1");
         String details = COMMANDED
                 .plane()
-                .journal()
+                .transcript()
                 .events("row14")
                 .getLast()
                 .getEventDetails()
@@ -177,7 +177,7 @@ final class ControlPlaneTest {
         COMMANDED.configure(greeter("row16-slow", "1", "--fault=never-listen"), greeter("row16-quick", "1"));
 
         COMMANDED.awaitRunning("row16-quick", "1");
-        assertEquals(List.of("CONFIG_INSTALL 1"), COMMANDED.plane().journal().story("row16-slow"));
+        assertEquals(List.of("CONFIG_INSTALL 1"), COMMANDED.plane().transcript().story("row16-slow"));
         COMMANDED.configure(Items.remove("row16-slow", "1"));
         eventually().until(() -> COMMANDED.state("row16-slow").isEmpty());
     }

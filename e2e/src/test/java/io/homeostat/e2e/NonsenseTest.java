@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.homeostat.controlplane.Connection;
-import io.homeostat.controlplane.Entry;
 import io.homeostat.controlplane.Nonsense;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.e2e.Bucket.Stored;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -70,11 +70,11 @@ final class NonsenseTest {
             connection.flood(Nonsense.bytes(SEED + i));
             COMMANDED
                     .plane()
-                    .journal()
+                    .transcript()
                     .awaitThat(
                             "the end of stream " + connection.number(),
                             Patience.LONGEST,
-                            journal -> journal.entries(Entry.Ended.class).stream()
+                            transcript -> transcript.entries(Entry.Ended.class).stream()
                                     .anyMatch(end -> end.connection() == connection.number()));
         }
     }

@@ -40,19 +40,19 @@ final class PartitionTest {
         COMMANDED.startAgent().awaitReady();
         crash("one");
         int queued = homeostat.events().size();
-        assertEquals(6, COMMANDED.plane().journal().events().size(), () -> queued + " events are stored");
+        assertEquals(6, COMMANDED.plane().transcript().events().size(), () -> queued + " events are stored");
         COMMANDED.plane().comeBack();
 
         COMMANDED.awaitEvents("one", "CRASHED 1", "STARTED 1", "CRASHED 1", "STARTED 1");
         COMMANDED.awaitEvents("two", "CRASHED 1", "STARTED 1");
         for (String plugin : List.of("one", "two")) {
-            List<Instant> times = COMMANDED.plane().journal().events(plugin).stream()
+            List<Instant> times = COMMANDED.plane().transcript().events(plugin).stream()
                     .map(PluginEventMessage::getEventTimestamp)
                     .map(time -> Instant.ofEpochSecond(time.getSeconds(), time.getNanos()))
                     .toList();
             assertEquals(times.stream().sorted().toList(), times);
         }
-        assertEquals(List.of(), COMMANDED.plane().journal().violations());
+        assertEquals(List.of(), COMMANDED.plane().transcript().violations());
     }
 
     @Test

@@ -53,7 +53,7 @@ class BrokenControlPlaneTest {
         connection.send(response("never sent", Status.getDefaultInstance()));
         connection.send(response("", error(Code.INTERNAL)));
         connection.send(response("never sent", error(Code.RESOURCE_EXHAUSTED)));
-        String registration = bench.controlPlane.journal().heard().getFirst().getMessageId();
+        String registration = bench.controlPlane.transcript().heard().getFirst().getMessageId();
         connection.send(response(registration, Status.getDefaultInstance()));
 
         assertWell(connection);
@@ -86,11 +86,11 @@ class BrokenControlPlaneTest {
                         .build());
 
         StreamAgentMessagesRequest refusal = bench.controlPlane
-                .journal()
+                .transcript()
                 .await(
                         "a refusal",
                         ChannelBench.PATIENCE,
-                        journal -> journal.heard().stream()
+                        transcript -> transcript.heard().stream()
                                 .filter(StreamAgentMessagesRequest::hasMessageResponse)
                                 .findFirst());
         assertEquals("", refusal.getMessageId());

@@ -119,7 +119,7 @@ final class ChannelBench implements AutoCloseable {
 
     /** What we said with a body, repetitions included. */
     List<StreamAgentMessagesRequest> heardBodies() {
-        return controlPlane.journal().heard().stream()
+        return controlPlane.transcript().heard().stream()
                 .filter(StreamAgentMessagesRequest::hasMessageBody)
                 .toList();
     }

@@ -9,8 +9,8 @@ import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.controlplane.AnswerPolicy;
 import io.homeostat.controlplane.Bodies;
-import io.homeostat.controlplane.Entry;
 import io.homeostat.controlplane.Sent;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import java.nio.file.Path;
@@ -51,7 +51,8 @@ class ControlPlaneChannelTest {
         assertEquals(ChannelBench.RESOURCE, connection.caller().resource());
         assertEquals(ChannelBench.CHANNEL, connection.caller().channel());
         assertEquals("", connection.caller().authentication());
-        StreamAgentMessagesRequest first = bench.controlPlane.journal().heard().getFirst();
+        StreamAgentMessagesRequest first =
+                bench.controlPlane.transcript().heard().getFirst();
         assertEquals(ChannelBench.RESOURCE, first.getRegisterConnection().getResourceId());
         assertEquals(ChannelBench.CHANNEL, first.getRegisterConnection().getChannelId());
         assertEquals(0, first.getRegisterConnection().getProtocolVersion());
@@ -137,7 +138,7 @@ class ControlPlaneChannelTest {
 
         assertEquals(
                 IntStream.range(0, 200).mapToObj(Integer::toString).toList(),
-                bench.controlPlane.journal().bodies().stream()
+                bench.controlPlane.transcript().bodies().stream()
                         .map(ChannelBench::name)
                         .toList());
     }
@@ -149,11 +150,11 @@ class ControlPlaneChannelTest {
         CompletableFuture<Status> first = bench.channel().send(body("1"));
         CompletableFuture<Status> second = bench.channel().send(body("2"));
         bench.controlPlane
-                .journal()
+                .transcript()
                 .awaitThat(
                         "both",
                         ChannelBench.PATIENCE,
-                        journal -> journal.bodies().size() == 2);
+                        transcript -> transcript.bodies().size() == 2);
         bench.controlPlane.goAway();
         CompletableFuture<Status> third = bench.channel().send(body("3"));
         await().untilAsserted(() -> assertTrue(bench.channel().status().connectedSince() == null));
@@ -183,18 +184,18 @@ class ControlPlaneChannelTest {
         bench.controlPlane.script().messages(AnswerPolicy.ignore());
         CompletableFuture<Status> ours = bench.channel().send(body("2"));
         bench.controlPlane
-                .journal()
+                .transcript()
                 .awaitThat(
                         "the second",
                         ChannelBench.PATIENCE,
-                        journal -> journal.bodies().size() == 2);
+                        transcript -> transcript.bodies().size() == 2);
         bench.controlPlane.script().messages(AnswerPolicy.acknowledge());
         bench.controlPlane.awaitConnection(ChannelBench.PATIENCE).end(io.grpc.Status.UNAVAILABLE);
         Sent theirs = bench.controlPlane.send(Bodies.getAgentInfo());
         acknowledgement(ours);
         theirs.awaitAcknowledgement(ChannelBench.PATIENCE);
 
-        assertEquals(List.of(), bench.controlPlane.journal().violations());
+        assertEquals(List.of(), bench.controlPlane.transcript().violations());
     }
 
     @Test
@@ -206,7 +207,7 @@ class ControlPlaneChannelTest {
         bench.channel().post(body("m")).get(30, TimeUnit.SECONDS);
 
         Entry.Posted posted =
-                bench.controlPlane.journal().entries(Entry.Posted.class).getFirst();
+                bench.controlPlane.transcript().entries(Entry.Posted.class).getFirst();
         assertEquals(ChannelBench.RESOURCE, posted.caller().resource());
         assertEquals(ChannelBench.CHANNEL, posted.message().getChannelId());
         assertEquals(ChannelBench.RESOURCE, posted.message().getResourceId());

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Status;
 import io.homeostat.controlplane.AnswerPolicy;
-import io.homeostat.controlplane.Entry;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.desired.model.AgentConfig.Identity;
 import io.homeostat.desired.model.AgentConfig.Identity.TokenFile;
 import java.nio.file.Files;
@@ -74,7 +74,7 @@ class IdentityTest {
                 .until(() ->
                         error().startsWith("this is instance 202, and the state it goes by is that of instance 101"));
         assertTrue(error().contains("Restart the machine"), error());
-        assertTrue(bench.controlPlane.journal().entries().isEmpty());
+        assertTrue(bench.controlPlane.transcript().entries().isEmpty());
         assertFalse(event.isDone());
 
         bench.metadata.set("instance/id", "101");
@@ -107,7 +107,7 @@ class IdentityTest {
         bench.open();
 
         await().atMost(ChannelBench.PATIENCE).until(() -> error().contains("no usable instance/zone"));
-        assertTrue(bench.controlPlane.journal().entries().isEmpty());
+        assertTrue(bench.controlPlane.transcript().entries().isEmpty());
     }
 
     @Test
@@ -163,7 +163,7 @@ class IdentityTest {
         Files.writeString(file, "two\n");
         first.end(Status.UNAVAILABLE);
         await().atMost(ChannelBench.PATIENCE)
-                .until(() -> bench.controlPlane.journal().entries(Entry.Opened.class).stream()
+                .until(() -> bench.controlPlane.transcript().entries(Entry.Opened.class).stream()
                         .anyMatch(opened -> opened.caller().token().equals("two")));
     }
 

@@ -13,8 +13,8 @@ import com.google.rpc.Status;
 import io.homeostat.controlplane.AnswerPolicy;
 import io.homeostat.controlplane.Bodies;
 import io.homeostat.controlplane.Connection;
-import io.homeostat.controlplane.Entry;
 import io.homeostat.controlplane.Sent;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.desired.platform.Backoff;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -99,7 +99,9 @@ class ReconnectTest {
         bench.open();
         var _ = bench.channel().send(ChannelBench.body("1"));
 
-        bench.controlPlane.journal().awaitThat("five streams", ChannelBench.PATIENCE, journal -> opened().size() >= 5);
+        bench.controlPlane
+                .transcript()
+                .awaitThat("five streams", ChannelBench.PATIENCE, transcript -> opened().size() >= 5);
         Duration four = opened().get(4).at().minus(opened().get(0).at());
         assertTrue(four.toMillis() >= 50 + 100 + 200 + 400 - 20, four::toString);
     }
@@ -185,7 +187,7 @@ class ReconnectTest {
             each.get(30, TimeUnit.SECONDS);
         }
 
-        List<Entry.Heard> heard = bench.controlPlane.journal().entries(Entry.Heard.class).stream()
+        List<Entry.Heard> heard = bench.controlPlane.transcript().entries(Entry.Heard.class).stream()
                 .filter(entry -> entry.message().hasMessageBody())
                 .toList();
         Duration all = heard.getLast().at().minus(heard.getFirst().at());
@@ -270,7 +272,7 @@ class ReconnectTest {
     }
 
     private List<Entry.Opened> opened() {
-        return bench.controlPlane.journal().entries(Entry.Opened.class);
+        return bench.controlPlane.transcript().entries(Entry.Opened.class);
     }
 
     /** Always the longest pause. */

@@ -35,7 +35,7 @@ class TlsEndpointTest {
             bench.tls = new Tls(ca(new TestAuthority("stranger")), null, null);
             bench.open(localhost(bench));
             assertError(bench, "certification path");
-            assertTrue(bench.controlPlane.journal().entries().isEmpty());
+            assertTrue(bench.controlPlane.transcript().entries().isEmpty());
         }
     }
 

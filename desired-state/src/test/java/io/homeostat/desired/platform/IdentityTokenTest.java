@@ -3,7 +3,7 @@ package io.homeostat.desired.platform;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import io.homeostat.controlplane.IdentityToken;
+import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.platform.MetadataServer.Answer;
 import io.homeostat.desired.platform.MetadataServer.Answer.Absent;
 import io.homeostat.desired.platform.MetadataServer.Answer.Present;
@@ -19,7 +19,7 @@ class IdentityTokenTest {
     private Instant now = NOON;
     private Answer said = new Present(token(1));
     private int asked;
-    private final io.homeostat.desired.platform.IdentityToken token = new io.homeostat.desired.platform.IdentityToken(
+    private final IdentityToken token = new IdentityToken(
             () -> {
                 asked++;
                 return said;
@@ -80,6 +80,6 @@ class IdentityTokenTest {
     }
 
     private static String token(long serial) {
-        return IdentityToken.of("audience", NOON.plus(Duration.ofHours(1)), serial);
+        return FakeMetadataServer.identityToken("audience", NOON.plus(Duration.ofHours(1)), serial);
     }
 }

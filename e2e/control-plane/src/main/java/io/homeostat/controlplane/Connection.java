@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.rpc.Status;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.proto.acs.MessageResponse;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import io.homeostat.proto.acs.StreamAgentMessagesResponse;
@@ -14,16 +15,17 @@ import org.jspecify.annotations.Nullable;
 public final class Connection {
     private final int number;
     private final Caller caller;
-    private final Journal journal;
+    private final Transcript transcript;
     private final ServerCall<StreamAgentMessagesRequest, ByteString> call;
     private boolean ended;
     private @Nullable Supplier<ByteString> flood;
     private boolean pouring;
 
-    Connection(int number, Caller caller, Journal journal, ServerCall<StreamAgentMessagesRequest, ByteString> call) {
+    Connection(
+            int number, Caller caller, Transcript transcript, ServerCall<StreamAgentMessagesRequest, ByteString> call) {
         this.number = number;
         this.caller = caller;
-        this.journal = journal;
+        this.transcript = transcript;
         this.call = call;
     }
 
@@ -48,7 +50,7 @@ public final class Connection {
     /** Sends whatever the protocol can say, sensible or not. */
     public synchronized void send(StreamAgentMessagesResponse message) {
         if (!ended) {
-            journal.add(at -> new Entry.Said(number, at, message));
+            transcript.add(at -> new Entry.Said(number, at, message));
             call.sendMessage(message.toByteString());
         }
     }
@@ -76,7 +78,7 @@ public final class Connection {
     public synchronized void end(io.grpc.Status status) {
         if (!ended) {
             ended = true;
-            journal.add(at -> new Entry.Ended(number, at, status));
+            transcript.add(at -> new Entry.Ended(number, at, status));
             call.close(status, new Metadata());
         }
     }
@@ -117,7 +119,7 @@ public final class Connection {
             return false;
         }
         ended = true;
-        journal.add(at -> new Entry.Ended(number, at, status));
+        transcript.add(at -> new Entry.Ended(number, at, status));
         return true;
     }
 }

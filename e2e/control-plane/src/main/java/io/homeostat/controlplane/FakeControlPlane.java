@@ -4,18 +4,28 @@ import com.google.protobuf.ByteString;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
+import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.ProtoUtils;
 import io.homeostat.proto.acs.AgentCommunicationGrpc;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -28,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server side of google.cloud.agentcommunication.v1.AgentCommunication, well-behaved or not as its {@link #script} says, with a
- * {@link #journal} of all that happened. Three threads, however many agents there are.
+ * {@link #transcript} of all that happened. Three threads, however many agents there are.
  *
  * <p>What is {@link #send sent} goes to the agent again over each new stream until it is acknowledged, as a control plane does that
  * does not lose anything.
@@ -39,13 +49,13 @@ public final class FakeControlPlane implements AutoCloseable {
     private static final Duration ENDING = Duration.ofSeconds(10);
 
     private final Script script = new Script();
-    private final Journal journal = new Journal();
-    private final Outstanding outstanding = new Outstanding(journal);
+    private final Transcript transcript = new Transcript();
+    private final Outstanding outstanding = new Outstanding(transcript);
     private final EventLoopGroup network = new MultiThreadIoEventLoopGroup(
             NETWORK_THREADS, new DefaultThreadFactory("fake-control-plane", true), NioIoHandler.newFactory());
     private final ScheduledExecutorService later =
             Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("fake-control-plane-later", true));
-    private final Streams streams = new Streams(script, journal, outstanding, later);
+    private final AgentCommunication service = new AgentCommunication(script, transcript, outstanding, later);
     private Address address;
     private @Nullable Server server;
 
@@ -76,8 +86,8 @@ public final class FakeControlPlane implements AutoCloseable {
     }
 
     /** What happened. */
-    public Journal journal() {
-        return journal;
+    public Transcript transcript() {
+        return transcript;
     }
 
     /** Its address as {@code sources.controlPlane.endpoint} says it; the same after it was away. */
@@ -112,7 +122,7 @@ public final class FakeControlPlane implements AutoCloseable {
 
     /** Waits until an agent has registered, and is still there. */
     public Connection awaitConnection(Duration patience) throws InterruptedException {
-        return journal.await("an agent that registers", patience, happened -> connection());
+        return transcript.await("an agent that registers", patience, happened -> connection());
     }
 
     /** Goes away: all streams break off, nobody listens. Does nothing when it is away. */
@@ -166,8 +176,8 @@ public final class FakeControlPlane implements AutoCloseable {
                                         ProtoUtils.marshaller(StreamAgentMessagesRequest.getDefaultInstance()),
                                         new Bytes())
                                 .build(),
-                        streams)
-                .addMethod(AgentCommunicationGrpc.getSendAgentMessageMethod(), new Posts(script, journal))
+                        service::stream)
+                .addMethod(AgentCommunicationGrpc.getSendAgentMessageMethod(), service::unary)
                 .build();
     }
 
@@ -184,6 +194,64 @@ public final class FakeControlPlane implements AutoCloseable {
                 return ByteString.readFrom(stream);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    /** Where the control plane listens, each time it comes back. */
+    private sealed interface Address {
+        /** A server that will listen there. */
+        NettyServerBuilder builder() throws IOException;
+
+        /** The address with the port that was given to the server. */
+        Address with(int port);
+
+        /** As agent.yaml says it. */
+        String endpoint();
+
+        record Unix(Path socket) implements Address {
+            @Override
+            public NettyServerBuilder builder() throws IOException {
+                Files.deleteIfExists(socket);
+                return NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
+                        .channelType(NioServerDomainSocketChannel.class)
+                        // gRPC asks for it, unix sockets don't have it, and Netty warns of that on every connection.
+                        .withChildOption(ChannelOption.SO_KEEPALIVE, null);
+            }
+
+            @Override
+            public Address with(int port) {
+                return this;
+            }
+
+            @Override
+            public String endpoint() {
+                return "unix:" + socket;
+            }
+        }
+
+        record Tls(
+                TestAuthority.Issued certificate, @Nullable TestAuthority clients, int port) implements Address {
+            @Override
+            public NettyServerBuilder builder() throws IOException {
+                SslContextBuilder context = GrpcSslContexts.configure(
+                        SslContextBuilder.forServer(certificate.key(), certificate.certificate()));
+                if (clients != null) {
+                    context.trustManager(clients.certificate()).clientAuth(ClientAuth.REQUIRE);
+                }
+                return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                        .channelType(NioServerSocketChannel.class)
+                        .sslContext(context.build());
+            }
+
+            @Override
+            public Address with(int port) {
+                return new Tls(certificate, clients, port);
+            }
+
+            @Override
+            public String endpoint() {
+                return "localhost:" + port;
             }
         }
     }

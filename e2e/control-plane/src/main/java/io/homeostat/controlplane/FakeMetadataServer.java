@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Base64;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -16,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -125,7 +127,7 @@ public final class FakeMetadataServer implements AutoCloseable {
             } else if (!"Google".equals(exchange.getRequestHeaders().getFirst(FLAVOR))) {
                 respond(exchange, FORBIDDEN, "missing required header 'Metadata-Flavor'");
             } else if (relative.equals(IDENTITY)) {
-                respond(exchange, OK, IdentityToken.asked(query == null ? "" : query, expiry.get(), tokensAsked()));
+                respond(exchange, OK, identityToken(audience(query), expiry.get(), tokensAsked()));
             } else {
                 String found = relative.endsWith("/") ? children(relative) : values.get(relative);
                 respond(exchange, found == null ? NOT_FOUND : OK, found == null ? "" : found);
@@ -150,5 +152,24 @@ public final class FakeMetadataServer implements AutoCloseable {
         exchange.getResponseHeaders().set("Content-Type", "application/text");
         exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
         exchange.getResponseBody().write(body);
+    }
+
+    /** A token in the form of the real ones (RFC 7519, compact form), without a signature that anybody could check. */
+    public static String identityToken(String audience, Instant expires, long serial) {
+        String claims =
+                "{\"aud\":\"" + audience + "\",\"exp\":" + expires.getEpochSecond() + ",\"jti\":\"" + serial + "\"}";
+        return encode("{\"alg\":\"RS256\",\"typ\":\"JWT\"}") + "." + encode(claims) + "." + encode("unsigned");
+    }
+
+    private static String audience(@Nullable String query) {
+        return Stream.of((query == null ? "" : query).split("&", -1))
+                .filter(parameter -> parameter.startsWith("audience="))
+                .map(parameter -> parameter.substring("audience=".length()))
+                .findFirst()
+                .orElse("");
+    }
+
+    private static String encode(String text) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(text.getBytes(StandardCharsets.UTF_8));
     }
 }

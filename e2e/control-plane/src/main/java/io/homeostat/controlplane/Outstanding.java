@@ -1,6 +1,7 @@
 package io.homeostat.controlplane;
 
 import com.google.rpc.Status;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.proto.acs.MessageBody;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -21,13 +22,13 @@ final class Outstanding {
         }
     }
 
-    private final Journal journal;
+    private final Transcript transcript;
     private final Map<String, Addressed> unacknowledged = new LinkedHashMap<>();
     private final Map<String, Sent> unanswered = new LinkedHashMap<>();
     private final Deque<Connection> registered = new ArrayDeque<>();
 
-    Outstanding(Journal journal) {
-        this.journal = journal;
+    Outstanding(Transcript transcript) {
+        this.transcript = transcript;
     }
 
     /** Sends over the newest stream, of any resource or of this one; and again over the next one when it ends first. */
@@ -48,7 +49,7 @@ final class Outstanding {
     /** Takes a stream into use, and sends what is unacknowledged over it. */
     void registered(Connection connection) {
         List<Sent> unheard = unacknowledgedBy(connection);
-        journal.add(at -> new Entry.Registered(connection.number(), at));
+        transcript.add(at -> new Entry.Registered(connection.number(), at));
         unheard.forEach(connection::send);
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.controlplane;
 
 import com.google.rpc.Code;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.RegisterConnection;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
@@ -11,16 +12,19 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Checks what agents said against the protocol: registration first and once, each message of ours acknowledged, each of theirs repeated
  * with the same id and content until it is acknowledged, 2 s apart and not afterwards. Times are those of arrival, so each bound has
- * some room for a busy machine. Floods and raw bytes are not in a journal, so a stream that had some can't be judged.
+ * some room for a busy machine. Floods and raw bytes are not in a transcript, so a stream that had some can't be judged.
  */
 public final class ProtocolRules {
+    private static final double NANOS_PER_MINUTE = Duration.ofMinutes(1).toNanos();
     private static final Duration REPEAT = Duration.ofSeconds(2);
     private static final Duration REPEAT_AFTER_EXHAUSTED = Duration.ofMillis(250);
 
@@ -49,7 +53,7 @@ public final class ProtocolRules {
         }
     }
 
-    /** One message of an agent's, as far as the journal was read. */
+    /** One message of an agent's, as far as the transcript was read. */
     private static final class Message {
         private final MessageBody body;
         private int connection;
@@ -222,5 +226,54 @@ public final class ProtocolRules {
         } catch (IllegalArgumentException e) {
             return false;
         }
+    }
+
+    /**
+     * Checks the message bodies that came over one stream against a limit a minute that its headers set.
+     *
+     * @param burst how many may come at once after a pause
+     * @return where it was exceeded; empty when it was kept
+     */
+    public static Optional<String> messagesAbove(List<Entry> entries, int connection, int perMinute, int burst) {
+        return above(bodies(entries, connection), perMinute, burst, heard -> 1);
+    }
+
+    /**
+     * Checks the bytes of message bodies that came over one stream against a limit a minute.
+     *
+     * @param burst how many may come at once after a pause
+     * @return where it was exceeded; empty when it was kept
+     */
+    public static Optional<String> bytesAbove(List<Entry> entries, int connection, int perMinute, int burst) {
+        return above(
+                bodies(entries, connection),
+                perMinute,
+                burst,
+                heard -> heard.message().getSerializedSize());
+    }
+
+    private static List<Entry.Heard> bodies(List<Entry> entries, int connection) {
+        return entries.stream()
+                .filter(Entry.Heard.class::isInstance)
+                .map(Entry.Heard.class::cast)
+                .filter(heard ->
+                        heard.connection() == connection && heard.message().hasMessageBody())
+                .toList();
+    }
+
+    /** A bucket that holds the burst and fills at the rate never runs empty. */
+    private static Optional<String> above(
+            List<Entry.Heard> heard, int perMinute, int burst, ToLongFunction<Entry.Heard> weight) {
+        double left = burst;
+        Duration last = Duration.ZERO;
+        for (Entry.Heard next : heard) {
+            double gained = next.at().minus(last).toNanos() / NANOS_PER_MINUTE * perMinute;
+            left = Math.min(burst, left + gained) - weight.applyAsLong(next);
+            last = next.at();
+            if (left < 0) {
+                return Optional.of("more than " + perMinute + " a minute, and " + burst + " at once, at " + last);
+            }
+        }
+        return Optional.empty();
     }
 }

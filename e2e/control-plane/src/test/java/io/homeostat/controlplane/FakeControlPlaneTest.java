@@ -47,7 +47,7 @@ final class FakeControlPlaneTest {
             assertEquals("m1", agent.heard().get(1).getMessageId());
             assertTrue(agent.heard().get(1).hasMessageResponse());
             assertFalse(agent.heard().get(1).getMessageResponse().hasStatus());
-            assertEquals(List.of(Bodies.getAgentInfo()), plane.journal().bodies());
+            assertEquals(List.of(Bodies.getAgentInfo()), plane.transcript().bodies());
         }
     }
 

@@ -80,7 +80,7 @@ final class FloodTest {
                 agent.register();
                 agents.add(agent);
             }
-            plane.journal()
+            plane.transcript()
                     .awaitThat("all agents", PATIENCE, _ -> plane.connections().size() == AGENTS);
             plane.send(FakeAgent.RESOURCE + 17, Bodies.getAgentInfo());
             await().atMost(PATIENCE).until(() -> agents.get(17).heard().size() == 2);

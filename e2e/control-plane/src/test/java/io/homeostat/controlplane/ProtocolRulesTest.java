@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import com.google.rpc.Status;
+import io.homeostat.controlplane.Transcript.Entry;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.proto.acs.MessageResponse;
 import io.homeostat.proto.acs.RegisterConnection;
@@ -137,12 +138,12 @@ final class ProtocolRulesTest {
         for (int i = 0; i < 20; i++) {
             heard(1, 1_000L * i, UUID.randomUUID().toString(), BODY);
         }
-        assertEquals(Optional.empty(), Rate.messagesAbove(entries, 1, 60, 2));
-        assertTrue(Rate.messagesAbove(entries, 1, 30, 2).isPresent());
+        assertEquals(Optional.empty(), ProtocolRules.messagesAbove(entries, 1, 60, 2));
+        assertTrue(ProtocolRules.messagesAbove(entries, 1, 30, 2).isPresent());
         int size = 20 * 1_000;
-        assertEquals(Optional.empty(), Rate.bytesAbove(entries, 1, size, size));
-        assertTrue(Rate.bytesAbove(entries, 1, 60, 300).isPresent());
-        assertEquals(Optional.empty(), Rate.messagesAbove(entries, 2, 1, 1));
+        assertEquals(Optional.empty(), ProtocolRules.bytesAbove(entries, 1, size, size));
+        assertTrue(ProtocolRules.bytesAbove(entries, 1, 60, 300).isPresent());
+        assertEquals(Optional.empty(), ProtocolRules.messagesAbove(entries, 2, 1, 1));
     }
 
     private List<String> violations(long now) {

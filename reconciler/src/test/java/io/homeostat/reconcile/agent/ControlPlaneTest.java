@@ -9,8 +9,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
-import io.homeostat.controlplane.Answer;
 import io.homeostat.controlplane.AnswerPolicy;
+import io.homeostat.controlplane.AnswerPolicy.Answer;
 import io.homeostat.controlplane.Bodies;
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.desired.channel.ControlPlaneChannel;
@@ -117,11 +117,11 @@ class ControlPlaneTest {
         assertEquals(Status.getDefaultInstance(), acknowledgement(Bodies.configure(install("a", "1"))));
 
         assertEquals(List.of("plugin/a 1"), declared());
-        fake.journal()
+        fake.transcript()
                 .awaitThat(
                         "the failure to install",
                         PATIENCE,
-                        journal -> journal.story("a").equals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1")));
+                        transcript -> transcript.story("a").equals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1")));
         var state = states().getDaemonPluginStates(0);
         assertEquals("a", state.getName());
         assertEquals("1", state.getCurrentRevisionId());
@@ -130,11 +130,12 @@ class ControlPlaneTest {
         acknowledgement(Bodies.configure(named(Action.REMOVE, "a").build()));
 
         assertEquals(List.of(), declared());
-        fake.journal()
+        fake.transcript()
                 .awaitThat(
                         "the removal",
                         PATIENCE,
-                        journal -> journal.story("a").stream().anyMatch(event -> event.startsWith("CONFIG_REMOVE")));
+                        transcript ->
+                                transcript.story("a").stream().anyMatch(event -> event.startsWith("CONFIG_REMOVE")));
     }
 
     @Test
@@ -146,13 +147,16 @@ class ControlPlaneTest {
                 named(Action.APPLY, "nobody").build()));
 
         assertEquals(List.of("plugin/a 1"), declared());
-        fake.journal()
+        fake.transcript()
                 .awaitThat(
                         "the refusals",
                         PATIENCE,
-                        journal -> journal.story("GuestAgentCorePlugin")
+                        transcript -> transcript
+                                        .story("GuestAgentCorePlugin")
                                         .equals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"))
-                                && journal.story("nobody").equals(List.of("REMOVE_FAILED ", "CONFIG_APPLY_FAILED ")));
+                                && transcript
+                                        .story("nobody")
+                                        .equals(List.of("REMOVE_FAILED ", "CONFIG_APPLY_FAILED ")));
     }
 
     @Test
@@ -208,11 +212,11 @@ class ControlPlaneTest {
         try (FakeControlPlane other = FakeControlPlane.onUnixSocket(directory.resolve("t"))) {
             controlPlane.use(config("[]", other.endpoint()));
 
-            other.journal()
+            other.transcript()
                     .awaitThat(
                             "what the former one was not told",
                             PATIENCE,
-                            journal -> journal.story("b").equals(List.of("REMOVED 1")));
+                            transcript -> transcript.story("b").equals(List.of("REMOVED 1")));
             assertEquals(other.endpoint(), status().channel().endpoint());
             fake.comeBack();
             assertEquals(

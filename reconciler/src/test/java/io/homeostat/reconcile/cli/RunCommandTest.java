@@ -98,7 +98,7 @@ class RunCommandTest {
             }
 
             assertEquals(ExitStatus.OK, status.get(), this::messages);
-            assertEquals(List.of(), plane.journal().entries());
+            assertEquals(List.of(), plane.transcript().entries());
         }
     }
 

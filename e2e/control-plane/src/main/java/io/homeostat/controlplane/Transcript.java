@@ -1,8 +1,11 @@
 package io.homeostat.controlplane;
 
+import io.grpc.Status;
 import io.homeostat.proto.acp.PluginEventMessage;
 import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.proto.acs.SendAgentMessageRequest;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
+import io.homeostat.proto.acs.StreamAgentMessagesResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -13,14 +16,14 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /** Everything that happened, in the order in which it did; and a way to wait for what is yet to happen. */
-public final class Journal {
+public final class Transcript {
     private static final int LAST_WORDS = 20;
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private final long began = System.nanoTime();
     private final List<Entry> entries = new ArrayList<>();
 
-    Journal() {}
+    Transcript() {}
 
     /** All entries so far. */
     public synchronized List<Entry> entries() {
@@ -90,7 +93,7 @@ public final class Journal {
      * @param look finds it; called again whenever something happened
      * @throws AssertionError when it is not there in time; the message tells what happened last
      */
-    public <T> T await(String what, Duration patience, Function<Journal, Optional<T>> look)
+    public <T> T await(String what, Duration patience, Function<Transcript, Optional<T>> look)
             throws InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (true) {
@@ -107,8 +110,9 @@ public final class Journal {
     }
 
     /** Waits until a condition holds, see {@link #await}. */
-    public void awaitThat(String what, Duration patience, Predicate<Journal> condition) throws InterruptedException {
-        boolean _ = await(what, patience, journal -> condition.test(journal) ? Optional.of(true) : Optional.empty());
+    public void awaitThat(String what, Duration patience, Predicate<Transcript> condition) throws InterruptedException {
+        boolean _ =
+                await(what, patience, transcript -> condition.test(transcript) ? Optional.of(true) : Optional.empty());
     }
 
     /** The last entries, one a line. Identity tokens are in there. */
@@ -139,5 +143,35 @@ public final class Journal {
             wait(left / NANOS_PER_MILLI + 1);
         }
         return true;
+    }
+
+    /** One thing that happened between the control plane and an agent. */
+    public sealed interface Entry {
+        /** Which stream, counted from 1; 0 for calls beside the streams. */
+        int connection();
+
+        /** When, since the control plane was made. */
+        Duration at();
+
+        /** A stream was opened, and taken. */
+        record Opened(int connection, Duration at, Caller caller) implements Entry {}
+
+        /** The agent's registration was accepted; from now on it is sent messages. */
+        record Registered(int connection, Duration at) implements Entry {}
+
+        /** The agent said something. */
+        record Heard(int connection, Duration at, StreamAgentMessagesRequest message) implements Entry {}
+
+        /** The control plane said something; recorded just before it is sent. Raw bytes and floods are not recorded. */
+        record Said(int connection, Duration at, StreamAgentMessagesResponse message) implements Entry {}
+
+        /** A stream ended, by whichever side. */
+        record Ended(int connection, Duration at, Status status) implements Entry {}
+
+        /** SendAgentMessage was called. */
+        record Posted(int connection, Duration at, Caller caller, SendAgentMessageRequest message) implements Entry {}
+
+        /** A stream or call was refused for what its request metadata said. */
+        record Refused(int connection, Duration at, Caller caller, Status status) implements Entry {}
     }
 }

@@ -3,9 +3,11 @@ package io.homeostat.controlplane;
 import com.google.protobuf.ByteString;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
 import io.grpc.Status;
-import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.controlplane.AnswerPolicy.Answer;
+import io.homeostat.controlplane.Transcript.Entry;
+import io.homeostat.proto.acs.SendAgentMessageRequest;
+import io.homeostat.proto.acs.SendAgentMessageResponse;
 import io.homeostat.proto.acs.StreamAgentMessagesRequest;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,68 +15,93 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Serves StreamAgentMessages by the script. Everything here runs on the network threads and waits for nothing. */
-final class Streams implements ServerCallHandler<StreamAgentMessagesRequest, ByteString> {
+/** Serves both methods of the protocol as the script says. Everything here runs on the network threads and must not block. */
+final class AgentCommunication {
     private final Script script;
-    private final Journal journal;
+    private final Transcript transcript;
     private final Outstanding outstanding;
     private final ScheduledExecutorService later;
     private final AtomicInteger opened = new AtomicInteger();
     private final Map<String, Integer> deliveries = new ConcurrentHashMap<>();
 
-    Streams(Script script, Journal journal, Outstanding outstanding, ScheduledExecutorService later) {
+    AgentCommunication(Script script, Transcript transcript, Outstanding outstanding, ScheduledExecutorService later) {
         this.script = script;
-        this.journal = journal;
+        this.transcript = transcript;
         this.outstanding = outstanding;
         this.later = later;
     }
 
-    @Override
-    public ServerCall.Listener<StreamAgentMessagesRequest> startCall(
+    /** Serves StreamAgentMessages. */
+    ServerCall.Listener<StreamAgentMessagesRequest> stream(
             ServerCall<StreamAgentMessagesRequest, ByteString> call, Metadata headers) {
         Caller caller = Caller.of(headers);
-        Status verdict = script.judge(caller);
-        if (!verdict.isOk()) {
-            journal.add(at -> new Entry.Refused(0, at, caller, verdict));
-            call.close(verdict, new Metadata());
+        if (isRefused(caller, call)) {
             return new ServerCall.Listener<>() {};
         }
-        Connection connection = new Connection(opened.incrementAndGet(), caller, journal, call);
-        journal.add(at -> new Entry.Opened(connection.number(), at, caller));
+        Connection connection = new Connection(opened.incrementAndGet(), caller, transcript, call);
+        transcript.add(at -> new Entry.Opened(connection.number(), at, caller));
         call.sendHeaders(script.headers());
         call.request(1);
-        return new Listener(connection, call);
+        return new StreamListener(connection, call);
     }
 
-    private final class Listener extends ServerCall.Listener<StreamAgentMessagesRequest> {
+    /** Serves SendAgentMessage. */
+    ServerCall.Listener<SendAgentMessageRequest> unary(
+            ServerCall<SendAgentMessageRequest, SendAgentMessageResponse> call, Metadata headers) {
+        Caller caller = Caller.of(headers);
+        if (isRefused(caller, call)) {
+            return new ServerCall.Listener<>() {};
+        }
+        call.request(1);
+        return new ServerCall.Listener<>() {
+            @Override
+            public void onMessage(SendAgentMessageRequest message) {
+                transcript.add(at -> new Entry.Posted(0, at, caller, message));
+                Status status = script.answer(message);
+                if (status.isOk()) {
+                    call.sendHeaders(new Metadata());
+                    call.sendMessage(SendAgentMessageResponse.getDefaultInstance());
+                }
+                call.close(status, new Metadata());
+            }
+        };
+    }
+
+    private boolean isRefused(Caller caller, ServerCall<?, ?> call) {
+        Status verdict = script.judge(caller);
+        if (verdict.isOk()) {
+            return false;
+        }
+        transcript.add(at -> new Entry.Refused(0, at, caller, verdict));
+        call.close(verdict, new Metadata());
+        return true;
+    }
+
+    private final class StreamListener extends ServerCall.Listener<StreamAgentMessagesRequest> {
         private final Connection connection;
         private final ServerCall<StreamAgentMessagesRequest, ByteString> call;
 
-        Listener(Connection connection, ServerCall<StreamAgentMessagesRequest, ByteString> call) {
+        StreamListener(Connection connection, ServerCall<StreamAgentMessagesRequest, ByteString> call) {
             this.connection = connection;
             this.call = call;
         }
 
         @Override
         public void onMessage(StreamAgentMessagesRequest message) {
-            journal.add(at -> new Entry.Heard(connection.number(), at, message));
+            transcript.add(at -> new Entry.Heard(connection.number(), at, message));
             switch (message.getTypeCase()) {
                 case REGISTER_CONNECTION -> answer(message, script.registrations());
                 case MESSAGE_RESPONSE ->
                     outstanding.acknowledged(
                             message.getMessageId(), message.getMessageResponse().getStatus());
                 case MESSAGE_BODY -> {
-                    heard(message.getMessageBody());
+                    outstanding.replied(message.getMessageBody());
                     answer(message, script.messages());
                 }
                 case TYPE_NOT_SET ->
                     end(Status.INVALID_ARGUMENT.withDescription("INVALID_MESSAGE_TYPE: a message of no type"));
             }
             call.request(1);
-        }
-
-        private void heard(MessageBody body) {
-            outstanding.replied(body);
         }
 
         private void answer(StreamAgentMessagesRequest message, AnswerPolicy policy) {
