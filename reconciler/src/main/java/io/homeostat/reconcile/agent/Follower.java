@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.agent;
 
+import io.homeostat.reconcile.loop.PassSubscriber;
+
 /** Whoever wants to know how a change of what is declared is carried out. */
 @FunctionalInterface
 public interface Follower {

@@ -1,3 +1,4 @@
+/** The daemon: continuous enforcement of one state directory. */
 @NullMarked
 package io.homeostat.reconcile.agent;
 

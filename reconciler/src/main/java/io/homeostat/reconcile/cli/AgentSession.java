@@ -4,10 +4,20 @@ import com.google.protobuf.ByteString;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
-import io.homeostat.reconcile.api.AgentFile;
-import io.homeostat.reconcile.api.ApiClient;
-import io.homeostat.reconcile.api.ApiException;
-import io.homeostat.reconcile.api.ApiReader;
+import io.homeostat.reconcile.agent.api.ApiClient;
+import io.homeostat.reconcile.agent.api.ApiException;
+import io.homeostat.reconcile.agent.api.ApiReader;
+import io.homeostat.reconcile.command.AgentCalls;
+import io.homeostat.reconcile.command.AgentFile;
+import io.homeostat.reconcile.command.CommandFailure;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.Request;
+import io.homeostat.reconcile.command.VersionCommand;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.TerminalSize;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -15,22 +25,22 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Has the agent that runs on a state directory do what was asked for; when none does, it is done here. */
-final class AgentSession {
+public final class AgentSession {
     private final Workspace workspace;
     private final Console console;
     private final Duration patience;
 
-    AgentSession(Workspace workspace) {
+    public AgentSession(Workspace workspace) {
         this(workspace, ApiClient.PATIENCE);
     }
 
-    AgentSession(Workspace workspace, Duration patience) {
+    public AgentSession(Workspace workspace, Duration patience) {
         this.workspace = workspace;
         this.console = workspace.console();
         this.patience = patience;
     }
 
-    int run(Request request) throws InterruptedException {
+    public int run(Request request) throws InterruptedException {
         Optional<AgentFile> agent = agent();
         return agent.isPresent() ? ask(agent.get(), request) : here(request);
     }

@@ -1,5 +1,9 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.UsageException;
+import io.homeostat.reconcile.command.output.Console;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 

@@ -3,7 +3,23 @@ package io.homeostat.reconcile.cli;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
-import io.homeostat.reconcile.diagnostics.Archive;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.CommandFailure;
+import io.homeostat.reconcile.command.ConfigFile;
+import io.homeostat.reconcile.command.DirectEnforcer;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.GlobalOptions;
+import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.UsageException;
+import io.homeostat.reconcile.command.UserDirectories;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.diagnostics.Archive;
+import io.homeostat.reconcile.command.diagnostics.Evidence;
+import io.homeostat.reconcile.command.diagnostics.RedactedConfig;
+import io.homeostat.reconcile.command.doctor.DoctorCommand;
+import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -52,7 +68,7 @@ final class DiagnosticsCommand implements Command {
                 throw new CommandFailure("cannot write to standard output: " + LogsCommand.reason(e), e);
             }
         }
-        Path whole = new Directories(environment).absolute("FILE", target);
+        Path whole = new UserDirectories(environment).absolute("FILE", target);
         if (Files.exists(whole, LinkOption.NOFOLLOW_LINKS)) {
             throw new CommandFailure(whole + " exists already, and nothing is overwritten; choose another name");
         }
@@ -85,11 +101,12 @@ final class DiagnosticsCommand implements Command {
         SecretMask mask = new SecretMask();
         RedactedConfig redacted = RedactedConfig.of(file, mask);
         AgentConfig config = redacted.config() == null ? AgentConfigReader.defaults() : redacted.config();
-        Layout layout = new Directories(environment).layout(options, config);
+        Layout layout = new UserDirectories(environment).layout(options, config);
         Workspace workspace = new Workspace(environment, console, layout, new DirectEnforcer(config));
         DoctorCommand doctor = new DoctorCommand(environment, console, options, file);
         Archive archive = new Archive(out, mask, environment.clock().instant());
-        Evidence evidence = new Evidence(workspace, archive, mask);
+        Evidence evidence =
+                new Evidence(workspace, archive, mask, (there, request) -> new AgentSession(there).run(request));
         evidence.remembered();
         evidence.asked();
         archive.add("agent-config.json", redacted::text);

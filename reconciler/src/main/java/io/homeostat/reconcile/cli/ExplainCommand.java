@@ -3,6 +3,11 @@ package io.homeostat.reconcile.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explanation;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.CommandFailure;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
 import java.io.IOException;
 
 /** Explains fields of documents. */

@@ -2,6 +2,25 @@ package io.homeostat.reconcile.cli;
 
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.reconcile.command.ApplyCommand;
+import io.homeostat.reconcile.command.Attempt;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.ConfigFile;
+import io.homeostat.reconcile.command.DirectEnforcer;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.GlobalOptions;
+import io.homeostat.reconcile.command.Inputs;
+import io.homeostat.reconcile.command.Operation;
+import io.homeostat.reconcile.command.Request;
+import io.homeostat.reconcile.command.UsageException;
+import io.homeostat.reconcile.command.UserDirectories;
+import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.VersionCommand;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.doctor.DoctorCommand;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Ink;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -26,7 +45,7 @@ public final class Homeostat {
 
     /** Runs one command and ends the process with its exit status. */
     public static void main(String[] args) {
-        int status = run(args, Environment.ofThisProcess());
+        int status = run(args, ThisProcess.environment());
         System.exit(status);
     }
 
@@ -168,7 +187,26 @@ public final class Homeostat {
             case STATUS -> Optional.of(new Request.Status(arguments.workloads(), arguments.flag(Syntax.WATCH)));
             case EVENTS -> Optional.of(new Request.Events(arguments.flag(Syntax.FOLLOW)));
             case LOGS -> Optional.of(new Request.Logs(arguments.workloads().getFirst(), arguments.flag(Syntax.FOLLOW)));
-            case STOP, START, RESET, VM_EVENT, WATCH, VERIFY, STATES -> Optional.of(Operation.of(verb, arguments));
+            case VM_EVENT ->
+                Optional.of(new Operation.VmEventTold(
+                        Operation.event(arguments.word().orElse(""))));
+            case WATCH ->
+                Optional.of(new Operation.Watch(
+                        Operation.plugin(arguments.workload()),
+                        arguments.request().orElse(null),
+                        arguments.code(),
+                        arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case STOP ->
+                Optional.of(new Operation.Stop(
+                        arguments.workloads(), arguments.reason(), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case START ->
+                Optional.of(new Operation.Start(
+                        arguments.workloads(), arguments.reason(), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case RESET ->
+                Optional.of(new Operation.Reset(
+                        arguments.flag(Syntax.YES), arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));
+            case VERIFY -> Optional.of(new Operation.Verify(arguments.workload(), arguments.revision()));
+            case STATES -> Optional.of(new Operation.States());
             default -> throw new IllegalStateException(verb.word() + " is about no state directory");
         };
     }
@@ -178,7 +216,7 @@ public final class Homeostat {
     }
 
     private ConfigFile agentFile(Arguments arguments) {
-        Directories directories = new Directories(environment);
+        UserDirectories directories = new UserDirectories(environment);
         return arguments
                 .config()
                 .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true))
@@ -186,7 +224,7 @@ public final class Homeostat {
     }
 
     private Workspace workspace(Arguments arguments, Console console) {
-        Directories directories = new Directories(environment);
+        UserDirectories directories = new UserDirectories(environment);
         AgentConfig config = directories.agentFile().read();
         Layout layout = directories.layout(arguments.global(), config);
         return new Workspace(environment, console, layout, new DirectEnforcer(config));

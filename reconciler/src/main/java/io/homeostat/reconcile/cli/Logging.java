@@ -2,6 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
+import io.homeostat.reconcile.command.LogLevel;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

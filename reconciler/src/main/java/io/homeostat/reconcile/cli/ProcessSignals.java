@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import io.homeostat.reconcile.command.Interrupts;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
@@ -7,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The signals of this process. */
-final class ProcessSignals implements Interrupts {
+public final class ProcessSignals implements Interrupts {
 
     @Override
     public Guard guard() {

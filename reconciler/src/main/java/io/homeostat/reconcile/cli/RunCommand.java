@@ -14,15 +14,30 @@ import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.store.StoreException;
 import io.homeostat.observe.ProcFs;
 import io.homeostat.reconcile.agent.Agent;
+import io.homeostat.reconcile.agent.AgentEnforcer;
+import io.homeostat.reconcile.agent.Reachable;
+import io.homeostat.reconcile.agent.ServiceReport;
 import io.homeostat.reconcile.agent.Sources;
-import io.homeostat.reconcile.api.AgentFile;
+import io.homeostat.reconcile.agent.log.AgentLog;
+import io.homeostat.reconcile.agent.metrics.MetricsEndpoint;
+import io.homeostat.reconcile.agent.metrics.Telemetry;
+import io.homeostat.reconcile.command.AgentFile;
+import io.homeostat.reconcile.command.AgentIdentity;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.CommandFailure;
+import io.homeostat.reconcile.command.ConfigFile;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.GlobalOptions;
+import io.homeostat.reconcile.command.InstanceClaim;
+import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.UserDirectories;
+import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.VersionCommand;
+import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.controlplane.SampledStates;
-import io.homeostat.reconcile.operate.AgentLog;
-import io.homeostat.reconcile.operate.MetricsEndpoint;
-import io.homeostat.reconcile.operate.ServiceReport;
-import io.homeostat.reconcile.operate.Telemetry;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
@@ -59,7 +74,7 @@ final class RunCommand implements Command {
     @Override
     public int run() {
         AgentConfig config = file.read();
-        Layout unclaimed = new Directories(environment).layout(options, config);
+        Layout unclaimed = new UserDirectories(environment).layout(options, config);
         refuseBesideAnother(unclaimed);
         Clock clock = environment.clock();
         Semaphore hangUps = new Semaphore(0);
@@ -72,7 +87,7 @@ final class RunCommand implements Command {
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(say(log));
                 claimed.tell(store, say(log), clock);
-                new Directories(environment).createRunDirectory(layout.runDir());
+                new UserDirectories(environment).createRunDirectory(layout.runDir());
                 enforce(config, claimed, store, hangUps, log);
             }
         } catch (InterruptedException e) {
@@ -114,7 +129,7 @@ final class RunCommand implements Command {
     private void enforce(
             AgentConfig config, InstanceClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
         Layout layout = claimed.layout();
-        Sources sources = new Sources(new Directories(environment).desiredFiles());
+        Sources sources = new Sources(new UserDirectories(environment).desiredFiles());
         Telemetry telemetry = Telemetry.of(
                 Ticker.systemTicker(),
                 VersionCommand.version(),
@@ -200,7 +215,7 @@ final class RunCommand implements Command {
             MetricsEndpoint metrics) {
         try {
             AgentConfig config = file.read();
-            Layout wanted = new Directories(environment).layout(options, config);
+            Layout wanted = new UserDirectories(environment).layout(options, config);
             if (!wanted.equals(layout)) {
                 LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
             }

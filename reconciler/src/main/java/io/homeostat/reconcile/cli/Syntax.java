@@ -1,6 +1,9 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.reconcile.adhoc.VmEvent;
+import io.homeostat.reconcile.command.LogLevel;
+import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.output.OutputFormat;
+import io.homeostat.reconcile.command.plugin.VmEvent;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;

@@ -3,6 +3,12 @@ package io.homeostat.reconcile.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.desired.yaml.ReadResult;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.Inputs;
+import io.homeostat.reconcile.command.Problems;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
 import java.io.IOException;
 import java.util.List;
 

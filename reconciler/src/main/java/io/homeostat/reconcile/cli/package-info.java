@@ -1,3 +1,4 @@
+/** The program: its syntax, the terminal, and the client of a running agent. */
 @NullMarked
 package io.homeostat.reconcile.cli;
 

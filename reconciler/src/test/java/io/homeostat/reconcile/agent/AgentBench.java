@@ -19,7 +19,7 @@ import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.ControlGroups;
-import io.homeostat.reconcile.operate.Telemetry;
+import io.homeostat.reconcile.agent.metrics.Telemetry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -20,6 +20,7 @@ import io.homeostat.desired.store.ProcessIdentity;
 import io.homeostat.desired.store.StateStore.ToApply;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

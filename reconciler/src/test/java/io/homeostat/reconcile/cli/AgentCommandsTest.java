@@ -10,6 +10,8 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.Usage;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.VersionCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Ink;
+import io.homeostat.reconcile.command.output.OutputFormat;
+import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

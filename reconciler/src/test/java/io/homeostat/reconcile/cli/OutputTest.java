@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.output.UntilNobodyReads;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -8,6 +8,9 @@ import io.homeostat.desired.store.Instance;
 import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStores;
 import io.homeostat.reconcile.ControlGroups;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.UserDirectories;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -24,7 +27,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /** Runs commands as a shell would, in this process, on directories of the test's own. */
-final class Shell {
+public final class Shell {
     /** What a command printed, and its exit status. */
     record Result(int status, String out, String err) {}
 
@@ -77,7 +80,7 @@ final class Shell {
     }
 
     Layout layout() {
-        return new Layout(state(), directory.resolve("run"), Directories.instanceId(Path.of("/etc/machine-id")));
+        return new Layout(state(), directory.resolve("run"), UserDirectories.instanceId(Path.of("/etc/machine-id")));
     }
 
     /** A command on this shell's state and run directory. */
@@ -117,7 +120,7 @@ final class Shell {
     }
 
     /** A local process that sleeps. */
-    static String sleeper(String name, int seconds) {
+    public static String sleeper(String name, int seconds) {
         return """
                 ---
                 apiVersion: homeostat.io/v1

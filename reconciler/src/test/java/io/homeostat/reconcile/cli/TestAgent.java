@@ -8,6 +8,16 @@ import io.homeostat.desired.store.StateReader;
 import io.homeostat.desired.store.StateStore;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.agent.AgentServer;
+import io.homeostat.reconcile.command.AgentIdentity;
+import io.homeostat.reconcile.command.DirectEnforcer;
+import io.homeostat.reconcile.command.Enforcer;
+import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.UserDirectories;
+import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.VersionCommand;
+import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.plan.Work;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -41,8 +51,8 @@ final class TestAgent implements AutoCloseable {
                 false,
                 Clock.systemUTC(),
                 Interrupts.none());
-        new Directories(environment).createRunDirectory(shell.layout().runDir());
-        new Directories(environment).createRunDirectory(shell.layout().stateDir());
+        new UserDirectories(environment).createRunDirectory(shell.layout().runDir());
+        new UserDirectories(environment).createRunDirectory(shell.layout().stateDir());
         server = AgentServer.open(environment, shell.layout(), new Direct());
     }
 

@@ -1,0 +1,93 @@
+package io.homeostat.reconcile.agent.api;
+
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.Status.Code;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import io.grpc.stub.ClientCalls;
+import io.homeostat.proto.agent.Output;
+import io.homeostat.reconcile.agent.api.ApiException.Kind;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Calls a running agent. For one thread. */
+public final class ApiClient implements AutoCloseable {
+    /** How long an agent that is alive may take to say that it has heard. */
+    public static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final Path socket;
+    private final Duration patience;
+    private final LocalTransport transport = new LocalTransport();
+    private final ManagedChannel channel;
+
+    /** Connects with the first call. */
+    public ApiClient(Path socket, Duration patience) {
+        this.socket = socket;
+        this.patience = patience;
+        this.channel = transport.channel(socket);
+    }
+
+    /**
+     * Makes a call and hands on what it brings, until it is over or the reader has enough.
+     *
+     * @return the exit status; 0 when the reader had enough before it came
+     * @throws ApiException when there is none
+     * @throws InterruptedException when the thread was; the call is cancelled
+     */
+    public <T> int call(MethodDescriptor<T, Output> method, T request, ApiReader reader) throws InterruptedException {
+        BlockingClientCall<T, Output> call =
+                ClientCalls.blockingV2ServerStreamingCall(channel, method, CallOptions.DEFAULT, request);
+        boolean heard = false;
+        try {
+            Output piece = call.read(patience.toMillis(), TimeUnit.MILLISECONDS);
+            while (piece != null) {
+                heard = true;
+                switch (piece.getPieceCase()) {
+                    case STANDARD_OUTPUT -> reader.standardOutput(piece.getStandardOutput());
+                    case STANDARD_ERROR -> reader.standardError(piece.getStandardError());
+                    case EXIT_STATUS -> {
+                        return piece.getExitStatus();
+                    }
+                    case PIECE_NOT_SET -> {
+                        // It has heard, or says something that this version does not know of.
+                    }
+                }
+                if (!reader.readsOn()) {
+                    return 0;
+                }
+                piece = call.read();
+            }
+            throw new ApiException(heard ? Kind.LOST : Kind.UNANSWERED, "it ended without an exit status", null);
+        } catch (TimeoutException e) {
+            throw new ApiException(
+                    Kind.UNANSWERED, "no answer on " + socket + " within " + patience.toSeconds() + " s", e);
+        } catch (StatusException e) {
+            throw failure(e, heard);
+        } finally {
+            call.cancel("no longer wanted", null);
+        }
+    }
+
+    private ApiException failure(StatusException e, boolean heard) {
+        Status status = e.getStatus();
+        String words = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+        Code code = status.getCode();
+        Kind kind = code == Code.UNIMPLEMENTED
+                ? Kind.UNKNOWN_CALL
+                : code == Code.UNAVAILABLE ? (heard ? Kind.LOST : Kind.UNANSWERED) : Kind.REFUSED;
+        Throwable cause = status.getCause();
+        return new ApiException(
+                kind, words + (cause == null || cause.getMessage() == null ? "" : ": " + cause.getMessage()), e);
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        transport.close();
+    }
+}

@@ -1,0 +1,70 @@
+package io.homeostat.reconcile.agent.api;
+
+import io.grpc.BindableService;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.homeostat.desired.platform.GrpcTransport;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** What carries the API: HTTP/2 over a unix socket, by Netty's NIO, which needs no native code. One thread, which never waits. */
+final class LocalTransport implements AutoCloseable {
+    /** A call's request at most, in bytes: thousands of documents. */
+    static final int LARGEST_REQUEST = 16 << 20;
+
+    private static final int CALLS_PER_CONNECTION = 16;
+    private static final int LARGEST_HEADERS = 8 << 10;
+
+    private final EventLoopGroup loop =
+            new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("api", true), NioIoHandler.newFactory());
+
+    /** A server that has not been started. Its service is called on the one thread. */
+    Server server(Path socket, ChannelHandler guard, BindableService service) {
+        return NettyServerBuilder.forAddress(UnixDomainSocketAddress.of(socket))
+                .channelFactory(() -> {
+                    NioServerDomainSocketChannel channel = new NioServerDomainSocketChannel();
+                    // Before gRPC's own, which takes what is left over.
+                    channel.pipeline().addLast(guard);
+                    return channel;
+                })
+                .bossEventLoopGroup(loop)
+                .workerEventLoopGroup(loop)
+                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .withChildOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                // gRPC asks for it, unix sockets don't have it, and Netty warns of that on every connection.
+                .withChildOption(ChannelOption.SO_KEEPALIVE, null)
+                .directExecutor()
+                .maxInboundMessageSize(LARGEST_REQUEST)
+                .maxInboundMetadataSize(LARGEST_HEADERS)
+                .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
+                .addService(service)
+                .build();
+    }
+
+    /** A channel to a socket; the caller shuts it down. */
+    ManagedChannel channel(Path socket) {
+        return GrpcTransport.unixSocket(socket)
+                .withOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .eventLoopGroup(loop)
+                .directExecutor()
+                .disableRetry()
+                .build();
+    }
+
+    /** At once, without Netty's quiet period. */
+    @Override
+    public void close() {
+        Future<?> _ = loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+    }
+}

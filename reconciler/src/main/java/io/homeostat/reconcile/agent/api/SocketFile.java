@@ -1,0 +1,141 @@
+package io.homeostat.reconcile.agent.api;
+
+import com.google.common.base.Splitter;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** The file that a unix socket is reached by: it outlives the process that made it, and has to be told from a living one. */
+final class SocketFile {
+    private static final Path UNIX_SOCKETS = Path.of("/proc/net/unix");
+    private static final Path PROCESSES = Path.of("/proc");
+
+    private final Path path;
+
+    SocketFile(Path path) {
+        this.path = path;
+    }
+
+    /** @throws ApiException when the kernel would not take the path */
+    void checkLength() {
+        int length = path.toString().getBytes(StandardCharsets.UTF_8).length;
+        if (length > Layout.MAX_SOCKET_PATH) {
+            throw notServed(
+                    "cannot listen on " + path + ": the path of a unix socket has at most " + Layout.MAX_SOCKET_PATH
+                            + " bytes, and this one has " + length + "; choose a shorter --run-dir",
+                    null);
+        }
+    }
+
+    /**
+     * Makes room for a new socket: removes one that nobody listens on any more.
+     *
+     * @throws ApiException when somebody does, or something else is in the way
+     */
+    void makeRoom() {
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        if (isAnswered()) {
+            OptionalLong owner = listener();
+            throw notServed(
+                    "cannot listen on " + path + ": "
+                            + (owner.isPresent() ? "process " + owner.getAsLong() : "another process")
+                            + " does; stop it, or choose another --run-dir",
+                    null);
+        }
+        try {
+            int type = (Integer) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS) & 0170000;
+            if (type != 0140000) {
+                throw notServed(
+                        "cannot listen on " + path
+                                + ": what is there is no socket; move it, or choose another --run-dir",
+                        null);
+            }
+            Files.deleteIfExists(path);
+        } catch (IOException e) {
+            throw notServed(
+                    "cannot listen on " + path + ": the socket of an agent that is gone could not be removed: "
+                            + e.getMessage(),
+                    e);
+        }
+    }
+
+    private boolean isAnswered() {
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            // Blocking, it would wait for as long as the queue of a process that accepts nothing is full.
+            channel.configureBlocking(false);
+            channel.connect(UnixDomainSocketAddress.of(path));
+            return true;
+        } catch (SocketException e) {
+            // Nobody there, or nobody who takes connections just now: in that case the kernel lists a listener.
+            return listener().isPresent();
+        } catch (IOException e) {
+            throw notServed("cannot look at " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** The process that has the listening socket open; empty when there is none, or it is not ours to see. */
+    private OptionalLong listener() {
+        try {
+            for (String line : Files.readAllLines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1)) {
+                // Num RefCount Protocol Flags Type St Inode Path; the flag 0x10000 is of those that listen,
+                // proc_net(5).
+                List<String> fields =
+                        Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line);
+                if (fields.size() == 8
+                        && fields.get(7).equals(path.toString())
+                        && fields.get(3).equals("00010000")) {
+                    OptionalLong pid = holder("socket:[" + fields.get(6) + "]");
+                    if (pid.isPresent()) {
+                        return pid;
+                    }
+                }
+            }
+        } catch (IOException e) {
+            // Without it the message names no process.
+            return OptionalLong.empty();
+        }
+        return OptionalLong.empty();
+    }
+
+    private static OptionalLong holder(String socket) throws IOException {
+        try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {
+            for (Path process : processes) {
+                if (has(process.resolve("fd"), socket)) {
+                    return OptionalLong.of(Long.parseLong(process.getFileName().toString()));
+                }
+            }
+        }
+        return OptionalLong.empty();
+    }
+
+    private static boolean has(Path descriptors, String socket) {
+        try (DirectoryStream<Path> open = Files.newDirectoryStream(descriptors)) {
+            for (Path descriptor : open) {
+                if (Files.readSymbolicLink(descriptor).toString().equals(socket)) {
+                    return true;
+                }
+            }
+        } catch (IOException e) {
+            // It ended meanwhile, or is another user's.
+            return false;
+        }
+        return false;
+    }
+
+    private static ApiException notServed(String message, @Nullable Throwable cause) {
+        return new ApiException(ApiException.Kind.NOT_SERVED, message, cause);
+    }
+}

@@ -1,0 +1,5 @@
+/** The log of the agent. */
+@NullMarked
+package io.homeostat.reconcile.agent.log;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,7 +1,0 @@
-package io.homeostat.reconcile.cli;
-
-/** How results are written. */
-enum OutputFormat {
-    TEXT,
-    JSON
-}

@@ -1,0 +1,107 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Change;
+import io.homeostat.desired.store.ControlPlaneChange;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.reconcile.command.output.Declared;
+import io.homeostat.reconcile.command.output.Rivals;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Takes workloads out of what was applied and removes them from the machine. */
+final class DeleteCommand implements Command {
+    private final Workspace workspace;
+    private final ImmutableList<WorkloadId> ids;
+    private final Duration timeout;
+
+    DeleteCommand(Workspace workspace, ImmutableList<WorkloadId> ids, Duration timeout) {
+        this.workspace = workspace;
+        this.ids = ids;
+        this.timeout = timeout;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
+        List<String> notes = new ArrayList<>();
+        int status = workspace.enforcer().enforce(workspace, Verb.DELETE, timeout, store -> withdraw(store, notes));
+        notes.forEach(workspace.console()::say);
+        return status;
+    }
+
+    private void withdraw(StateStore store, List<String> notes) {
+        ImmutableList<StoredDeclaration> declarations = store.declarations();
+        ImmutableSortedSet<WorkloadId> applied = declarations.stream()
+                .filter(declaration -> declaration.source() == SourceName.APPLIED)
+                .map(declaration -> declaration.workload().id())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+        ImmutableSet<WorkloadId> abandoned = abandoned(declarations);
+        Set<WorkloadId> found = new HashSet<>(workspace.traces());
+        // A process can run on though all of its files are gone.
+        store.instances().forEach(instance -> found.add(instance.workload()));
+        for (WorkloadId id : ids) {
+            ImmutableList<StoredDeclaration> others = Rivals.of(id, declarations);
+            boolean ours = applied.contains(id) || abandoned.contains(id);
+            if (!ours && !others.isEmpty()) {
+                throw new CommandFailure(id + " was not applied, so nothing was deleted; it is declared by "
+                        + Rivals.words(others.getFirst()) + remedy(others.getFirst()));
+            }
+            if (!ours && !found.contains(id)) {
+                throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
+            }
+        }
+        store.delete(ids);
+        ImmutableSet<WorkloadId> given =
+                ids.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
+        if (!given.isEmpty()) {
+            store.receive(new ControlPlaneChange("", ImmutableList.of(), given, ImmutableMap.of(), ImmutableList.of()));
+            given.forEach(id -> notes.add(id + " was declared by a control plane that is not configured any more"));
+        }
+        for (WorkloadId id : ids) {
+            Rivals.of(id, declarations).stream()
+                    .filter(other -> !given.contains(id) || other.source() != SourceName.CONTROL_PLANE)
+                    .findFirst()
+                    .ifPresent(other -> notes.add(
+                            id + " is no longer applied, and goes on being declared by " + Rivals.words(other)));
+            if (!store.history(id).isOfSomethingDeclared()) {
+                store.commit(new Change(
+                        id,
+                        WorkloadHistory.DELETED,
+                        false,
+                        ImmutableList.of(),
+                        ImmutableList.of(),
+                        ImmutableList.of()));
+            }
+        }
+    }
+
+    /** What a control plane declared that nobody is connected with any more: nobody else could take it back. Only an agent knows that. */
+    private ImmutableSet<WorkloadId> abandoned(ImmutableList<StoredDeclaration> declarations) {
+        Enforcer enforcer = workspace.enforcer();
+        if (enforcer.agent().isEmpty() || enforcer.config().sources().controlPlane() != null) {
+            return ImmutableSet.of();
+        }
+        return declarations.stream()
+                .filter(declaration -> declaration.source() == SourceName.CONTROL_PLANE)
+                .map(declaration -> declaration.workload().id())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private static String remedy(StoredDeclaration other) {
+        return other.source() == SourceName.CONTROL_PLANE
+                ? ", have it removed there; if that control plane is gone for good, take it out of agent.yaml, have the agent read"
+                        + " that again, and delete " + other.workload().id() + " then"
+                : ", take it out there";
+    }
+}

@@ -1,0 +1,215 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.StateLock;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StateStores;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.loop.ArchiveRules;
+import io.homeostat.reconcile.loop.DesiredSource;
+import io.homeostat.reconcile.loop.Housekeeping;
+import io.homeostat.reconcile.loop.LogFiles;
+import io.homeostat.reconcile.loop.LogKeeper;
+import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.MaskedTails;
+import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.loop.Trigger;
+import io.homeostat.reconcile.loop.Turns;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
+public final class DirectEnforcer implements Enforcer {
+    private final AgentConfig config;
+
+    /** @param config of the agent that would run here */
+    public DirectEnforcer(AgentConfig config) {
+        this.config = config;
+    }
+
+    @Override
+    public AgentConfig config() {
+        return config;
+    }
+
+    @Override
+    public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
+            throws InterruptedException {
+        return enforce(workspace, verb, timeout, id -> true, declare);
+    }
+
+    @Override
+    public int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            ImmutableList<WorkloadId> ids,
+            Consumer<StateStore> change)
+            throws InterruptedException {
+        return enforce(workspace, verb, timeout, ids::contains, change);
+    }
+
+    private int enforce(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            Predicate<WorkloadId> concerned,
+            Consumer<StateStore> change)
+            throws InterruptedException {
+        Clock clock = workspace.environment().clock();
+        Instant end = clock.instant().plus(timeout);
+        return alone(workspace, verb, timeout, (here, store) -> {
+            change.accept(store);
+            new UserDirectories(here.environment())
+                    .createRunDirectory(here.layout().runDir());
+            int status = converge(here, verb, timeout, concerned, store, Duration.between(clock.instant(), end));
+            cleanUp(store, here);
+            new LogKeeper(here.layout())
+                    .keep(config.limits().logBytesPerWorkload().bytes());
+            return status;
+        });
+    }
+
+    @Override
+    public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
+            throws InterruptedException {
+        alone(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT, (here, store) -> {
+            change.accept(store);
+            return ExitStatus.OK;
+        });
+    }
+
+    @Override
+    public int undisturbed(Workspace workspace, Verb verb, Enforcer.Work work) throws InterruptedException {
+        try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
+                StateLock _ = lock(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT)) {
+            return work.in(new Turns());
+        }
+    }
+
+    private static StateLock lock(Workspace workspace, Verb verb, Duration patience) throws InterruptedException {
+        return StateLock.acquire(
+                workspace.layout().lock(),
+                verb.word(),
+                patience,
+                workspace.environment().clock(),
+                workspace.console()::say);
+    }
+
+    private int alone(Workspace workspace, Verb verb, Duration patience, Change work) throws InterruptedException {
+        Console console = workspace.console();
+        Clock clock = workspace.environment().clock();
+        try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
+                StateLock _ = lock(workspace, verb, patience)) {
+            InstanceClaim.Claimed claimed =
+                    new InstanceClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
+            StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
+            try (StateStore store = opened.store()) {
+                opened.setAside().ifPresent(console::say);
+                claimed.tell(store, console::say, clock);
+                return work.on(workspace.with(claimed.layout()), store);
+            }
+        }
+    }
+
+    /** What nobody else may do meanwhile. */
+    @FunctionalInterface
+    private interface Change {
+        int on(Workspace here, StateStore store) throws InterruptedException;
+    }
+
+    private void cleanUp(StateStore store, Workspace workspace) {
+        Housekeeping housekeeping = new Housekeeping(workspace.layout(), store);
+        if (!store.eventQueue().open()) {
+            // Else an agent does it, which may be configured by another file.
+            housekeeping.trimEvents(
+                    config.limits().events(), workspace.environment().clock().instant());
+        }
+        try {
+            housekeeping.cleanCache(
+                    config.limits(), workspace.environment().clock().instant());
+        } catch (ActuationFailure e) {
+            // Costs room and nothing else; the next command tries again.
+            workspace.console().say(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private ArchiveRules rules() {
+        try {
+            return ArchiveRules.of(config);
+        } catch (ActuationFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private int converge(
+            Workspace workspace,
+            Verb verb,
+            Duration timeout,
+            Predicate<WorkloadId> concerned,
+            StateStore store,
+            Duration left)
+            throws InterruptedException {
+        ArchiveRules rules = rules();
+        Layout layout = workspace.layout();
+        DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
+        DesiredSource source = DesiredSource.of(desired);
+        ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
+        Clock clock = workspace.environment().clock();
+        ProcFs procFs = new ProcFs();
+        try (PluginChannel plugins = new PluginChannel(clock);
+                MetadataClient metadata = workspace.environment().metadata();
+                MachineObserver observer = new MachineObserver(layout, procFs, plugins, metadata, clock)) {
+            TreeSet<WorkloadId> all = new TreeSet<>(declared);
+            store.instances().stream().map(Instance::workload).forEach(all::add);
+            all.addAll(workspace.traces());
+            new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
+            all.removeIf(concerned.negate());
+            try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
+                try (MachineSteps steps = new MachineSteps(
+                                layout, procFs, store, plugins, clock, () -> rules, proceedings::download);
+                        Reconciler reconciler = new Reconciler(
+                                new WorkloadPass(
+                                        source,
+                                        observer,
+                                        steps,
+                                        store,
+                                        clock,
+                                        new MaskedTails(new LogFiles(layout), source, store),
+                                        proceedings),
+                                proceedings,
+                                Reconciler.untilSettled(clock))) {
+                    reconciler.start();
+                    all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
+                    proceedings.await(left);
+                }
+                return proceedings.report(timeout);
+            } catch (InterruptedException e) {
+                workspace
+                        .console()
+                        .say(
+                                verb.word()
+                                        + ": interrupted; what is declared stays declared, what runs goes on running, and the next apply goes on from here");
+                throw e;
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package io.homeostat.reconcile.command;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A log that is read from its beginning, and on from where it was read to. When another file has taken its place it is read to its end and
+ * then the other from its beginning; when it has become shorter, which is how logs are rotated under a writer, it begins anew.
+ */
+final class LogFile implements AutoCloseable {
+    private static final int BUFFER = 64 * 1024;
+
+    private final Path path;
+    private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
+    private @Nullable SeekableByteChannel channel;
+    private @Nullable Object key;
+
+    LogFile(Path path) {
+        this.path = path;
+    }
+
+    /**
+     * Copies what was written since the last time.
+     *
+     * @return whether the file is there
+     * @throws CommandFailure when it is no file any more; its directory is the workload's own
+     */
+    boolean copyTo(OutputStream out) throws IOException {
+        BasicFileAttributes there = attributes();
+        if (channel != null && (there == null || !there.fileKey().equals(key))) {
+            copy(channel, out);
+            close();
+        }
+        if (channel == null && there != null) {
+            open();
+        }
+        if (channel != null) {
+            if (channel.size() < channel.position()) {
+                channel.position(0);
+            }
+            copy(channel, out);
+        }
+        return channel != null;
+    }
+
+    /** Neither a symlink nor a FIFO is opened. */
+    private @Nullable BasicFileAttributes attributes() throws IOException {
+        try {
+            BasicFileAttributes attributes =
+                    Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            if (!attributes.isRegularFile()) {
+                throw new CommandFailure(
+                        path + " is no longer the file that the workload was given; the workload replaced it");
+            }
+            return attributes;
+        } catch (NoSuchFileException e) {
+            return null;
+        }
+    }
+
+    /** Leaves it for the next time when the file is replaced just now: which one was opened would not be known. */
+    private void open() throws IOException {
+        BasicFileAttributes before = attributes();
+        if (before == null) {
+            return;
+        }
+        SeekableByteChannel opened;
+        try {
+            opened = Files.newByteChannel(path, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS));
+        } catch (NoSuchFileException e) {
+            return;
+        }
+        BasicFileAttributes after = attributes();
+        if (after != null && after.fileKey().equals(before.fileKey())) {
+            channel = opened;
+            key = after.fileKey();
+        } else {
+            opened.close();
+        }
+    }
+
+    private void copy(SeekableByteChannel from, OutputStream out) throws IOException {
+        buffer.clear();
+        while (from.read(buffer) > 0) {
+            out.write(buffer.array(), 0, buffer.position());
+            buffer.clear();
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (channel != null) {
+            channel.close();
+            channel = null;
+            key = null;
+        }
+    }
+}

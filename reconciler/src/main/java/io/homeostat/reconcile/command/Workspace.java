@@ -1,0 +1,125 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.SourceProblem;
+import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.observe.InstallationObserver;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.Survey.Memory;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * The state directory that a command works on, and the machine it is about.
+ *
+ * @param enforcer how changes are made here
+ */
+public record Workspace(Environment environment, Console console, Layout layout, Enforcer enforcer) {
+
+    /**
+     * What a command that changes nothing sees.
+     *
+     * @param everDeclared whether anything was ever declared here
+     * @param problems what is wrong with the sources
+     * @param findings what is wanted, and what is left of what isn't
+     */
+    public record Sight(
+            DesiredState desired,
+            boolean everDeclared,
+            ImmutableList<SourceProblem> problems,
+            ImmutableList<Finding> findings) {}
+
+    private record Recollection(
+            DesiredState desired, Memory memory, boolean everDeclared, ImmutableList<SourceProblem> problems) {}
+
+    public Workspace with(Layout other) {
+        return new Workspace(environment, console, other, enforcer);
+    }
+
+    /** Looks at what is remembered here; empty when there is nothing yet. */
+    public <T> Optional<T> remembered(Function<StateReader, T> look) {
+        return enforcer.remembered(layout, look);
+    }
+
+    /** What is remembered of a workload's launches, now. */
+    public ImmutableList<Instance> instances(WorkloadId id) {
+        return remembered(reader -> reader.instances(id)).orElse(ImmutableList.of());
+    }
+
+    /**
+     * Every workload of which there is a trace on the machine, whoever declared it.
+     *
+     * @throws CommandFailure when the machine can't be seen
+     */
+    public ImmutableSet<WorkloadId> traces() {
+        return switch (new InstallationObserver(layout).traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                throw new CommandFailure(why + "; what has to be removed is not known, so nothing was done");
+        };
+    }
+
+    /**
+     * Looks at the whole machine and touches nothing.
+     *
+     * @param wanted makes the desired state of what is stored
+     * @param triedNow workloads that would be tried at once, whatever has failed before
+     * @throws CommandFailure when what is on the machine can't be seen
+     */
+    public Sight survey(
+            Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
+            Collection<WorkloadId> triedNow,
+            Survey.Depth depth)
+            throws InterruptedException {
+        return survey(wanted, triedNow, depth, id -> true);
+    }
+
+    /** As {@link #survey(Function, Collection, Survey.Depth)}, of what is asked for only. */
+    public Sight survey(
+            Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
+            Collection<WorkloadId> triedNow,
+            Survey.Depth depth,
+            Predicate<WorkloadId> asked)
+            throws InterruptedException {
+        Policy policy = Policy.of(enforcer.config());
+        Recollection recollection = remembered(reader -> new Recollection(
+                        wanted.apply(reader.declarations()).under(policy),
+                        Memory.of(reader).retriedNow(triedNow),
+                        reader.everDeclared(),
+                        reader.problems()))
+                .orElseGet(() -> new Recollection(
+                        wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
+        try (PluginChannel plugins = new PluginChannel(environment.clock());
+                MetadataClient metadata = environment.metadata();
+                MachineObserver observer =
+                        new MachineObserver(layout, new ProcFs(), plugins, metadata, environment.clock())) {
+            Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
+                    .everything(recollection.desired(), depth, asked);
+            if (!seen.blind().isEmpty()) {
+                throw new CommandFailure(String.join("; ", seen.blind())
+                        + "; run as the user that the state directory belongs to, or choose another with --state-dir");
+            }
+            return new Sight(
+                    recollection.desired(),
+                    recollection.everDeclared(),
+                    recollection.problems(),
+                    seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
+        }
+    }
+}

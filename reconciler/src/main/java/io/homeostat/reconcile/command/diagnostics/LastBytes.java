@@ -1,0 +1,61 @@
+package io.homeostat.reconcile.command.diagnostics;
+
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** Keeps the end of what is written to it, in whole lines, and never more than twice its bound. */
+public final class LastBytes extends OutputStream {
+    private final int most;
+    private byte[] before = {};
+    private byte[] now;
+    private int length;
+    private boolean cut;
+
+    /** @param most bytes of the end */
+    public LastBytes(int most) {
+        this.most = most;
+        this.now = new byte[Math.min(most, 8192)];
+    }
+
+    @Override
+    public void write(int b) {
+        write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int count) {
+        int from = offset;
+        int left = count;
+        while (left > 0) {
+            if (length == most) {
+                cut |= before.length > 0;
+                before = now;
+                now = new byte[most];
+                length = 0;
+            }
+            int taken = Math.min(left, most - length);
+            if (length + taken > now.length) {
+                now = Arrays.copyOf(now, Math.min(most, Math.max(length + taken, 2 * now.length)));
+            }
+            System.arraycopy(bytes, from, now, length, taken);
+            length += taken;
+            from += taken;
+            left -= taken;
+        }
+    }
+
+    /** What is kept. What is left out is said in the first line. */
+    public String text() {
+        int fromBefore = Math.min(before.length, most - length);
+        byte[] end = new byte[fromBefore + length];
+        System.arraycopy(before, before.length - fromBefore, end, 0, fromBefore);
+        System.arraycopy(now, 0, end, fromBefore, length);
+        String text = new String(end, StandardCharsets.UTF_8);
+        if (!cut && fromBefore == before.length) {
+            return text;
+        }
+        int line = text.indexOf('\n');
+        return "(what stood before this is left out)\n" + (line < 0 ? "" : text.substring(line + 1));
+    }
+}

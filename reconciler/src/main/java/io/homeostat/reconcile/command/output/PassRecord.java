@@ -1,0 +1,158 @@
+package io.homeostat.reconcile.command.output;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
+import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** What passes did, workload by workload: told to a display as it happens, and summed up at the end. */
+public final class PassRecord implements PassListener {
+    private final Set<WorkloadId> declared;
+    private final Display display;
+    private final boolean stopping;
+    private final Map<WorkloadId, Track> tracks = new TreeMap<>();
+
+    /** How one workload has fared. */
+    private static final class Track {
+        /** What was to be done before anything was. */
+        private @Nullable WorkloadPlan intent;
+
+        private @Nullable WorkloadPlan last;
+        private @Nullable WorkloadResult result;
+    }
+
+    /**
+     * @param all the workloads that passes are about
+     * @param declared those of them that are wanted
+     * @param stopping whether it is a success that a workload is stopped by request, and not what it waits for
+     */
+    public PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, Display display, boolean stopping) {
+        this.stopping = stopping;
+        this.declared = declared;
+        this.display = display;
+        all.forEach(id -> tracks.put(id, new Track()));
+    }
+
+    @Override
+    public void starting(Step step) {
+        display.under(step.workload(), gerund(step));
+    }
+
+    @Override
+    public synchronized void finished(WorkloadId id, Next next) {
+        Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
+        WorkloadPlan plan = next.plan();
+        track.last = plan;
+        boolean nothingYet = track.intent == null || track.intent.action() == Action.WAIT;
+        if (nothingYet && plan.action() != Action.NONE) {
+            track.intent = plan;
+        }
+        switch (next) {
+            case Next.Again again -> {
+                // Shown already, when the step began.
+            }
+            case Next.Settled settled -> end(track, settled(id, track, plan));
+            case Next.Later(WorkloadPlan later, Step.Wait wait) -> {
+                if (wait.kind() == Step.Wait.Kind.PROGRESS) {
+                    display.under(id, wait.why());
+                } else if (stopping && later.reason() == Reason.STOPPED) {
+                    end(track, stopped(id, track, later));
+                } else {
+                    Kind kind = later.reason() == Reason.WAITING_FOR_WINDOW ? Kind.WAITING : Kind.FAILED;
+                    end(track, new WorkloadResult(id, kind, later, wait.why()));
+                }
+            }
+        }
+    }
+
+    private WorkloadResult settled(WorkloadId id, Track track, WorkloadPlan last) {
+        if (track.intent == null) {
+            return new WorkloadResult(id, Kind.UNCHANGED, last, "");
+        }
+        return new WorkloadResult(id, declared.contains(id) ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
+    }
+
+    private static WorkloadResult stopped(WorkloadId id, Track track, WorkloadPlan last) {
+        WorkloadPlan intent = track.intent;
+        return intent != null && intent.action() == Action.STOP
+                ? new WorkloadResult(id, Kind.CONVERGED, intent, "")
+                : new WorkloadResult(id, Kind.UNCHANGED, last, "");
+    }
+
+    private void end(Track track, WorkloadResult result) {
+        WorkloadResult before = track.result;
+        track.result = result;
+        boolean told = before != null
+                && before.kind() == result.kind()
+                && before.words().equals(result.words());
+        if (told) {
+            display.again(result.workload());
+        } else {
+            display.result(result);
+        }
+    }
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {
+        display.under(id, "internal error, tried again soon: " + problem.getMessage());
+    }
+
+    /**
+     * Sums up. A workload that has not come to an end has failed, for the reason given.
+     *
+     * @param why why nothing more is done
+     */
+    public synchronized ImmutableList<WorkloadResult> results(String why) {
+        ImmutableList.Builder<WorkloadResult> results = ImmutableList.builder();
+        for (Map.Entry<WorkloadId, Track> entry : tracks.entrySet()) {
+            WorkloadId id = entry.getKey();
+            Track track = entry.getValue();
+            WorkloadResult result = track.result;
+            if (result == null) {
+                result = unfinished(id, track.last, why);
+                end(track, result);
+            }
+            boolean nothingLeftOfIt = !declared.contains(id) && result.kind() == Kind.UNCHANGED;
+            if (!nothingLeftOfIt) {
+                results.add(result);
+            }
+        }
+        return results.build();
+    }
+
+    private static WorkloadResult unfinished(WorkloadId id, @Nullable WorkloadPlan last, String why) {
+        if (last == null) {
+            WorkloadPlan unknown = new WorkloadPlan(
+                    id, Action.WAIT, Reason.START_NOT_FINISHED, "not looked at", ImmutableList.of(), null, null);
+            return new WorkloadResult(id, Kind.FAILED, unknown, why);
+        }
+        String at = last.message().isEmpty() ? last.action().word() : last.message();
+        return new WorkloadResult(id, Kind.FAILED, last, why + ", it was at: " + at);
+    }
+
+    private static String gerund(Step step) {
+        return switch (step) {
+            case Step.Download s -> "downloading";
+            case Step.Unpack s -> "unpacking";
+            case Step.Activate s -> "activating";
+            case Step.Launch s -> "launching";
+            case Step.Start s -> "starting";
+            case Step.ApplyConfig s -> "configuring";
+            case Step.SetLimits s -> "setting limits";
+            case Step.Stop s -> "stopping";
+            case Step.Remove s -> "removing";
+            case Step.CollectGarbage s -> "cleaning up";
+            case Step.Wait s -> "waiting";
+        };
+    }
+}

@@ -1,0 +1,208 @@
+package io.homeostat.reconcile.command.output;
+
+import com.google.common.base.Joiner;
+import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.store.Condition;
+import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.store.SourceProblem;
+import io.homeostat.observe.Health;
+import io.homeostat.observe.Usage;
+import io.homeostat.reconcile.command.AgentIdentity;
+import io.homeostat.reconcile.command.output.Ink.Colour;
+import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.status.LastRun;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** Status for people. */
+public final class StatusText {
+    private static final String NONE = "-";
+
+    private StatusText() {}
+
+    /** All workloads, one a line, with what is not as it should be. */
+    public static void table(List<WorkloadStatus> workloads, Instant now, Console console) {
+        Table table = new Table("WORKLOAD", "STATE", "REVISION", "PID", "UP", "RESTARTS", "CONVERGED", "HEALTHY", "");
+        for (WorkloadStatus workload : workloads) {
+            table.row(
+                    workload.id().toString(),
+                    workload.state().name(),
+                    revisions(workload),
+                    or(workload.pid()),
+                    up(workload, now),
+                    Integer.toString(workload.restarts()),
+                    condition(workload, Condition.Type.CONVERGED),
+                    condition(workload, Condition.Type.HEALTHY),
+                    OneLine.of(workload.plan().message()));
+        }
+        table.print(console.out(), console.ink());
+    }
+
+    /** Who enforces. A message, so that results are the same whoever found them. */
+    public static void agent(AgentIdentity agent, Instant now, Console console) {
+        console.err()
+                .println("agent: pid " + agent.pid() + ", up " + Spans.words(agent.uptime(now)) + ", version "
+                        + agent.version());
+        console.err().flush();
+    }
+
+    /** How the agent and its control plane get on. A message, as who enforces is. */
+    public static void controlPlane(ControlPlaneStatus status, Instant now, Console console) {
+        ChannelStatus channel = status.channel();
+        Instant since = channel.connectedSince();
+        Instant heard = channel.lastMessage();
+        String dropped = status.droppedEvents() == 0 ? "" : ", " + status.droppedEvents() + " dropped";
+        String refused = status.refusedEvents() == 0 ? "" : ", " + status.refusedEvents() + " refused";
+        String withheld = status.withheldRefusals() == 0 ? "" : ", " + status.withheldRefusals() + " refusals withheld";
+        console.err()
+                .println("control plane: " + OneLine.of(channel.endpoint())
+                        + (since == null
+                                ? ", not connected"
+                                : ", connected for " + Spans.words(Duration.between(since, now)))
+                        + (heard == null ? "" : ", last heard " + Spans.ago(Duration.between(heard, now)))
+                        + ", " + channel.unacknowledged() + " unacknowledged, " + status.queuedEvents()
+                        + " events queued" + dropped + refused + withheld
+                        + (since == null && !channel.lastError().isEmpty()
+                                ? ": " + OneLine.of(channel.lastError())
+                                : ""));
+        console.err().flush();
+    }
+
+    /** One workload with all that is known of it. */
+    public static void details(WorkloadStatus workload, Instant now, Console console) {
+        PrintStream out = console.out();
+        out.println(console.ink().paint(Colour.BOLD, workload.id().toString()));
+        field(out, "State", workload.state().name());
+        field(out, "Source", source(workload));
+        field(out, "Generation", workload.generation() + " (acted on: " + workload.observedGeneration() + ")");
+        field(
+                out,
+                "Revision",
+                "wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
+                        + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision()));
+        field(out, "Process", process(workload, now));
+        field(out, "Uses", usage(workload.usage()));
+        field(out, "Restarts", Integer.toString(workload.restarts()));
+        field(out, "Last exit", lastExit(workload.lastExit()));
+        LastRun execution = workload.execution();
+        if (execution != null) {
+            field(out, "Last run", lastRun(execution.run()));
+            field(out, "Next run", execution.nextDue() == null ? NONE : "due " + execution.nextDue());
+        }
+        field(out, "Health", health(workload.health()));
+        field(out, "Config", workload.configHash().isEmpty() ? NONE : workload.configHash());
+        field(
+                out,
+                "To do",
+                workload.plan().steps().isEmpty()
+                        ? NONE
+                        : ActionWords.of(workload.plan()) + " ("
+                                + OneLine.of(workload.plan().message()) + ")");
+        if (!workload.failure().isEmpty()) {
+            field(out, "Last error", console.ink().paint(Colour.RED, OneLine.of(workload.failure())));
+        }
+        out.println();
+        Table conditions = new Table("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE");
+        for (Condition condition : workload.conditions()) {
+            conditions.row(
+                    condition.type().word(),
+                    condition.status().word(),
+                    Spans.ago(Duration.between(condition.lastTransitionTime(), now)),
+                    condition.reason().word(),
+                    OneLine.of(condition.message()));
+        }
+        conditions.print(out, console.ink());
+    }
+
+    /** Something that a source reads is wrong, in one line. */
+    public static String problem(SourceProblem problem) {
+        return problem.source().word() + ": " + OneLine.of(problem.message())
+                + "; what it declared before stays in force";
+    }
+
+    private static void field(PrintStream out, String name, String value) {
+        out.printf("  %-11s %s%n", name + ":", value);
+    }
+
+    private static String revisions(WorkloadStatus workload) {
+        String current = or(workload.currentRevision());
+        String pending = workload.pendingRevision();
+        return pending == null || pending.equals(current) ? current : current + " -> " + pending;
+    }
+
+    private static String source(WorkloadStatus workload) {
+        SourceName source = workload.source();
+        if (source == null) {
+            return "no longer declared";
+        }
+        return workload.overruled().isEmpty()
+                ? source.word()
+                : source.word() + ", overrules "
+                        + Joiner.on(", ")
+                                .join(workload.overruled().stream()
+                                        .map(SourceName::word)
+                                        .iterator());
+    }
+
+    private static String process(WorkloadStatus workload, Instant now) {
+        return workload.pid() == null ? NONE : "pid " + workload.pid() + ", up " + up(workload, now);
+    }
+
+    private static String usage(@Nullable Usage usage) {
+        return usage == null
+                ? NONE
+                : String.format(Locale.ROOT, "%.1f%% of one core, ", usage.cpuPercent())
+                        + Bytes.words(usage.memoryBytes());
+    }
+
+    private static String up(WorkloadStatus workload, Instant now) {
+        Instant startedAt = workload.startedAt();
+        return startedAt == null ? NONE : Spans.words(Duration.between(startedAt, now));
+    }
+
+    private static String lastExit(@Nullable Exit exit) {
+        return exit == null ? NONE : exit.words() + ", at " + exit.at();
+    }
+
+    private static String lastRun(@Nullable OneShotRun run) {
+        if (run == null) {
+            return NONE;
+        }
+        Duration took = run.duration();
+        String result = run.result().name().toLowerCase(Locale.ROOT)
+                + (took == null ? "" : " after " + Notation.text(took.truncatedTo(ChronoUnit.MILLIS)));
+        return result + ", begun at " + run.startedAt() + (run.error().isEmpty() ? "" : ": " + OneLine.of(run.error()));
+    }
+
+    private static String health(@Nullable Health health) {
+        if (health == null) {
+            return NONE;
+        }
+        if (health.verdict() != Health.Verdict.HEALTHY) {
+            return health.verdict() + ": " + OneLine.of(health.problem());
+        }
+        String results = OneLine.of(String.join("; ", health.results()));
+        return "code " + health.code() + (results.isEmpty() ? "" : ": " + results);
+    }
+
+    private static String condition(WorkloadStatus workload, Condition.Type type) {
+        return workload.conditions().stream()
+                .filter(condition -> condition.type() == type)
+                .map(condition -> condition.status().word())
+                .findFirst()
+                .orElse(NONE);
+    }
+
+    private static String or(@Nullable Object value) {
+        return value == null ? NONE : value.toString();
+    }
+}

@@ -1,0 +1,43 @@
+package io.homeostat.reconcile.command.output;
+
+import com.google.common.base.Strings;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Columns as wide as their widest cell, two blanks between them; the last one is as long as it likes. */
+public final class Table {
+    private static final String GAP = "  ";
+
+    private final List<List<String>> rows = new ArrayList<>();
+
+    public Table(String... header) {
+        rows.add(List.of(header));
+    }
+
+    public void row(String... cells) {
+        rows.add(List.of(cells));
+    }
+
+    /**
+     * Prints it.
+     *
+     * @param ink what the header is printed with */
+    public void print(PrintStream out, Ink ink) {
+        int columns = rows.getFirst().size();
+        int[] widths = new int[columns];
+        for (List<String> row : rows) {
+            for (int i = 0; i < columns; i++) {
+                widths[i] = Math.max(widths[i], row.get(i).length());
+            }
+        }
+        for (int r = 0; r < rows.size(); r++) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < columns; i++) {
+                line.append(i == 0 ? "" : GAP).append(Strings.padEnd(rows.get(r).get(i), widths[i], ' '));
+            }
+            String text = line.toString().stripTrailing();
+            out.println(r == 0 ? ink.paint(Ink.Colour.BOLD, text) : text);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package io.homeostat.reconcile.command.plugin;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.store.Phase;
+import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.observe.ProcFs;
+import io.homeostat.reconcile.loop.Turns;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Speaks with plugins that run: never with one before its Start, which some don't survive, nor with one that is being started,
+ * changed or stopped.
+ */
+public final class PluginTalks {
+    private final Layout layout;
+    private final ProcFs procFs;
+    private final Turns turns;
+    private final Function<WorkloadId, ImmutableList<Instance>> instances;
+
+    /**
+     * @param turns which the steps of passes take, too
+     * @param instances what is remembered of a workload's launches, now
+     */
+    public PluginTalks(
+            Layout layout, ProcFs procFs, Turns turns, Function<WorkloadId, ImmutableList<Instance>> instances) {
+        this.layout = layout;
+        this.procFs = procFs;
+        this.turns = turns;
+        this.instances = instances;
+    }
+
+    /** What came of the wish to speak with a plugin. */
+    public sealed interface Talk<T> {
+        /**
+         * It was spoken with.
+         *
+         * @param revision that runs
+         */
+        record Had<T>(String revision, T answer) implements Talk<T> {}
+
+        /**
+         * It was not spoken with.
+         *
+         * @param why in words that begin with "not running"
+         */
+        record NotRunning<T>(String why) implements Talk<T> {}
+    }
+
+    /** Says something to a plugin. */
+    @FunctionalInterface
+    public interface Call<T> {
+        T on(Path socket) throws InterruptedException;
+    }
+
+    /**
+     * Speaks with a plugin if it runs.
+     *
+     * @param patience how long to wait for what is being done to it
+     */
+    public <T> Talk<T> with(WorkloadId id, Duration patience, Call<T> call) throws InterruptedException {
+        Optional<Talk<T>> talk = turns.within(id, patience, () -> now(id, call));
+        return talk.orElseGet(
+                () -> new Talk.NotRunning<>("not running: it is being started, changed or stopped just now"));
+    }
+
+    private <T> Talk<T> now(WorkloadId id, Call<T> call) throws InterruptedException {
+        ImmutableList<Instance> alive =
+                instances.apply(id).stream().filter(this::mayLive).collect(ImmutableList.toImmutableList());
+        if (alive.isEmpty()) {
+            return new Talk.NotRunning<>("not running");
+        }
+        // Beside another launch nobody knows whose the socket is.
+        if (alive.size() > 1 || alive.getFirst().phase() != Phase.STARTED) {
+            return new Talk.NotRunning<>("not running: it has not been started yet");
+        }
+        Instance instance = alive.getFirst();
+        return new Talk.Had<>(instance.revision(), call.on(layout.socket(id, instance.revision())));
+    }
+
+    private boolean mayLive(Instance instance) {
+        ProcessIdentity identity = instance.identity();
+        try {
+            return identity == null || procFs.runs(identity);
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "cannot look at process " + identity.pid() + " of " + instance.workload(), e);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.homeostat.reconcile.command.plugin;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.Status;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.controlplane.PluginStates;
+import io.homeostat.reconcile.status.Survey;
+import java.util.stream.Collectors;
+
+/** Shows how plugins are as a control plane would be told; nothing counts as told thereby. JSON as the protocol has it. */
+public final class StatesCommand implements Command {
+    private final Workspace workspace;
+
+    public StatesCommand(Workspace workspace) {
+        this.workspace = workspace;
+    }
+
+    @Override
+    public int run() throws InterruptedException {
+        Workspace.Sight sight = workspace.survey(
+                StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH, id -> id.kind() == Kind.PLUGIN);
+        CurrentPluginStates states =
+                PluginStates.of(sight.findings(), workspace.enforcer().usageReport());
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), json -> ProtoJson.write(states, json));
+        } else {
+            table(states, console);
+        }
+        return ExitStatus.OK;
+    }
+
+    private static void table(CurrentPluginStates states, Console console) {
+        Table table = new Table("PLUGIN", "REVISION", "STATUS", "CODE", "PENDING", "STATUS", "RESULTS");
+        for (DaemonPluginState state : states.getDaemonPluginStatesList()) {
+            row(
+                    table,
+                    state.getName(),
+                    state.getCurrentRevisionId(),
+                    state.getCurrentPluginStatus(),
+                    state.getPendingRevisionId(),
+                    state.getPendingPluginStatus());
+        }
+        for (OneShotPluginState state : states.getOneShotPluginStatesList()) {
+            row(
+                    table,
+                    state.getName(),
+                    state.getCurrentRevisionId(),
+                    state.getCurrentPluginStatus(),
+                    state.getPendingRevisionId(),
+                    state.getPendingPluginStatus());
+        }
+        table.print(console.out(), console.ink());
+    }
+
+    private static void row(
+            Table table, String name, String revision, Status current, String pendingRevision, Status pending) {
+        boolean isPending = !pendingRevision.isEmpty();
+        table.row(
+                name,
+                revision.isEmpty() ? "-" : revision,
+                current.getStatus().name(),
+                Integer.toString(current.getResponseCode()),
+                isPending ? pendingRevision : "-",
+                isPending ? pending.getStatus().name() : "-",
+                current.getResultsList().stream().map(OneLine::of).collect(Collectors.joining("; ")));
+    }
+}

@@ -1,0 +1,88 @@
+package io.homeostat.reconcile.loop;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.CacheBounds;
+import io.homeostat.actuate.CacheCleaner;
+import io.homeostat.actuate.GarbageCollector;
+import io.homeostat.actuate.GroupRemover;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.observe.ArchiveKey;
+import io.homeostat.observe.CgroupLayout;
+import java.time.Instant;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Keeps small what would grow for ever: events, archives that nobody needs any more, what interrupted steps left behind. */
+public final class Housekeeping {
+    private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
+
+    private final StateStore store;
+    private final CacheCleaner cache;
+    private final GarbageCollector garbage;
+    private final GroupRemover groups;
+
+    public Housekeeping(Layout layout, StateStore store) {
+        this.store = store;
+        this.cache = new CacheCleaner(layout);
+        this.garbage = new GarbageCollector(layout);
+        this.groups = new GroupRemover(CgroupLayout.detect(layout));
+    }
+
+    /** Deletes events until this many are left, and says when the control plane had yet to be told of some. */
+    public void trimEvents(int kept, Instant now) {
+        int dropped = store.trimEvents(kept, now);
+        if (dropped > 0) {
+            LOG.warn(
+                    "{} events were dropped before the control plane had acknowledged them: at most {} events are kept"
+                            + " (limits.events)",
+                    dropped,
+                    kept);
+        }
+    }
+
+    /**
+     * Removes what steps that were interrupted left behind. What can't be removed costs room and nothing else: it is logged. Of what is
+     * declared no more, the planner removes all there is.
+     *
+     * <p>No step may be under way: what one needs and what one has left look the same.
+     *
+     * @param all workloads that are declared, remembered or left on the machine
+     */
+    public void collectLeftovers(ImmutableSet<WorkloadId> declared, ImmutableSet<WorkloadId> all, Instant now) {
+        for (WorkloadId id : declared) {
+            try {
+                garbage.collectLeftovers(id);
+            } catch (ActuationFailure e) {
+                LOG.warn("{}", e.getMessage());
+            }
+        }
+        groups.sweep(all, now);
+    }
+
+    /**
+     * Removes what the cache has beyond its bounds of archives that are neither declared nor the last good revision of anything. Nobody
+     * may declare anything meanwhile.
+     *
+     * @throws ActuationFailure when one can't be removed, which costs room and nothing else
+     */
+    public void cleanCache(AgentConfig.Bounds bounds, Instant now) throws ActuationFailure {
+        ImmutableSet<String> needed = Stream.concat(
+                        store.declarations().stream().map(StoredDeclaration::workload),
+                        store.histories().values().stream()
+                                .map(WorkloadHistory::proven)
+                                .flatMap(Stream::ofNullable)
+                                .map(ProvenRevision::workload))
+                .flatMap(workload -> Stream.ofNullable(workload.source())
+                        .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
+                .collect(ImmutableSet.toImmutableSet());
+        cache.clean(needed, new CacheBounds(bounds.cacheBytes().bytes(), bounds.cacheAge()), now);
+    }
+}

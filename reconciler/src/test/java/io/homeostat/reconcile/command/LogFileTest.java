@@ -1,0 +1,114 @@
+package io.homeostat.reconcile.command;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reading on in a log, whatever becomes of it. */
+class LogFileTest {
+    @TempDir
+    Path directory;
+
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private Path path;
+
+    @BeforeEach
+    void chooseFile() {
+        path = directory.resolve("process.log");
+    }
+
+    @Test
+    void whatWasReadIsNotReadAgain() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "one\n");
+            assertTrue(log.copyTo(out));
+            append("two\n");
+            log.copyTo(out);
+            log.copyTo(out);
+        }
+        assertEquals("one\ntwo\n", read());
+    }
+
+    @Test
+    void aFileThatComesLaterIsReadFromItsBeginning() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            assertFalse(log.copyTo(out));
+            Files.writeString(path, "one\n");
+            assertTrue(log.copyTo(out));
+        }
+        assertEquals("one\n", read());
+    }
+
+    @Test
+    void aFileThatWasTruncatedBeginsAnew() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "a long line\n");
+            log.copyTo(out);
+            Files.writeString(path, "new\n", StandardOpenOption.TRUNCATE_EXISTING);
+            log.copyTo(out);
+            append("newer\n");
+            log.copyTo(out);
+        }
+        assertEquals("a long line\nnew\nnewer\n", read());
+    }
+
+    @Test
+    void aFileThatWasReplacedIsReadToItsEndBeforeTheOther() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            append("two\n");
+            Files.move(path, directory.resolve("process.log.1"));
+            Files.writeString(path, "three, which is longer than all before it\n");
+            log.copyTo(out);
+        }
+        assertEquals("one\ntwo\nthree, which is longer than all before it\n", read());
+    }
+
+    @Test
+    void aFileThatIsGoneIsReadToItsEndAndItsSuccessorAwaited() throws IOException {
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            append("two\n");
+            Files.delete(path);
+            assertFalse(log.copyTo(out));
+            Files.writeString(path, "three\n");
+            assertTrue(log.copyTo(out));
+        }
+        assertEquals("one\ntwo\nthree\n", read());
+    }
+
+    @Test
+    void aLinkInItsPlaceIsNotFollowed() throws IOException {
+        Path secret = Files.writeString(directory.resolve("secret"), "secret");
+        try (LogFile log = new LogFile(path)) {
+            Files.writeString(path, "one\n");
+            log.copyTo(out);
+            Files.delete(path);
+            Files.createSymbolicLink(path, secret);
+            CommandFailure e = assertThrows(CommandFailure.class, () -> log.copyTo(out));
+            assertTrue(String.valueOf(e.getMessage()).contains("the workload replaced it"), e.getMessage());
+        }
+        assertEquals("one\n", read());
+    }
+
+    private void append(String text) throws IOException {
+        Files.writeString(path, text, StandardOpenOption.APPEND);
+    }
+
+    private String read() {
+        return out.toString(UTF_8);
+    }
+}

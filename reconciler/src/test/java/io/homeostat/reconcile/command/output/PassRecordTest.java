@@ -1,0 +1,55 @@
+package io.homeostat.reconcile.command.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class PassRecordTest {
+    private static final WorkloadId A = WorkloadId.process("a");
+
+    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+    private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
+    private final PassRecord record = new PassRecord(
+            Set.of(A), Set.of(A), new PlainDisplay(new Console(out, out, OutputFormat.TEXT, new Ink(false)), 9), false);
+
+    @Test
+    void whatIsLookedAtAgainBecauseOfOthersIsToldOnce() {
+        WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
+        Next.Settled done = new Next.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
+
+        record.finished(A, new Next.Again(install, new Step.Activate(A, null), Outcome.done()));
+        record.finished(A, done);
+        record.finished(A, done);
+
+        assertEquals("process/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void anotherEndIsToldAnew() {
+        WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
+        Step.Wait wait = new Step.Wait(A, Instant.EPOCH, Step.Wait.Kind.RETRY, "no luck");
+
+        record.finished(A, new Next.Later(install, wait));
+        record.finished(A, new Next.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+
+        assertEquals("process/a  failed: no luck\nprocess/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
+    }
+
+    private static WorkloadPlan plan(Action action, Reason reason) {
+        return new WorkloadPlan(A, action, reason, "", ImmutableList.of(), null, new Facts("7"));
+    }
+}

@@ -1,0 +1,68 @@
+package io.homeostat.reconcile.command.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.store.Reason;
+import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Step.Wait;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/** What the end of a command says of workloads that are not as declared. */
+class ResultsReportTest {
+    private static final Instant OPENS = Instant.parse("2026-11-21T23:30:00Z");
+
+    private final PrintStream nobody = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+    private final PlainDisplay display =
+            new PlainDisplay(new Console(nobody, nobody, OutputFormat.TEXT, new Ink(false)), 0);
+
+    @Test
+    void whatWaitsForItsWindowHasNotFailedWhateverKindItIs() throws IOException {
+        ImmutableList<WorkloadResult> results = ImmutableList.of(
+                result(WorkloadId.plugin("agent"), Reason.WAITING_FOR_WINDOW, "its window is closed"),
+                result(WorkloadId.process("web"), Reason.WAITING_FOR_WINDOW, "its window is closed"),
+                result(WorkloadId.process("bad"), Reason.INSTALL_FAILED, "no such file"));
+
+        assertEquals(
+                ImmutableList.of(
+                        "waiting: its window is closed", "waiting: its window is closed", "failed: no such file"),
+                results.stream().map(WorkloadResult::words).collect(ImmutableList.toImmutableList()));
+        assertTrue(results.stream().allMatch(WorkloadResult::isLeftUndone));
+        assertEquals(
+                "Apply: 0 installed, 0 updated, 0 repaired, 0 removed, 1 failed, 2 waiting, 0 unchanged.",
+                ResultsReport.summary(Verb.APPLY, results));
+        JsonNode json = json(results);
+        assertEquals("waiting", json.at("/workloads/0/result").textValue());
+        assertEquals("its window is closed", json.at("/workloads/0/message").textValue());
+        assertEquals(1, json.at("/summary/failed").intValue());
+        assertEquals(2, json.at("/summary/waiting").intValue());
+    }
+
+    private WorkloadResult result(WorkloadId id, Reason reason, String why) {
+        PassRecord record = new PassRecord(ImmutableSet.of(id), ImmutableSet.of(id), display, false);
+        Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
+        WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
+        record.finished(id, new Next.Later(plan, wait));
+        return record.results("not done in time").getFirst();
+    }
+
+    private static JsonNode json(ImmutableList<WorkloadResult> results) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Json.print(new PrintStream(out, false, StandardCharsets.UTF_8), json -> ResultsReport.write(results, json));
+        return new ObjectMapper().readTree(out.toByteArray());
+    }
+}
