@@ -91,13 +91,4 @@ public enum Reason {
     public String word() {
         return CaseFormat.UPPER_UNDERSCORE.to(CaseFormat.UPPER_CAMEL, name());
     }
-
-    /**
-     * The reason of a word that {@link #word} has given.
-     *
-     * @throws IllegalArgumentException when there is none
-     */
-    static Reason ofWord(String word) {
-        return valueOf(CaseFormat.UPPER_CAMEL.to(CaseFormat.UPPER_UNDERSCORE, word));
-    }
 }

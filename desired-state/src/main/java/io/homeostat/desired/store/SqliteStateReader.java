@@ -27,7 +27,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     final Database database;
     final ObjectMapper json = new ObjectMapper();
     private final StoredDocuments documents = new StoredDocuments();
-    final HistoryCodec histories = new HistoryCodec(json, documents);
+    final RecordCodec records = new RecordCodec(json, documents::read);
     private final Runnable afterClose;
 
     SqliteStateReader(Database database) {
@@ -90,10 +90,23 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
             Database.query(
                     connection,
                     "SELECT document FROM history WHERE workload = ?",
-                    row -> found[0] = histories.read(id, row.getString(1)),
+                    row -> found[0] = history(id, row.getString(1)),
                     id.toString());
             return found[0];
         });
+    }
+
+    /** What can't be read of a history is forgotten: it is worth less than the database it is in. */
+    private WorkloadHistory history(WorkloadId id, String document) {
+        return records.read(
+                WorkloadHistory.class,
+                document,
+                // Without the message: it may quote the configuration.
+                (part, e) -> log.warn(
+                        "[{}] '{}' of the stored history can't be read ({}); it is forgotten",
+                        id,
+                        part,
+                        e.getClass().getSimpleName()));
     }
 
     @Override
@@ -103,7 +116,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
             Database.query(connection, "SELECT workload, document FROM history", row -> {
                 Optional<WorkloadId> id = known(row.getString(1));
                 if (id.isPresent()) {
-                    all.put(id.get(), histories.read(id.get(), row.getString(2)));
+                    all.put(id.get(), history(id.get(), row.getString(2)));
                 }
             });
             return all.buildOrThrow();

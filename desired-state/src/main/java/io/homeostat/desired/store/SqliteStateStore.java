@@ -196,7 +196,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         Database.update(connection, """
                 INSERT INTO history(workload, document) VALUES (?, ?)
                 ON CONFLICT (workload) DO UPDATE SET document = excluded.document WHERE document <> excluded.document
-                """, workload, histories.write(history));
+                """, workload, records.write(history));
         rememberThatSomethingWasDeclared(connection);
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.desired.store;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Key;
 
 /**
  * What events have told of a declaration, so that none is told again and again while something keeps failing.
@@ -9,7 +10,7 @@ import com.google.common.collect.ImmutableList;
  * @param failures which ones have been told since something last went well, as digests, the newest last; so many that causes which
  *     take turns are told once each
  */
-public record Told(String revision, ImmutableList<String> failures) {
+public record Told(String revision, @Key("toldFailures") ImmutableList<String> failures) {
     public static final Told NOTHING = new Told("", ImmutableList.of());
 
     private static final int REMEMBERED = 8;

@@ -1,5 +1,7 @@
 package io.homeostat.desired.store;
 
+import io.homeostat.desired.model.Inline;
+
 /**
  * Failures to bring about one declaration; another declaration gets a new trial.
  *
@@ -20,7 +22,7 @@ public record Trial(
         Attempts limits,
         Attempts upkeep,
         boolean restartToConfigure,
-        Told told) {
+        @Inline Told told) {
     public static final Trial NONE = of("");
 
     public static Trial of(String hash) {

@@ -1,17 +1,21 @@
 package io.homeostat.desired.store;
 
-import static io.homeostat.desired.store.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.io.Resources;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-final class HistoryCodecTest {
+final class RecordCodecTest {
     private final ObjectMapper json = new ObjectMapper();
-    private final HistoryCodec codec = new HistoryCodec(json, new StoredDocuments());
+    private final RecordCodec codec = new RecordCodec(json, new StoredDocuments()::read);
+    private final List<String> lost = new ArrayList<>();
     private final WorkloadHistory history = Samples.eventful();
     private ObjectNode stored = json.createObjectNode();
 
@@ -23,7 +27,7 @@ final class HistoryCodecTest {
     @Test
     void whatIsWrittenIsRead() {
         assertEquals(history, read());
-        assertEquals(WorkloadHistory.NONE, codec.read(AGENT, codec.write(WorkloadHistory.NONE)));
+        assertEquals(WorkloadHistory.NONE, read(codec.write(WorkloadHistory.NONE)));
     }
 
     @Test
@@ -36,7 +40,7 @@ final class HistoryCodecTest {
 
     @Test
     void whatIsMissingHasItsDefault() {
-        assertEquals(WorkloadHistory.NONE, codec.read(AGENT, "{}"));
+        assertEquals(WorkloadHistory.NONE, read("{}"));
         stored.withObject("/trial").remove("upkeep");
 
         assertEquals(history.withTrial(history.trial().withUpkeep(Attempts.NONE)), read());
@@ -79,9 +83,9 @@ final class HistoryCodecTest {
 
     @Test
     void whatIsNoJsonIsNoHistory() {
-        assertEquals(WorkloadHistory.NONE, codec.read(AGENT, "{\"trial\": "));
-        assertEquals(WorkloadHistory.NONE, codec.read(AGENT, ""));
-        assertEquals(WorkloadHistory.NONE, codec.read(AGENT, "[1]"));
+        assertEquals(WorkloadHistory.NONE, read("{\"trial\": "));
+        assertEquals(WorkloadHistory.NONE, read(""));
+        assertEquals(WorkloadHistory.NONE, read("[1]"));
     }
 
     @Test
@@ -89,10 +93,32 @@ final class HistoryCodecTest {
         Exit unknown = new Exit(null, null, Exit.Reason.UNKNOWN, Samples.NOON);
         WorkloadHistory ended = WorkloadHistory.NONE.withRun(RunRecord.NONE.withExit(unknown));
 
-        assertEquals(ended, codec.read(AGENT, codec.write(ended)));
+        assertEquals(ended, read(codec.write(ended)));
+    }
+
+    @Test
+    void whatTheFormerCodecHasWrittenIsRead() throws Exception {
+        Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
+        List<String> written = Resources.readLines(
+                Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),
+                StandardCharsets.UTF_8);
+
+        assertEquals(
+                List.of(history, WorkloadHistory.NONE, WorkloadHistory.NONE.withRun(RunRecord.NONE.withExit(exit))),
+                written.stream().map(this::read).toList());
+        assertEquals(List.of(), lost);
+    }
+
+    @Test
+    void whatIsEmptyIsNotWritten() {
+        assertEquals("{}", codec.write(WorkloadHistory.NONE));
     }
 
     private WorkloadHistory read() {
-        return codec.read(AGENT, stored.toString());
+        return read(stored.toString());
+    }
+
+    private WorkloadHistory read(String text) {
+        return codec.read(WorkloadHistory.class, text, (part, e) -> lost.add(part));
     }
 }
