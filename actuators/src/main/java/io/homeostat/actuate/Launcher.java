@@ -87,7 +87,7 @@ public final class Launcher {
             }
             ImmutableList.Builder<String> arguments =
                     ImmutableList.<String>builder().addAll(request.arguments());
-            if (id.kind() == Kind.PLUGIN) {
+            if (id.kind().equals(Kind.PLUGIN)) {
                 arguments.add(
                         "--protocol=unix",
                         "--address=" + sockets.prepare(id, instance.revision(), account),

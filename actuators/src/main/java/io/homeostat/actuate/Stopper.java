@@ -93,7 +93,7 @@ public final class Stopper {
                 how = endMain(request, identity, tree, end);
             }
             how = how.or(endRest(instance.workload(), tree, end));
-            if (instance.workload().kind() == Kind.PLUGIN) {
+            if (instance.workload().kind().equals(Kind.PLUGIN)) {
                 sockets.remove(instance.workload(), instance.revision());
             }
             return new StopResult(how, recorded(instance, directory));
@@ -108,7 +108,7 @@ public final class Stopper {
         // The tree remembers who belonged to it while parents could tell.
         tree.members();
         // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
-        if (instance.workload().kind() == Kind.PLUGIN && instance.phase() == Phase.STARTED) {
+        if (instance.workload().kind().equals(Kind.PLUGIN) && instance.phase() == Phase.STARTED) {
             PluginReply reply = plugins.stop(
                     layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
             boolean agreed = reply instanceof PluginReply.Done;

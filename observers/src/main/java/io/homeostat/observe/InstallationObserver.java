@@ -175,7 +175,7 @@ public final class InstallationObserver {
             } else if (attributes.isPresent() && attributes.get().isDirectory()) {
                 marker(entry)
                         .map(InstallationMarker::id)
-                        .filter(id -> id.kind() == kind)
+                        .filter(id -> id.kind().equals(kind))
                         .ifPresent(found::add);
             }
         }

@@ -116,7 +116,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
                 continue;
             }
             WorkloadSpec spec = checks.of(process.instance());
-            Observation<Running> answer = process.instance().workload().kind() == Kind.PLUGIN
+            Observation<Running> answer = process.instance().workload().kind().equals(Kind.PLUGIN)
                     ? plugin(process.instance(), running, spec)
                     : Observation.seen(process(running, spec));
             switch (answer.map(known -> losses.of(process.instance(), known))) {

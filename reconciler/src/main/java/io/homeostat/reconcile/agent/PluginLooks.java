@@ -87,7 +87,7 @@ final class PluginLooks implements PassListener {
     }
 
     private static boolean isPlugin(WorkloadId id) {
-        return id.kind() == Kind.PLUGIN;
+        return id.kind().equals(Kind.PLUGIN);
     }
 
     @Override

@@ -30,7 +30,7 @@ public sealed interface Operation extends Request {
      * @throws UsageException when it is of another kind
      */
     static WorkloadId plugin(WorkloadId id) {
-        if (id.kind() != Kind.PLUGIN) {
+        if (!id.kind().equals(Kind.PLUGIN)) {
             throw new UsageException(id + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
         }
         return id;

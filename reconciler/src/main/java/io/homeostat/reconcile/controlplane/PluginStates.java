@@ -52,7 +52,7 @@ public final class PluginStates {
 
     /** Whether a control plane hears of a workload. */
     static boolean isTold(Finding finding) {
-        return finding.id().kind() == Kind.PLUGIN && finding.matters();
+        return finding.id().kind().equals(Kind.PLUGIN) && finding.matters();
     }
 
     private static DaemonPluginState daemon(String name, RevisionStates revisions, ImmutableList<Metric> metrics) {

@@ -74,7 +74,7 @@ final class Translation {
             WorkloadId id = declaration.workload().id();
             if (declaration.source() == SourceName.CONTROL_PLANE) {
                 own.put(id, declaration.workload());
-            } else if (id.kind() == Kind.PLUGIN) {
+            } else if (id.kind().equals(Kind.PLUGIN)) {
                 others.merge(id, declaration, (one, two) -> one.source().compareTo(two.source()) < 0 ? one : two);
             }
         }

@@ -75,7 +75,7 @@ class PluginLooksTest {
     private static List<WorkloadId> names(PluginLooks looks) throws InterruptedException {
         return looks.plugins().stream()
                 .map(Finding::id)
-                .filter(id -> id.kind() == Kind.PLUGIN)
+                .filter(id -> id.kind().equals(Kind.PLUGIN))
                 .toList();
     }
 

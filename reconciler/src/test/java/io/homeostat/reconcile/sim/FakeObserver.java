@@ -156,7 +156,7 @@ final class FakeObserver implements Observer {
             Instance instance, FakeProcess process, ProcessIdentity identity, @Nullable WorkloadSpec spec) {
         long age = clock.steadyMillis() - process.bornAt;
         boolean listens = age >= process.behaviour.listensAfter();
-        boolean plugin = instance.workload().kind() == Kind.PLUGIN;
+        boolean plugin = instance.workload().kind().equals(Kind.PLUGIN);
         boolean stayedAlive = age >= Duration.ofSeconds(1).toMillis();
         if (!plugin && process.behaviour != Behaviour.NEVER_LISTENS && (stayedAlive || listens)) {
             disk.worked(process);

@@ -78,7 +78,7 @@ final class FakeProcess {
 
     /** Steady milliseconds from birth until it ends by itself. A plugin that is done says so, and goes on until it is stopped. */
     long livesFor() {
-        boolean waits = behaviour == Behaviour.FINISHES && launched.workload().kind() == Kind.PLUGIN;
+        boolean waits = behaviour == Behaviour.FINISHES && launched.workload().kind().equals(Kind.PLUGIN);
         return waits ? Long.MAX_VALUE : behaviour.livesFor();
     }
 
@@ -93,7 +93,7 @@ final class FakeProcess {
         boolean first = !seen
                 && identity != null
                 && Work.isOneShot(launched)
-                && launched.workload().kind() == Kind.PROCESS;
+                && launched.workload().kind().equals(Kind.PROCESS);
         seen |= first;
         return first;
     }

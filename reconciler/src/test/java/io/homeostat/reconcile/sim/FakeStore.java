@@ -85,7 +85,7 @@ final class FakeStore extends MemoryStore {
         commits++;
         super.commit(change);
         change.instances().stream()
-                .filter(instance -> instance.workload().kind() == Kind.PLUGIN
+                .filter(instance -> instance.workload().kind().equals(Kind.PLUGIN)
                         && instance.phase() == Phase.STARTED
                         && Work.isOneShot(instance))
                 .forEach(instance -> runs.begun(instance, processes.bootId()));

@@ -129,7 +129,7 @@ public record Wish(
                 order.dependsOn(),
                 order.disruption(),
                 order.window());
-        WorkloadSpec spec = id.kind() == Kind.PLUGIN
+        WorkloadSpec spec = id.kind().equals(Kind.PLUGIN)
                 ? new PluginSpec(program, lifecycle, config == null ? null : new Config(config, null))
                 : new ProcessSpec(program, lifecycle, probing());
         return new Workload(id, LABELS, spec);

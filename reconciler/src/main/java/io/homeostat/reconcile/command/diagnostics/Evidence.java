@@ -145,7 +145,7 @@ public final class Evidence {
     private void logs(WorkloadId id) throws IOException, InterruptedException {
         Path log = layout.log(id);
         log(id, log);
-        if (id.kind() == Kind.PLUGIN) {
+        if (id.kind().equals(Kind.PLUGIN)) {
             log(id, log.resolveSibling("errors.log"));
         }
     }

@@ -108,7 +108,7 @@ public final class ResetCommand implements Command {
         return new Doomed(
                 of(SourceName.APPLIED, declarations),
                 of(SourceName.CONTROL_PLANE, declarations),
-                left.filter(id -> id.kind() == Kind.PLUGIN && !declared.contains(id) && !isProtected(id))
+                left.filter(id -> id.kind().equals(Kind.PLUGIN) && !declared.contains(id) && !isProtected(id))
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)));
     }
 
@@ -122,7 +122,7 @@ public final class ResetCommand implements Command {
     private boolean isDoomed(StoredDeclaration declaration) {
         WorkloadId id = declaration.workload().id();
         return (declaration.source() == SourceName.APPLIED || declaration.source() == SourceName.CONTROL_PLANE)
-                && id.kind() == Kind.PLUGIN
+                && id.kind().equals(Kind.PLUGIN)
                 && declaration.workload().program().install() == Install.DYNAMIC
                 && !isProtected(id);
     }

@@ -29,7 +29,7 @@ public final class StatesCommand implements Command {
     @Override
     public int run() throws InterruptedException {
         Workspace.Sight sight = workspace.survey(
-                StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH, id -> id.kind() == Kind.PLUGIN);
+                StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH, id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
                 PluginStates.of(sight.findings(), workspace.enforcer().usageReport());
         Console console = workspace.console();

@@ -55,7 +55,7 @@ public final class VmEventCommand implements Command {
                         reader.declarations().stream()
                                 .map(declaration -> declaration.workload().id()),
                         reader.instances().stream().map(Instance::workload))
-                .filter(id -> id.kind() == Kind.PLUGIN)
+                .filter(id -> id.kind().equals(Kind.PLUGIN))
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 
