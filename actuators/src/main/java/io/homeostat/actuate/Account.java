@@ -1,7 +1,7 @@
 package io.homeostat.actuate;
 
 import com.google.common.base.Splitter;
-import io.homeostat.observe.Executables;
+import io.homeostat.observe.process.Executables;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /** A user of this machine, passwd(5). */
-record Account(String name, int uid, int gid, String home, String shell) {
+public record Account(String name, int uid, int gid, String home, String shell) {
     private static final Path PASSWD = Path.of("/etc/passwd");
 
     /**
@@ -19,7 +19,7 @@ record Account(String name, int uid, int gid, String home, String shell) {
      *
      * @throws ActuationFailure when there is no such user
      */
-    static Account find(String user) throws ActuationFailure, InterruptedException {
+    public static Account find(String user) throws ActuationFailure, InterruptedException {
         try {
             Optional<Account> local;
             try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.UTF_8)) {
@@ -39,7 +39,7 @@ record Account(String name, int uid, int gid, String home, String shell) {
     }
 
     /** The number of the user that we are. */
-    static int ourUid() throws IOException {
+    public static int ourUid() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
     }
 

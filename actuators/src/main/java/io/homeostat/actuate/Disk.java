@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * The steps that change directories, each of them durable when it returns. What has to survive a crash in between is made of
  * these steps, so a test can fail each of them.
  */
-interface Disk {
+public interface Disk {
     /** Makes a directory and those above it; a symlink to one will do, somebody may have moved it to a larger disk. */
     void makeDirectories(Path directory) throws IOException;
 

@@ -3,18 +3,18 @@ package io.homeostat.actuate;
 import java.nio.channels.ClosedByInterruptException;
 
 /** A thread that is interrupted in the middle of file I/O finds its channel closed; callers expect the usual exception. */
-final class Interruption {
+public final class Interruption {
     private Interruption() {}
 
     /** Clears the interrupt status, as whoever throws {@link InterruptedException} does. */
-    static InterruptedException of(ClosedByInterruptException e) {
+    public static InterruptedException of(ClosedByInterruptException e) {
         boolean _ = Thread.interrupted();
         InterruptedException interrupted = new InterruptedException("interrupted while reading or writing a file");
         interrupted.initCause(e);
         return interrupted;
     }
 
-    static void check() throws InterruptedException {
+    public static void check() throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted");
         }

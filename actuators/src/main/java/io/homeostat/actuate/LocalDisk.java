@@ -16,10 +16,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The file systems of this machine. */
-final class LocalDisk implements Disk {
+public final class LocalDisk implements Disk {
     @Override
     public void makeDirectories(Path directory) throws IOException {
-        Directories.create(directory, Directories.OURS);
+        SecureDirectories.create(directory, SecureDirectories.OURS);
     }
 
     @Override
@@ -79,7 +79,7 @@ final class LocalDisk implements Disk {
         Path fresh = file.resolveSibling(file.getFileName() + ".new");
         Files.deleteIfExists(fresh);
         try (FileChannel out = FileChannel.open(
-                fresh, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), Directories.OUR_FILE)) {
+                fresh, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), SecureDirectories.OUR_FILE)) {
             Chunk.writeFully(out, content, content.length);
             out.force(true);
         }

@@ -10,11 +10,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /** The socket files that plugins leave behind; some do not unlink theirs. */
-final class Sockets {
+public final class Sockets {
     private Sockets() {}
 
     /** Deletes the socket of a revision that does not run; a file that is no socket is not ours. */
-    static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
+    public static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
         Path socket;
         try {
             socket = layout.socket(id, revision);

@@ -7,6 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.fetch.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader;
+import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.RawServer;
+import io.homeostat.actuate.unpack.TarBuilder;
+import io.homeostat.actuate.unpack.UnpackLimits;
+import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.Source;
 import java.io.IOException;
 import java.nio.file.Files;

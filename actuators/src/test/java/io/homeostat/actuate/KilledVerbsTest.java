@@ -3,8 +3,16 @@ package io.homeostat.actuate;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.actuate.fetch.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader;
+import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.RawServer;
+import io.homeostat.actuate.install.Activator;
+import io.homeostat.actuate.unpack.TarBuilder;
+import io.homeostat.actuate.unpack.UnpackLimits;
+import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.Source;
-import io.homeostat.observe.InstallationObserver;
+import io.homeostat.observe.install.InstallationObserver;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -4,9 +4,9 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.Installation;
-import io.homeostat.observe.InstallationObserver;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.install.Installation;
+import io.homeostat.observe.install.InstallationObserver;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -18,37 +18,37 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** The directories of a machine below a temporary one, and what is in them. */
-record Machine(Path root, Layout layout) {
-    static final WorkloadId ID = WorkloadId.plugin("greeter");
+public record Machine(Path root, Layout layout) {
+    public static final WorkloadId ID = WorkloadId.plugin("greeter");
 
-    static Machine in(Path root) {
+    public static Machine in(Path root) {
         return new Machine(root, new Layout(root.resolve("state"), root.resolve("run"), "instance"));
     }
 
     /** Puts an archive into the cache, as a download would, and returns its key. */
-    String cached(byte[] archive) throws IOException {
+    public String cached(byte[] archive) throws IOException {
         String key = sha256(archive);
         Files.createDirectories(layout.archives());
         Files.write(layout.archive(key), archive);
         return key;
     }
 
-    static String sha256(byte[] bytes) {
+    public static String sha256(byte[] bytes) {
         return Hashing.sha256().hashBytes(bytes).toString();
     }
 
-    Path install(String directory) {
+    public Path install(String directory) {
         return layout.install(ID, directory);
     }
 
-    ImmutableList<Installation> installations(WorkloadId id) {
+    public ImmutableList<Installation> installations(WorkloadId id) {
         return switch (new InstallationObserver(layout).installations(id)) {
             case Observation.Seen<ImmutableList<Installation>>(ImmutableList<Installation> seen) -> seen;
             case Observation.Unseen<ImmutableList<Installation>>(String why) -> throw new AssertionError(why);
         };
     }
 
-    Optional<String> active(WorkloadId id) {
+    public Optional<String> active(WorkloadId id) {
         return switch (new InstallationObserver(layout).active(id)) {
             case Observation.Seen<Optional<String>>(Optional<String> seen) -> seen;
             case Observation.Unseen<Optional<String>>(String why) -> throw new AssertionError(why);
@@ -56,11 +56,11 @@ record Machine(Path root, Layout layout) {
     }
 
     /** Everything below the root but the archives: relative path to kind, mode and content. */
-    SortedMap<String, String> everything() throws IOException {
+    public SortedMap<String, String> everything() throws IOException {
         return tree(root, layout.archives());
     }
 
-    static SortedMap<String, String> tree(Path root, Path except) throws IOException {
+    public static SortedMap<String, String> tree(Path root, Path except) throws IOException {
         SortedMap<String, String> found = new TreeMap<>();
         try (Stream<Path> paths = Files.walk(root)) {
             for (Path path : (Iterable<Path>) paths::iterator) {

@@ -9,7 +9,7 @@ import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 
 /** Promises nothing about power failures, for tests that do many things and pull no plug. */
-class QuickDisk implements Disk {
+public class QuickDisk implements Disk {
     private final Disk disk = new LocalDisk();
 
     @Override

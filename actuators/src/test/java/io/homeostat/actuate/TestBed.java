@@ -6,23 +6,30 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.MoreCollectors;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LaunchRequest;
+import io.homeostat.actuate.launch.Launcher;
+import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.actuate.stop.StopRequest;
+import io.homeostat.actuate.stop.StopResult;
+import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.Phase;
-import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.CgroupLayout;
-import io.homeostat.observe.LaunchDirectory;
-import io.homeostat.observe.LaunchMarks;
-import io.homeostat.observe.LimitObserver;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
-import io.homeostat.observe.PluginChannel;
-import io.homeostat.observe.ProcFs;
-import io.homeostat.observe.ProcFs.Stat;
-import io.homeostat.observe.ProcessObserver;
-import io.homeostat.observe.ProcessTree;
+import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessObserver;
+import io.homeostat.observe.process.ProcessTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -38,27 +45,27 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 
 /** A machine in a temporary directory, with real processes, none of which outlives it. */
-final class TestBed implements AutoCloseable {
-    static final WorkloadId PROCESS = WorkloadId.process("node-exporter");
-    static final WorkloadId PLUGIN = WorkloadId.plugin("ops-agent");
+public final class TestBed implements AutoCloseable {
+    public static final WorkloadId PROCESS = WorkloadId.process("node-exporter");
+    public static final WorkloadId PLUGIN = WorkloadId.plugin("ops-agent");
 
-    final Path root;
-    final Layout layout;
-    final ProcFs procFs = new ProcFs();
-    final PluginChannel plugins = new PluginChannel(InstantSource.system());
-    final LaunchDirectories directories;
-    final Launcher launcher;
-    final Stopper stopper;
-    final ProcessObserver observer;
+    public final Path root;
+    public final Layout layout;
+    public final ProcFs procFs = new ProcFs();
+    public final PluginChannel plugins = new PluginChannel(InstantSource.system());
+    public final LaunchDirectories directories;
+    public final Launcher launcher;
+    public final Stopper stopper;
+    public final ProcessObserver observer;
     private final LimitObserver groups = new LimitObserver(CgroupLayout.NONE);
     private final List<Instance> launched = new ArrayList<>();
     private int launches;
 
-    TestBed(Path root) {
+    public TestBed(Path root) {
         this(root, root.resolve("run"));
     }
 
-    TestBed(Path root, Path run) {
+    public TestBed(Path root, Path run) {
         this.root = root;
         this.layout = new Layout(root.resolve("state"), run, "i-1");
         this.directories = new LaunchDirectories(layout, procFs);
@@ -68,23 +75,23 @@ final class TestBed implements AutoCloseable {
     }
 
     /** An executable shell script. */
-    Path program(String name, String... lines) throws IOException {
+    public Path program(String name, String... lines) throws IOException {
         Path file = Files.createDirectories(root).resolve(name);
         Files.writeString(file, "#!/bin/sh\n" + String.join("\n", lines) + "\n");
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
         return file;
     }
 
-    Instance instance(WorkloadId id) {
+    public Instance instance(WorkloadId id) {
         return instance(id, Instant.now());
     }
 
-    Instance instance(WorkloadId id, Instant launchedAt) {
+    public Instance instance(WorkloadId id, Instant launchedAt) {
         launches++;
         return instance(id, root.getFileName() + "-" + launches, launchedAt);
     }
 
-    static Instance instance(WorkloadId id, String launchId, Instant launchedAt) {
+    public static Instance instance(WorkloadId id, String launchId, Instant launchedAt) {
         return new Instance(
                 launchId,
                 id,
@@ -98,21 +105,21 @@ final class TestBed implements AutoCloseable {
                 "");
     }
 
-    Instance launch(WorkloadId id, Path executable, String... arguments) throws Exception {
+    public Instance launch(WorkloadId id, Path executable, String... arguments) throws Exception {
         return launch(
                 new LaunchRequest(instance(id), executable, ImmutableList.copyOf(arguments), ImmutableMap.of(), null));
     }
 
     /** Will be stopped at the end, whoever launched it. */
-    void adopt(Instance instance) {
+    public void adopt(Instance instance) {
         launched.add(instance);
     }
 
-    Instance launch(LaunchRequest request) throws Exception {
+    public Instance launch(LaunchRequest request) throws Exception {
         return launch(request, CgroupPlan.NONE);
     }
 
-    Instance launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
+    public Instance launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
         launched.add(request.instance());
         Instance instance = request.instance().withIdentity(launcher.launch(request, cgroups));
         launched.set(launched.size() - 1, instance);
@@ -120,7 +127,7 @@ final class TestBed implements AutoCloseable {
     }
 
     /** What is seen of a launch that is remembered, and not of others of the same workload. */
-    Liveness look(Instance instance) {
+    public Liveness look(Instance instance) {
         return seen(observer.look(instance.workload(), ImmutableList.of(instance))).stream()
                 .filter(ObservedInstance::remembered)
                 .collect(MoreCollectors.onlyElement())
@@ -128,40 +135,40 @@ final class TestBed implements AutoCloseable {
     }
 
     /** What the machine knows of {@link #PROCESS} when nothing is remembered. */
-    ImmutableList<ObservedInstance> found() {
+    public ImmutableList<ObservedInstance> found() {
         return seen(observer.look(PROCESS, ImmutableList.of()));
     }
 
-    static ImmutableList<ObservedInstance> seen(Observation<ImmutableList<ObservedInstance>> observation) {
+    public static ImmutableList<ObservedInstance> seen(Observation<ImmutableList<ObservedInstance>> observation) {
         return switch (observation) {
             case Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found) -> found;
             case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) -> throw new AssertionError(why);
         };
     }
 
-    Liveness.Ended ended(Instance instance) {
+    public Liveness.Ended ended(Instance instance) {
         return (Liveness.Ended) soon().until(() -> look(instance), Liveness.Ended.class::isInstance);
     }
 
-    String log(WorkloadId id) throws IOException {
+    public String log(WorkloadId id) throws IOException {
         Path log = layout.log(id);
         return Files.exists(log) ? Files.readString(log) : "";
     }
 
-    LaunchDirectory directory(Instance instance) {
+    public LaunchDirectory directory(Instance instance) {
         return directories.of(instance);
     }
 
-    static ProcessIdentity identity(Instance instance) {
+    public static ProcessIdentity identity(Instance instance) {
         return Objects.requireNonNull(instance.identity());
     }
 
-    static long pid(Instance instance) {
+    public static long pid(Instance instance) {
         return identity(instance).pid();
     }
 
     /** Sends a signal to a process that this test started. */
-    static void signal(String name, long pid) throws Exception {
+    public static void signal(String name, long pid) throws Exception {
         assertEquals(
                 0,
                 new ProcessBuilder("kill", "-" + name, Long.toString(pid))
@@ -170,12 +177,12 @@ final class TestBed implements AutoCloseable {
     }
 
     /** Whether a process ignores a signal: 1 or 0. */
-    long ignores(String pid, int signal) throws IOException {
+    public long ignores(String pid, int signal) throws IOException {
         return statusMask(pid, "SigIgn") >> (signal - 1) & 1;
     }
 
     /** A set of signals, proc_pid_status(5). */
-    long statusMask(String pid, String name) throws IOException {
+    public long statusMask(String pid, String name) throws IOException {
         return Files.readAllLines(Path.of("/proc", pid, "status"), StandardCharsets.ISO_8859_1).stream()
                 .filter(line -> line.startsWith(name + ":"))
                 .mapToLong(line ->
@@ -184,24 +191,24 @@ final class TestBed implements AutoCloseable {
                 .orElseThrow();
     }
 
-    static String message(Throwable failure) {
+    public static String message(Throwable failure) {
         return String.valueOf(failure.getMessage());
     }
 
     /** Waits until the shell on the way has become this program. */
-    void awaitProgram(Instance instance, String name) {
+    public void awaitProgram(Instance instance, String name) {
         soon().until(() -> procFs.stat(pid(instance)).orElseThrow().name().equals(name));
     }
 
-    void awaitFile(Path file) {
+    public void awaitFile(Path file) {
         soon().until(() -> Files.exists(file) && Files.size(file) > 0);
     }
 
-    StopResult stop(Instance instance, Duration timeout) throws Exception {
+    public StopResult stop(Instance instance, Duration timeout) throws Exception {
         return stopper.stop(new StopRequest(instance, false, timeout));
     }
 
-    int members(Instance instance) throws IOException {
+    public int members(Instance instance) throws IOException {
         return new ProcessTree(
                         procFs,
                         directory(instance),
@@ -213,7 +220,7 @@ final class TestBed implements AutoCloseable {
                 .size();
     }
 
-    static ConditionFactory soon() {
+    public static ConditionFactory soon() {
         return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(10));
     }
 

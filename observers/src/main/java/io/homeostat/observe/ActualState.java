@@ -3,6 +3,7 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.host.HostFacts;
 
 /**
  * What is true of this machine now.

@@ -1,7 +1,7 @@
 package io.homeostat.observe;
 
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.state.Instance;
 import org.jspecify.annotations.Nullable;
 
 /** Which declaration says how a process's health is checked: after an undone upgrade that is not the newest one. */

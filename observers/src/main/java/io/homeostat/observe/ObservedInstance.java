@@ -1,9 +1,10 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.health.Health;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -2,6 +2,8 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.install.Installation;
+import io.homeostat.observe.limits.ObservedLimits;
 import java.util.Optional;
 
 /**

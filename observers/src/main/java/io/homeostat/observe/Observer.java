@@ -3,7 +3,9 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.host.HostFacts;
 
 /** Looks at the machine and changes nothing. Never throws for what the machine is like: what can't be seen is {@link Observation.Unseen}. */
 public interface Observer {

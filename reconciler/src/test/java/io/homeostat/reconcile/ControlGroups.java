@@ -1,8 +1,8 @@
 package io.homeostat.reconcile;
 
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.CgroupHierarchy;
-import io.homeostat.observe.CgroupLayout;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,10 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Default;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Matches;
+import io.homeostat.desired.model.schema.Range;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

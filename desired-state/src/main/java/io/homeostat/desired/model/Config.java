@@ -1,6 +1,8 @@
 package io.homeostat.desired.model;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Secret;
 import org.jspecify.annotations.Nullable;
 
 /** What a plugin is told at Start and Apply: a string or a structure, exactly one of them. */

@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Doc;
 import org.jspecify.annotations.Nullable;
 
 /** What every kind of workload declares of how it is kept running. */

@@ -1,5 +1,8 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.schema.Default;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Range;
 import org.jspecify.annotations.Nullable;
 
 /** Limits of a process tree; what is left out is not limited. */

@@ -1,5 +1,9 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.schema.Default;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Range;
+
 /** How many workloads that have the same value of a label may be down at a time because of changes. */
 public record MaxDisruption(
         @Doc("The label; workloads with the same value of it are counted together.") @Range(min = 1)

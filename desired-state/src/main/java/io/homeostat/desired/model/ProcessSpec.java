@@ -1,5 +1,7 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Inline;
 import org.jspecify.annotations.Nullable;
 
 /** Any program; no protocol, an optional probe. */

@@ -2,6 +2,10 @@ package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.schema.Default;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Keys;
+import io.homeostat.desired.model.schema.Matches;
 import org.jspecify.annotations.Nullable;
 
 /** The program of a workload: its files, and how it is executed. */

@@ -1,5 +1,8 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Range;
+
 /** One comparison of a fact about this host with a value. */
 public record Rule(
         @Doc("Where the fact comes from: os (os-release), instance or metadata (metadata server).")

@@ -1,5 +1,8 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.schema.Default;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Range;
 import java.time.Duration;
 
 /** When a start counts as failed. */

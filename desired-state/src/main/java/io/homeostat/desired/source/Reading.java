@@ -1,6 +1,6 @@
 package io.homeostat.desired.source;
 
-import io.homeostat.desired.store.SourceContent;
+import io.homeostat.desired.state.SourceContent;
 import java.time.Duration;
 import java.util.Optional;
 

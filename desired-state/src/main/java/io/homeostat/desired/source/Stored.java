@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.state.StoredDeclaration;
 import java.nio.file.Path;
 
 /** What is in force of one source from when it was last read: the workloads by the file they came from. */

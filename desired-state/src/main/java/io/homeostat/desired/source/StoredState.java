@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.state.StoredDeclaration;
 
 /** What is stored of all sources, as the one desired state that plan, status, apply and the agent go by. */
 public final class StoredState {

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.agent;
 
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executors;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.DeleteRequest;
 import io.homeostat.proto.agent.EventsRequest;

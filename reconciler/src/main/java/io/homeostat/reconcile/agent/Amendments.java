@@ -7,7 +7,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;

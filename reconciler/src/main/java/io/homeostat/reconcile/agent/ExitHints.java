@@ -2,10 +2,10 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.desired.store.StateReader;
-import io.homeostat.observe.ExitWatcher;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.Step;

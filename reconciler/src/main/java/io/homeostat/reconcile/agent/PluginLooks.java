@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.agent;
 
-import io.homeostat.observe.UnixDatagram;
+import io.homeostat.observe.process.UnixDatagram;
 import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.store.StateStore;
-import io.homeostat.desired.store.StoreException;
-import io.homeostat.observe.FileChanges;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.observe.watch.FileChanges;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.locks.Lock;

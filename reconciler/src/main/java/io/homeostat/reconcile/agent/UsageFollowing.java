@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.agent;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateReader;
-import io.homeostat.observe.UsageSampler;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.protobuf.ByteString;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiClient;

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.PluginChannel;
+import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.CommandFailure;
 import io.homeostat.reconcile.command.Environment;

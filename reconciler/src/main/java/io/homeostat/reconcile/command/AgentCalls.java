@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.proto.agent.AgentGrpc;
 import io.homeostat.proto.agent.ApplyRequest;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.command;
 
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.command.output.Console;
 
 /**

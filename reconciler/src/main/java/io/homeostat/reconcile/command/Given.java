@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.state.StateStore.ToApply;
 
 /**
  * What {@code -f} gave, read and found valid.

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.store.StateStore.ToApply;
+import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.Input;
 import io.homeostat.desired.yaml.ReadResult;

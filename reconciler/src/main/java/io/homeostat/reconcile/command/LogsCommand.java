@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.actuate.LogRotation;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Declared;

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;

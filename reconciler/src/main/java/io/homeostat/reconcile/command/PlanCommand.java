@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;

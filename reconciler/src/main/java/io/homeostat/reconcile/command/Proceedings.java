@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.actuate.Progress;
+import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.command.output.Console;

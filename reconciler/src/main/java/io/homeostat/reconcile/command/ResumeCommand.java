@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Pause;
+import io.homeostat.desired.state.Pause;
 import java.time.Instant;
 
 /** Ends pauses. What there is to do then is done by whoever enforces. */

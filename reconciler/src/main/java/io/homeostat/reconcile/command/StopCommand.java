@@ -2,9 +2,9 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.observe.Health;
+import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;

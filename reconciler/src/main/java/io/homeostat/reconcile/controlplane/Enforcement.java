@@ -3,7 +3,7 @@ package io.homeostat.reconcile.controlplane;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateStore;
+import io.homeostat.desired.state.StateStore;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.util.function.Function;
 

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.controlplane;
 
-import io.homeostat.desired.store.StateStore;
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
 import java.time.Instant;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

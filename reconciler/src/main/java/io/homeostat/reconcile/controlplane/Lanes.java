@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.controlplane;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Outbox.Queued;
+import io.homeostat.desired.state.Outbox.Queued;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Deque;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.controlplane;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.model.Redaction;
-import io.homeostat.desired.store.Outbox.Queued;
+import io.homeostat.desired.state.Outbox.Queued;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.observe.Kernel;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.OsRelease;
+import io.homeostat.observe.host.Kernel;
+import io.homeostat.observe.host.OsRelease;
 import io.homeostat.proto.acp.AgentInfo;
 import io.homeostat.proto.acp.AgentInfo.AgentCapability;
 import io.homeostat.proto.acp.OSInfo;

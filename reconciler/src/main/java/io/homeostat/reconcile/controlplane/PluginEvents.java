@@ -4,7 +4,7 @@ import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Event;
+import io.homeostat.desired.state.Event;
 import io.homeostat.proto.acp.PluginEventMessage;
 import io.homeostat.proto.acp.PluginEventMessage.PluginEventType;
 import io.homeostat.proto.acs.MessageBody;

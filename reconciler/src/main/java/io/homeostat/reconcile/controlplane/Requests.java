@@ -8,7 +8,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.proto.acp.ConfigurePluginStates;
 import io.homeostat.proto.acp.GetAgentInfo;
 import io.homeostat.proto.acp.GetOSInfo;

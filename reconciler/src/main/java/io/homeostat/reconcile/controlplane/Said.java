@@ -2,8 +2,8 @@ package io.homeostat.reconcile.controlplane;
 
 import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

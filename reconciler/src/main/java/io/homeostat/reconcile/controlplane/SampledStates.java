@@ -2,8 +2,8 @@ package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.observe.UsageReport;
-import io.homeostat.observe.UsageSampler;
+import io.homeostat.observe.usage.UsageReport;
+import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.status.Survey.Finding;
 
 /** How the plugins are, with the samples that no control plane has acknowledged; an answer that gets lost takes none with it. */

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.store.Event;
+import io.homeostat.desired.state.Event;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

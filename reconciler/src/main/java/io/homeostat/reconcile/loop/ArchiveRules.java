@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.DownloadLimits;
-import io.homeostat.actuate.Trust;
-import io.homeostat.actuate.UnpackLimits;
+import io.homeostat.actuate.archive.Trust;
+import io.homeostat.actuate.fetch.DownloadLimits;
+import io.homeostat.actuate.unpack.UnpackLimits;
 import io.homeostat.desired.model.AgentConfig;
 
 /** What archives may take, and whose they may be. */

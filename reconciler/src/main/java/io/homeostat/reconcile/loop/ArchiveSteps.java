@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.Downloader;
-import io.homeostat.actuate.Progress;
-import io.homeostat.actuate.SignatureCheck;
-import io.homeostat.actuate.Unpacker;
+import io.homeostat.actuate.archive.SignatureCheck;
+import io.homeostat.actuate.fetch.Downloader;
+import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.plan.Outcome;

@@ -3,23 +3,23 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.CgroupPlan;
-import io.homeostat.actuate.Enforcement;
-import io.homeostat.actuate.GroupRemover;
-import io.homeostat.actuate.LimitEnforcer;
+import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.actuate.limits.GroupRemover;
+import io.homeostat.actuate.limits.LimitEnforcer;
+import io.homeostat.actuate.limits.LimitResult;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.observe.CgroupLayout;
-import io.homeostat.observe.LaunchDirectory;
-import io.homeostat.observe.LaunchMarks;
-import io.homeostat.observe.LimitObserver;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
-import io.homeostat.observe.ProcFs;
-import io.homeostat.observe.ProcFs.Stat;
-import io.homeostat.observe.ProcessTree;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessTree;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import java.io.IOException;
@@ -53,7 +53,7 @@ final class LimitSteps {
     /** @throws ActuationFailure when limits that are required can't be set; they may yet, so it is not fatal */
     CgroupPlan prepare(WorkloadId id, Limits limits) throws ActuationFailure {
         CgroupPlan plan = enforcer.prepare(id, limits);
-        if (plan.enforcement() instanceof Enforcement.Unavailable(String reason)) {
+        if (plan.enforcement() instanceof LimitResult.Unavailable(String reason)) {
             if (plan.required()) {
                 throw new ActuationFailure(
                         "could not launch " + id + ": limits.required is true: " + reason, false, null);
@@ -83,8 +83,8 @@ final class LimitSteps {
             pids.addAll(tree(process.instance()));
         }
         return switch (enforcer.apply(step.workload(), step.limits(), pids.build())) {
-            case Enforcement.Enforced enforced -> Outcome.done();
-            case Enforcement.Unavailable(String reason) -> new Outcome.Failed(reason, false);
+            case LimitResult.Enforced enforced -> Outcome.done();
+            case LimitResult.Unavailable(String reason) -> new Outcome.Failed(reason, false);
         };
     }
 

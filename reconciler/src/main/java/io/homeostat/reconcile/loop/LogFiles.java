@@ -2,10 +2,10 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.actuate.LogRotation;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.LaunchDirectory;
+import io.homeostat.observe.process.LaunchDirectory;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.LogRotation;
+import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

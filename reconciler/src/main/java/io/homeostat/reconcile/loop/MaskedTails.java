@@ -2,8 +2,8 @@ package io.homeostat.reconcile.loop;
 
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.StateReader;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.loop;
 
-import io.homeostat.actuate.Progress;
+import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
 
 /** Follows the passes of some workloads, and how far their downloads are. */

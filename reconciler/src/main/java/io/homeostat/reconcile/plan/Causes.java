@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.observe.Installation;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.install.Installation;
 import org.jspecify.annotations.Nullable;
 
 /** Why a target is not what runs: compares it with the process that is there, else with the last revision seen well. */

@@ -2,12 +2,12 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.Trial;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;

@@ -2,10 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;

@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.Trial;
 import java.util.Optional;
 
 /** The event of a machine that moved, for drift that no process's end has told of. Pure. */

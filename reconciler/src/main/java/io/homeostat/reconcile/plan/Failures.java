@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
 
 /** What a failure counts against, and when it undoes an upgrade. */
 final class Failures {

@@ -7,8 +7,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProvenRevision;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 
 /** What a workload depended on that nobody wants any more: its declaration is gone, and what still runs of it is to be stopped first. */

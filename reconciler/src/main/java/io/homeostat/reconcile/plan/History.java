@@ -2,8 +2,8 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Pause;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.history.WorkloadHistory;
 
 /**
  * What can't be observed.

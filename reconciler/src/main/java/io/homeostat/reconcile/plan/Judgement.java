@@ -3,10 +3,10 @@ package io.homeostat.reconcile.plan;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.Objects;
 
 /** By whose probe and health policy a process is judged: by those of the declaration that it runs. */

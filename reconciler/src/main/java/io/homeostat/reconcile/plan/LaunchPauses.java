@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Restart;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.RunRecord;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
 

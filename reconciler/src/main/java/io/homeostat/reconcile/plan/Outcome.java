@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.state.Instance;
 import org.jspecify.annotations.Nullable;
 
 /** How a step ended. */

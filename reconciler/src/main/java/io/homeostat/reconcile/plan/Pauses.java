@@ -2,8 +2,8 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Start;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.FailedRevision;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.FailedRevision;
 import java.time.Duration;
 import java.time.Instant;
 

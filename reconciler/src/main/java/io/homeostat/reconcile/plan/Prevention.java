@@ -2,11 +2,11 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 
 /** Tells that a program is not launched at all, as it is told that a launch failed: nothing is tried, so no step's outcome tells it. */

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import java.util.Optional;
 

@@ -2,10 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Told;
-import io.homeostat.desired.store.Trial;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Told;
+import io.homeostat.desired.state.history.Trial;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.observe.Installation;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
 import java.util.HashSet;

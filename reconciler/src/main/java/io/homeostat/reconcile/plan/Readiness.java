@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.observe.Health;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.health.Health;
 import java.time.Duration;
 
 /** What shows that a launch has started. */

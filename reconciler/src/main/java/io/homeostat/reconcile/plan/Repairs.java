@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Restart;
-import io.homeostat.desired.store.Attempts;
+import io.homeostat.desired.state.history.Attempts;
 import java.time.Instant;
 
 /**

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Execution.State;
-import io.homeostat.desired.store.Decision;
+import io.homeostat.desired.state.history.Decision;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 

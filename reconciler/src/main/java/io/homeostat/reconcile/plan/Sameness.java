@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.state.EventType;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 

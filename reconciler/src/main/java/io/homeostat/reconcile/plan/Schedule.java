@@ -3,7 +3,7 @@ package io.homeostat.reconcile.plan;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Triggers;
-import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.Observation;
 import java.time.DateTimeException;
 import java.time.Duration;

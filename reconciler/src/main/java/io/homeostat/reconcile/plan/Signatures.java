@@ -3,10 +3,10 @@ package io.homeostat.reconcile.plan;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import java.util.Optional;
 
 /** What can be said of signatures before an archive is there. Pure. */

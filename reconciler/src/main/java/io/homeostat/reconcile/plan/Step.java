@@ -6,7 +6,7 @@ import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Instance;
+import io.homeostat.desired.state.Instance;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

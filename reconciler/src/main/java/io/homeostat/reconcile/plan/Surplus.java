@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import java.util.List;

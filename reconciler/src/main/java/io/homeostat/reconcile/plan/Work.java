@@ -5,8 +5,8 @@ import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.observe.ArchiveKey;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.install.ArchiveKey;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Traits;

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.status;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.observe.Installation;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Situation;
 import java.util.Optional;
 

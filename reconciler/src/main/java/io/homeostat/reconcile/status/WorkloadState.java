@@ -2,11 +2,11 @@ package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.OneShotRun;
-import io.homeostat.desired.store.Phase;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Action;

@@ -8,7 +8,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Action;

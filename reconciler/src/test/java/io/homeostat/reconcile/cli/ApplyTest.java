@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StateLock;
+import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,18 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.homeostat.actuate.Enforcement;
-import io.homeostat.actuate.GroupRemover;
-import io.homeostat.actuate.LimitEnforcer;
+import io.homeostat.actuate.limits.GroupRemover;
+import io.homeostat.actuate.limits.LimitEnforcer;
+import io.homeostat.actuate.limits.LimitResult;
 import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.CgroupHierarchy;
-import io.homeostat.observe.CgroupLayout;
-import io.homeostat.observe.Controller;
-import io.homeostat.observe.LimitObserver;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.Controller;
+import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,11 +46,11 @@ class LimitsTest {
         shell = new Shell(directory);
         groups = CgroupLayout.detect(shell.layout());
         observer = new LimitObserver(groups);
-        Enforcement enforcement = new LimitEnforcer(groups)
+        LimitResult enforcement = new LimitEnforcer(groups)
                 .prepare(ID, new Limits(new Size(64 << 20), new Cpu(50), true))
                 .enforcement();
         new GroupRemover(groups).remove(ID);
-        assumeTrue(enforcement instanceof Enforcement.Enforced, enforcement::toString);
+        assumeTrue(enforcement instanceof LimitResult.Enforced, enforcement::toString);
     }
 
     @AfterEach

@@ -10,7 +10,7 @@ import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.Environment;
 import io.homeostat.reconcile.command.ExitStatus;
 import io.homeostat.reconcile.command.Interrupts;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,7 +7,7 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.UsageReport;
+import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;

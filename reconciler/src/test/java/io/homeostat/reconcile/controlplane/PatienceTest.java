@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Outbox.Queued;
+import io.homeostat.desired.state.Outbox.Queued;
 import io.homeostat.reconcile.controlplane.Patience.Verdict;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

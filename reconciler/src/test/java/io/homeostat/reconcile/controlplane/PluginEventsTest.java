@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.proto.acp.PluginEventMessage;
 import io.homeostat.proto.acp.PluginEventMessage.PluginEventType;
 import io.homeostat.proto.acs.MessageBody;

@@ -6,12 +6,12 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
 import java.util.Optional;

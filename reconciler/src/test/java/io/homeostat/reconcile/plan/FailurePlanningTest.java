@@ -6,9 +6,9 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Phase;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Exit;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.FailedRevision;
-import io.homeostat.desired.store.Trial;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 

@@ -4,7 +4,7 @@ import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 
-import io.homeostat.desired.store.Exit;
+import io.homeostat.desired.state.history.Exit;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;

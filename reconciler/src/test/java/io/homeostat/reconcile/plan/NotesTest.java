@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Told;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Told;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Phase;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
 import java.util.List;

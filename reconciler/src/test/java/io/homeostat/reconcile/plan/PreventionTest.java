@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Size;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.store.ProcessIdentity;
-import io.homeostat.observe.Health;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

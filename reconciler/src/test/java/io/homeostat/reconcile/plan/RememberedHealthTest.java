@@ -5,9 +5,9 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.store.Phase;
-import io.homeostat.desired.store.RunRecord;
-import io.homeostat.observe.Health;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.observe.health.Health;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.function.UnaryOperator;

@@ -8,13 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.store.Decision;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Phase;
-import io.homeostat.desired.store.WorkloadHistory;
-import io.homeostat.observe.Health;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.Decision;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
+import io.homeostat.observe.health.Health;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

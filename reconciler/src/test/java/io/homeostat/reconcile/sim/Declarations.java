@@ -11,7 +11,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.store.StoredDeclaration;
+import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.reconcile.loop.DesiredSource;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;

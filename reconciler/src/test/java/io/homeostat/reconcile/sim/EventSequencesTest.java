@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Event;
-import io.homeostat.desired.store.EventType;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Condition;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.Installation;
+import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.Installation;
+import io.homeostat.observe.install.Installation;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;

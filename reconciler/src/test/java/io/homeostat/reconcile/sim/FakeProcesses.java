@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Exit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.Phase;
-import io.homeostat.desired.store.ProvenRevision;
-import io.homeostat.desired.store.StoreException;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashSet;
 import java.util.Set;

@@ -4,9 +4,9 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.Health;
-import io.homeostat.observe.HostFact;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.health.Health;
+import io.homeostat.observe.host.HostFact;
 import java.time.Duration;
 import java.util.Optional;
 

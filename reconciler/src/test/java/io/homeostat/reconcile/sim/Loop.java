@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.WorkloadPass;

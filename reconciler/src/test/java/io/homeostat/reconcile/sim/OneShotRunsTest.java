@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Condition;
-import io.homeostat.desired.store.Exit;
-import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.OneShotRun;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Rule;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.HostFact;
+import io.homeostat.observe.host.HostFact;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.SplittableRandom;

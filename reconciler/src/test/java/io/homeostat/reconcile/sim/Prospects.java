@@ -6,8 +6,8 @@ import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Execution.State;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Condition;
-import io.homeostat.observe.HostFact;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.observe.host.HostFact;
 import java.util.Optional;
 
 /** Which declarations can be brought about on a machine on which nothing goes wrong any more. */

@@ -4,9 +4,9 @@ import static io.homeostat.reconcile.sim.ToldEvents.ID;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.store.Attempts;
-import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.HostFacts;
+import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Step;
 import org.jspecify.annotations.Nullable;
 

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Change;
-import io.homeostat.desired.store.EventType;
-import io.homeostat.desired.store.Instance;
-import io.homeostat.desired.store.OneShotRun;
-import io.homeostat.desired.store.WorkloadHistory;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;

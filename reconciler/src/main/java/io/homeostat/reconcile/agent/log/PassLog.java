@@ -2,7 +2,7 @@ package io.homeostat.reconcile.agent.log;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.plan.Outcome;

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.agent.metrics;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.Usage;
+import io.homeostat.observe.usage.Usage;
 import io.homeostat.reconcile.agent.log.AgentLog;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.micrometer.core.instrument.FunctionCounter;

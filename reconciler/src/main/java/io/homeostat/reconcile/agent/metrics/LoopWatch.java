@@ -2,7 +2,7 @@ package io.homeostat.reconcile.agent.metrics;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.command.doctor;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.observe.CgroupLayout;
+import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Clock;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.command.doctor;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.observe.CgroupHierarchy;
-import io.homeostat.observe.CgroupLayout;
-import io.homeostat.observe.Controller;
-import io.homeostat.observe.Executables;
-import io.homeostat.observe.PidfdSupport;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.Controller;
+import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.PidfdSupport;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

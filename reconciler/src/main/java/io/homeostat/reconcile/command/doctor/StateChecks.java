@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.command.doctor;
 
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.StateLock;
-import io.homeostat.desired.store.StateReader;
-import io.homeostat.desired.store.StateStores;
-import io.homeostat.desired.store.StoreException;
-import io.homeostat.observe.ProcFs;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.AgentFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.command.output;
 
-import io.homeostat.actuate.Progress;
+import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
 
 /** Shows people how a convergence goes. Called from many threads. */

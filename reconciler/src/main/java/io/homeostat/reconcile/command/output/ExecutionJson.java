@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.command.output;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.homeostat.desired.store.OneShotRun;
+import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.reconcile.status.LastRun;
 import java.io.IOException;
 import java.time.Duration;

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;

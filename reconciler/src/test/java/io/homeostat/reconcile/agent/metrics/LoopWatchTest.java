@@ -3,8 +3,8 @@ package io.homeostat.reconcile.agent.metrics;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.store.Reason;
-import io.homeostat.desired.store.StoreException;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Optional;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.agent.metrics;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.store.StateLock;
-import io.homeostat.desired.store.StateStores;
+import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.reconcile.command.doctor.Finding.Level;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.store.Reason;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;

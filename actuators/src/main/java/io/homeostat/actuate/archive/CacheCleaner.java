@@ -1,0 +1,190 @@
+package io.homeostat.actuate.archive;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Removes begun downloads that nobody waits for, and archives that nobody needs any more when they are too old or too many. An
+ * archive's time of change says when it was needed last: as long as it is, it is renewed.
+ *
+ * <p>Nobody may begin to need an archive meanwhile. A download or unpacking under way of what nobody needs may fail.
+ */
+public final class CacheCleaner {
+    private static final Logger LOG = LoggerFactory.getLogger(CacheCleaner.class);
+
+    /** A key (see {@link io.homeostat.observe.ArchiveKey}) and what we keep beside it; other files in the cache are not ours. */
+    private static final Pattern OURS = Pattern.compile("((?:unverified-)?[0-9a-f]{64})(?:\\.[a-z0-9]+)*");
+
+    /** A cache is looked through every minute; its files' times need not be written as often. */
+    private static final Duration RENEWAL = Duration.ofHours(1);
+
+    private final Layout layout;
+    private final Disk disk;
+
+    public CacheCleaner(Layout layout) {
+        this(layout, new LocalDisk());
+    }
+
+    CacheCleaner(Layout layout, Disk disk) {
+        this.layout = layout;
+        this.disk = disk;
+    }
+
+    /** One archive or download: what is there under its key. */
+    private static final class Entry {
+        private final String key;
+        private final List<Path> files = new ArrayList<>();
+        private long bytes;
+        private Instant neededAt = Instant.MIN;
+
+        private Entry(String key) {
+            this.key = key;
+        }
+
+        private void add(Path file, BasicFileAttributes attributes) {
+            files.add(file);
+            bytes += attributes.size();
+            Instant changed = attributes.lastModifiedTime().toInstant();
+            neededAt = changed.isAfter(neededAt) ? changed : neededAt;
+        }
+
+        private Instant neededAt() {
+            return neededAt;
+        }
+    }
+
+    /**
+     * Removes what nobody needs and does not fit; what is needed stays, however much it is.
+     *
+     * @param needed keys of the archives that somebody may need again
+     * @throws ActuationFailure when something could not be removed; the rest is gone
+     */
+    public void clean(Set<String> needed, CacheBounds bounds, Instant now) throws ActuationFailure {
+        Failures failures = new Failures();
+        for (Entry each : unneeded(layout.downloads(), needed, now, failures)) {
+            remove(each, "a download that nobody waits for any more", failures);
+        }
+        List<Entry> unneeded = unneeded(layout.archives(), needed, now, failures);
+        unneeded.sort(Comparator.comparing(Entry::neededAt));
+        long kept = unneeded.stream().mapToLong(entry -> entry.bytes).sum();
+        for (Entry each : unneeded) {
+            String why = null;
+            if (Duration.between(each.neededAt, now).compareTo(bounds.age()) >= 0) {
+                why = "an archive that nobody has needed for " + bounds.age().toMinutes() + " min";
+            } else if (kept > bounds.bytes()) {
+                why = "an archive that nobody needs, there are more than " + bounds.bytes() + " bytes of such";
+            } else if (disk.usableBytes(layout.archives()) < bounds.bytes()) {
+                why = "an archive that nobody needs, the disk has less than " + bounds.bytes() + " bytes left";
+            }
+            if (why != null) {
+                remove(each, why, failures);
+                kept -= each.bytes;
+            }
+        }
+        failures.raise();
+    }
+
+    private void remove(Entry entry, String why, Failures failures) {
+        for (Path file : entry.files) {
+            try {
+                disk.delete(file);
+            } catch (IOException e) {
+                failures.add(e);
+                return;
+            }
+        }
+        LOG.info("removed from the cache: {} ({} bytes), {}", entry.key, entry.bytes, why);
+    }
+
+    /** Notes, too, that what is needed still is. */
+    private static List<Entry> unneeded(Path directory, Set<String> needed, Instant now, Failures failures) {
+        Map<String, Entry> found = new HashMap<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+            for (Path file : files) {
+                Matcher name = OURS.matcher(file.getFileName().toString());
+                if (name.matches()) {
+                    look(file, name.group(1), needed, now, found, failures);
+                }
+            }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return new ArrayList<>();
+        } catch (DirectoryIteratorException e) {
+            failures.add(Objects.requireNonNull(e.getCause()));
+        } catch (IOException e) {
+            failures.add(e);
+        }
+        return new ArrayList<>(found.values());
+    }
+
+    private static void look(
+            Path file, String key, Set<String> needed, Instant now, Map<String, Entry> found, Failures failures) {
+        try {
+            BasicFileAttributeView view =
+                    Files.getFileAttributeView(file, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+            BasicFileAttributes attributes = view.readAttributes();
+            if (attributes.isDirectory()) {
+                return;
+            }
+            if (!needed.contains(key)) {
+                found.computeIfAbsent(key, Entry::new).add(file, attributes);
+            } else if (attributes.isRegularFile()
+                    && attributes.lastModifiedTime().toInstant().isBefore(now.minus(RENEWAL))) {
+                view.setTimes(FileTime.from(now), null, null);
+            }
+        } catch (NoSuchFileException e) {
+            return;
+        } catch (IOException e) {
+            failures.add(e);
+        }
+    }
+
+    /** What went wrong: one file that can't be removed keeps no other from being. */
+    private static final class Failures {
+        private int count;
+        private String first = "";
+        private Exception cause = new IOException();
+
+        private void add(IOException e) {
+            if (count++ == 0) {
+                first = Disk.reason(e);
+                cause = e;
+            }
+        }
+
+        private void raise() throws ActuationFailure {
+            if (count > 0) {
+                throw new ActuationFailure(
+                        "cleaning the cache failed for " + count + (count == 1 ? " file: " : " files, the first is ")
+                                + first,
+                        false,
+                        cause);
+            }
+        }
+    }
+}

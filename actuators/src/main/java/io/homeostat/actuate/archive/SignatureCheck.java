@@ -1,0 +1,72 @@
+package io.homeostat.actuate.archive;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides whether an archive of the cache may be unpacked: a signature that is declared has to be good as soon as there are keys,
+ * and one has to be declared when that is required.
+ */
+public final class SignatureCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(SignatureCheck.class);
+
+    private final ArchiveStore archives;
+    private final Supplier<Trust> trust;
+
+    /** @param trust asked at each archive, since it can be configured anew */
+    public SignatureCheck(Layout layout, Supplier<Trust> trust) {
+        this.archives = new ArchiveStore(layout, new LocalDisk());
+        this.trust = trust;
+    }
+
+    /**
+     * Checks an archive.
+     *
+     * @param key of an archive in the cache
+     * @param signature that is declared, in base64; null when none is
+     * @throws ActuationFailure when it may not be unpacked. It is not fatal: keys are configured anew without a new declaration, and an
+     *     archive without a declared checksum is fetched again, since what is published may be another one by then
+     */
+    public void check(WorkloadId id, String revision, String key, @Nullable String signature) throws ActuationFailure {
+        Trust now = trust.get();
+        String what = "the archive of revision " + revision + " of " + id + " was not unpacked: ";
+        if (signature == null) {
+            if (now.required()) {
+                throw new ActuationFailure(
+                        what + "it is not signed, and signatures are required here; declare source.signature",
+                        false,
+                        null);
+            }
+            return;
+        }
+        if (now.keys().isEmpty()) {
+            LOG.info(
+                    "[{}] the signature of revision {} was not checked: no signatures.keys are configured",
+                    id,
+                    revision);
+            return;
+        }
+        try {
+            if (archives.has(key) && !now.keys().signed(archives.sha256(key), signature)) {
+                if (!ArchiveStore.isVerified(key)) {
+                    archives.delete(key);
+                }
+                throw new ActuationFailure(
+                        what + "source.signature is not a signature of its SHA-256 by any of signatures.keys;"
+                                + " sign it anew, or configure the key that it was signed with",
+                        false,
+                        null);
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure(what + Disk.reason(e), false, e);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package io.homeostat.actuate.archive;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.io.BaseEncoding;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.spec.InvalidKeySpecException;
+import java.security.spec.X509EncodedKeySpec;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** The public keys (Ed25519, RFC 8032) of those whose archives may be installed. */
+public final class TrustedKeys {
+    /** Nobody's. */
+    public static final TrustedKeys NONE = new TrustedKeys(ImmutableList.of());
+
+    private static final String ALGORITHM = "Ed25519";
+    /** RFC 7468; several may stand in one file. */
+    private static final Pattern PEM =
+            Pattern.compile("-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\\s]*)-----END PUBLIC KEY-----");
+
+    private static final int LONGEST_FILE = 1 << 20;
+
+    private final ImmutableList<PublicKey> keys;
+
+    private TrustedKeys(ImmutableList<PublicKey> keys) {
+        this.keys = keys;
+    }
+
+    /**
+     * Reads keys.
+     *
+     * @param files in PEM, each with one key at least
+     * @throws ActuationFailure when one of them can't be read or has anything else in it
+     */
+    public static TrustedKeys read(List<Path> files) throws ActuationFailure {
+        ImmutableList.Builder<PublicKey> keys = ImmutableList.builder();
+        for (Path file : files) {
+            keys.addAll(read(file));
+        }
+        return new TrustedKeys(keys.build());
+    }
+
+    private static ImmutableList<PublicKey> read(Path file) throws ActuationFailure {
+        try {
+            if (Files.size(file) > LONGEST_FILE) {
+                throw unusable(file + ": it is too long for a file with keys", null);
+            }
+            Matcher pem = PEM.matcher(Files.readString(file, US_ASCII));
+            ImmutableList.Builder<PublicKey> found = ImmutableList.builder();
+            while (pem.find()) {
+                found.add(key(pem.group(1)));
+            }
+            ImmutableList<PublicKey> keys = found.build();
+            if (keys.isEmpty()) {
+                throw unusable(
+                        file + ": it has no line '-----BEGIN PUBLIC KEY-----'; give it a public key in PEM", null);
+            }
+            return keys;
+        } catch (IOException e) {
+            throw unusable(Disk.reason(e), e);
+        } catch (InvalidKeySpecException | IllegalArgumentException e) {
+            throw unusable(file + ": it has a public key that is not an Ed25519 key in PEM", e);
+        }
+    }
+
+    private static PublicKey key(String base64) throws InvalidKeySpecException {
+        byte[] encoded = Base64.getMimeDecoder().decode(base64);
+        return factory().generatePublic(new X509EncodedKeySpec(encoded));
+    }
+
+    private static KeyFactory factory() {
+        try {
+            return KeyFactory.getInstance(ALGORITHM);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every JDK since 15 has " + ALGORITHM, e);
+        }
+    }
+
+    private static ActuationFailure unusable(String why, @Nullable Exception cause) {
+        return new ActuationFailure("cannot use what signatures.keys names: " + why, true, cause);
+    }
+
+    public boolean isEmpty() {
+        return keys.isEmpty();
+    }
+
+    /**
+     * Whether one of them made a signature.
+     *
+     * @param sha256 of what was signed, in lower-case hexadecimal; its 32 bytes are what the signature is of
+     * @param signature in base64
+     */
+    public boolean signed(String sha256, String signature) {
+        byte[] digest = BaseEncoding.base16().lowerCase().decode(sha256);
+        byte[] bytes = Base64.getDecoder().decode(signature);
+        return keys.stream().anyMatch(key -> signed(key, digest, bytes));
+    }
+
+    private static boolean signed(PublicKey key, byte[] digest, byte[] signature) {
+        try {
+            Signature check = Signature.getInstance(ALGORITHM);
+            check.initVerify(key);
+            check.update(digest);
+            return check.verify(signature);
+        } catch (GeneralSecurityException e) {
+            // So the JDK says that these bytes are no signature at all.
+            return false;
+        }
+    }
+}

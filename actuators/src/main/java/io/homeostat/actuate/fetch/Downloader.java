@@ -1,0 +1,176 @@
+package io.homeostat.actuate.fetch;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.hash.Hashing;
+import com.google.common.util.concurrent.Striped;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.Interruption;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download
+ * that broke, was interrupted or killed continues where it stopped. The same archive is fetched from one URL once, whoever asks for it;
+ * who declares another URL for it waits for nobody, since that one may never answer.
+ */
+public final class Downloader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Downloader.class);
+    private static final Backoff BACKOFF = Backoff.doubling(Duration.ofMillis(200), Duration.ofSeconds(5));
+    private static final int LOCKS = 1 << 20;
+
+    private final Layout layout;
+    private final Supplier<DownloadLimits> limits;
+    private final Disk disk;
+    private final Timing timing;
+    private final ArchiveStore archives;
+    private final HttpFetch http;
+    private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
+
+    /** @param limits asked at each download, since they can be configured anew */
+    public Downloader(Layout layout, Supplier<DownloadLimits> limits) {
+        this(layout, limits, new LocalDisk(), Timing.real());
+    }
+
+    public Downloader(Layout layout, DownloadLimits limits) {
+        this(layout, () -> limits);
+    }
+
+    public Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
+        this(layout, () -> limits, disk, timing);
+    }
+
+    private Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing) {
+        this.layout = layout;
+        this.limits = limits;
+        this.disk = disk;
+        this.timing = timing;
+        this.archives = new ArchiveStore(layout, disk);
+        this.http = new HttpFetch(timing.clock());
+    }
+
+    /**
+     * Fetches an archive unless it is there.
+     *
+     * @param key what it is called in the cache, see {@link io.homeostat.observe.ArchiveKey}; a checksum in it is verified
+     * @throws ActuationFailure when it could not be fetched; no part of the URL that may be a secret is in its message
+     * @throws InterruptedException when the thread was interrupted; the next download continues
+     */
+    public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
+        ArchiveStore.check(key);
+        Lock sameUrl = locks.get(key + " " + source.shownUrl());
+        sameUrl.lockInterruptibly();
+        try {
+            Lock anyUrl = locks.get(key);
+            if (!anyUrl.tryLock()) {
+                fetchBeside(key, source, progress);
+                return;
+            }
+            try {
+                fetchUnlessThere(key, source, layout.downloads().resolve(key), progress);
+            } finally {
+                anyUrl.unlock();
+            }
+        } catch (ClosedByInterruptException e) {
+            throw Interruption.of(e);
+        } catch (IOException e) {
+            throw new ActuationFailure("downloading " + source.shownUrl() + " failed: " + Disk.reason(e), false, e);
+        } finally {
+            sameUrl.unlock();
+        }
+    }
+
+    /** While another URL is asked for the same archive; nothing of it is continued later. */
+    private void fetchBeside(String key, Source source, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        String url = Hashing.sha256().hashString(source.shownUrl(), UTF_8).toString();
+        Path file = layout.downloads().resolve(key + "." + url);
+        try {
+            fetchUnlessThere(key, source, file, progress);
+        } finally {
+            PartialDownload.forget(disk, file);
+        }
+    }
+
+    private void fetchUnlessThere(String key, Source source, Path file, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        if (!archives.has(key)) {
+            disk.makeDirectories(layout.archives());
+            disk.makeDirectories(layout.downloads());
+            try {
+                fetch(key, source, file, progress);
+                return;
+            } catch (ActuationFailure e) {
+                if (!archives.has(key)) {
+                    throw e;
+                }
+                LOG.info("{}; it has come from another URL meanwhile", e.getMessage());
+            }
+        }
+        PartialDownload.forget(disk, file);
+    }
+
+    private void fetch(String key, Source source, Path file, Progress progress)
+            throws ActuationFailure, IOException, InterruptedException {
+        try (PartialDownload partial = PartialDownload.open(disk, file, key, source.shownUrl())) {
+            DownloadRoom room = new DownloadRoom(disk, layout.downloads(), limits.get());
+            DownloadAttempt attempt = new DownloadAttempt(key, source, partial, file, progress, http, room, timing);
+            String sha256 = attempts(source, partial, attempt);
+            archives.note(key, sha256);
+            partial.publish(layout.archive(key));
+        } finally {
+            PartialDownload.forgetEmpty(disk, file);
+        }
+    }
+
+    private String attempts(Source source, PartialDownload partial, DownloadAttempt attempt)
+            throws ActuationFailure, IOException, InterruptedException {
+        boolean mayBlameLeftovers = true;
+        for (int number = 1; ; number++) {
+            boolean hadLeftovers = partial.resumableBytes() > 0;
+            try {
+                return attempt.run();
+            } catch (FailedAttempt failed) {
+                if (failed.isWorthless()) {
+                    partial.discard();
+                }
+                boolean again = failed.next() == FailedAttempt.Next.AGAIN;
+                if (again && failed.isWorthless() && hadLeftovers && mayBlameLeftovers) {
+                    // Not this attempt's fault but that of what was there before it; once, so that it has an end.
+                    mayBlameLeftovers = false;
+                    number--;
+                } else if (again && number < source.attempts()) {
+                    timing.sleeper().sleep(failed.pause().plus(BACKOFF.delay(number, Duration.ZERO, timing.random())));
+                } else {
+                    throw failure(source, failed, number);
+                }
+            }
+        }
+    }
+
+    private static ActuationFailure failure(Source source, FailedAttempt failed, int number) {
+        String attempts = number == 1 ? "" : " (attempt " + number + " of " + source.attempts() + ")";
+        return new ActuationFailure(
+                "downloading " + source.shownUrl() + " failed: " + failed.problem() + attempts,
+                failed.next() == FailedAttempt.Next.FATAL,
+                failed);
+    }
+
+    /** Ends what is under way and frees the client's threads. */
+    @Override
+    public void close() {
+        http.close();
+    }
+}

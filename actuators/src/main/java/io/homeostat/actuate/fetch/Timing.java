@@ -1,0 +1,36 @@
+package io.homeostat.actuate.fetch;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Random;
+import java.util.random.RandomGenerator;
+
+/**
+ * Time and chance, as a verb needs them.
+ *
+ * @param clock for dates that servers send
+ * @param ticker for durations
+ * @param sleeper waits
+ * @param random spreads the waiting of many machines
+ */
+record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerator random) {
+
+    /** Waits. */
+    interface Sleeper {
+        void sleep(Duration duration) throws InterruptedException;
+    }
+
+    static Timing real() {
+        return new Timing(InstantSource.system(), Ticker.systemTicker(), Thread::sleep, new Random());
+    }
+
+    Deadline in(Duration duration) {
+        return new Deadline(ticker, ticker.read() + saturatedNanos(duration), duration);
+    }
+
+    private static long saturatedNanos(Duration duration) {
+        // Half of what fits, so that sums with the present do not overflow: 146 years.
+        return duration.compareTo(Duration.ofNanos(Long.MAX_VALUE / 2)) < 0 ? duration.toNanos() : Long.MAX_VALUE / 2;
+    }
+}

@@ -1,0 +1,94 @@
+package io.homeostat.actuate.install;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.install.InstallationMarker;
+import io.homeostat.observe.install.InstallationObserver;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Makes one of a workload's installations the active one, by swapping its symlink by a rename, so that there is always one; or none. */
+public final class Activator {
+    private final Layout layout;
+    private final Disk disk;
+
+    public Activator(Layout layout) {
+        this(layout, new LocalDisk());
+    }
+
+    public Activator(Layout layout, Disk disk) {
+        this.layout = layout;
+        this.disk = disk;
+    }
+
+    /**
+     * Points the workload's symlink to an installation, unless it does already. Wherever else somebody has made it lead is no
+     * longer led to, and left as it is.
+     *
+     * @param directory name of the installation
+     * @throws ActuationFailure when there is no such installation, or something other than a symlink in the symlink's place
+     */
+    public void activate(WorkloadId id, String directory) throws ActuationFailure {
+        Path link = layout.active(id);
+        String what = "activating " + directory + " of " + id;
+        try {
+            Optional<InstallationMarker> marker = InstallationObserver.marker(layout.install(id, directory));
+            if (marker.isEmpty() || !marker.get().id().equals(id)) {
+                throw new ActuationFailure(
+                        what + " failed: " + layout.install(id, directory)
+                                + " is not an installation of it; it has to be unpacked again",
+                        false,
+                        null);
+            }
+            Optional<String> active = Trash.active(layout, id);
+            if (Files.exists(link, LinkOption.NOFOLLOW_LINKS) && !Files.isSymbolicLink(link)) {
+                throw new ActuationFailure(
+                        what + " failed: " + link
+                                + " is there and is no symlink, so it is not Homeostat's; move it away",
+                        false,
+                        null);
+            }
+            if (active.isPresent() && active.get().equals(directory)) {
+                // Also after a crash right behind the rename.
+                disk.syncDirectory(layout.installs(id));
+                return;
+            }
+            swap(id, link, directory);
+        } catch (IOException e) {
+            throw new ActuationFailure(what + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+
+    /**
+     * Removes the workload's symlink, so that none of its installations is the active one. What is in its place and no symlink is left
+     * alone.
+     *
+     * @throws ActuationFailure when it can't be removed
+     */
+    public void deactivate(WorkloadId id) throws ActuationFailure {
+        Path link = layout.active(id);
+        try {
+            if (Files.isSymbolicLink(link)) {
+                disk.delete(link);
+                disk.syncDirectory(layout.installs(id));
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure("removing the symlink " + link + " failed: " + Disk.reason(e), false, e);
+        }
+    }
+
+    private void swap(WorkloadId id, Path link, String directory) throws IOException {
+        Path fresh = layout.staging(id).resolve("link");
+        disk.makeDirectories(layout.staging(id));
+        disk.delete(fresh);
+        disk.symlink(fresh, directory);
+        disk.rename(fresh, link);
+        disk.deleteIfEmpty(layout.staging(id));
+    }
+}

@@ -1,0 +1,137 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.io.MoreFiles;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchNote;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Writes and removes our notes on launches. What they are for is told in {@link LaunchNote}; {@link LaunchDirectory} reads them. */
+public final class LaunchDirectories {
+    private static final Logger LOG = LoggerFactory.getLogger(LaunchDirectories.class);
+
+    private final Layout layout;
+    private final ProcFs procFs;
+
+    public LaunchDirectories(Layout layout, ProcFs procFs) {
+        this.layout = layout;
+        this.procFs = procFs;
+    }
+
+    public LaunchDirectory of(Instance instance) {
+        return new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
+    }
+
+    /**
+     * Writes down what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a configuration,
+     * it lets a later agent adopt the plugin without its database.
+     */
+    public void write(Instance instance) throws ActuationFailure {
+        LaunchDirectory directory = of(instance);
+        try {
+            SecureDirectories.create(directory.path(), SecureDirectories.OURS);
+            String bootId = directory.note().map(LaunchNote::bootId).orElse(null);
+            LaunchNote note = new LaunchNote(instance, bootId == null ? procFs.bootId() : bootId);
+            Path complete = directory.noteFile();
+            Path partial = complete.resolveSibling(complete.getFileName() + ".tmp");
+            try (FileChannel file = FileChannel.open(
+                    partial,
+                    Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING),
+                    SecureDirectories.OUR_FILE)) {
+                ByteBuffer text = StandardCharsets.UTF_8.encode(note.toJson());
+                while (text.hasRemaining()) {
+                    file.write(text);
+                }
+                file.force(true);
+            }
+            Files.move(partial, complete, StandardCopyOption.ATOMIC_MOVE);
+            SecureDirectories.sync(directory.path());
+            SecureDirectories.sync(layout.launches(instance.workload()));
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not write down the launch of " + instance.workload() + " in " + directory.path() + ": " + e,
+                    false,
+                    e);
+        }
+    }
+
+    /** The revisions that notes on launches of a workload tell of. What can't be read tells nothing. */
+    public ImmutableSet<String> revisions(WorkloadId id) throws IOException {
+        ImmutableSet.Builder<String> revisions = ImmutableSet.builder();
+        for (String launchId : noted(id)) {
+            try {
+                new LaunchDirectory(layout.launch(id, launchId))
+                        .note()
+                        .map(LaunchNote::instance)
+                        .filter(instance -> instance.workload().equals(id))
+                        .map(Instance::revision)
+                        .filter(revision -> revision.indexOf('/') < 0)
+                        .ifPresent(revisions::add);
+            } catch (IOException e) {
+                LOG.debug("[{}] {}", id, e.getMessage());
+            }
+        }
+        return revisions.build();
+    }
+
+    /** Launches of a workload of which there are notes; what else is beside them is not ours. */
+    public ImmutableList<String> noted(WorkloadId id) throws IOException {
+        ImmutableList.Builder<String> launchIds = ImmutableList.builder();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(layout.launches(id))) {
+            for (Path entry : entries) {
+                if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
+                    launchIds.add(String.valueOf(entry.getFileName()));
+                }
+            }
+        } catch (NoSuchFileException e) {
+            return ImmutableList.of();
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return launchIds.build();
+    }
+
+    /** Removes the notes on a launch whose end is stored. No error when there are none. */
+    public void forget(WorkloadId id, String launchId) throws ActuationFailure {
+        LaunchDirectory directory = new LaunchDirectory(layout.launch(id, launchId));
+        if (Files.isSymbolicLink(directory.path())) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory.path())) {
+            for (Path file : files) {
+                // Last: as long as it is there, an interrupted removal is found and done again.
+                if (!file.equals(directory.noteFile())) {
+                    MoreFiles.deleteRecursively(file);
+                }
+            }
+            Files.deleteIfExists(directory.noteFile());
+            Files.deleteIfExists(directory.path());
+        } catch (NoSuchFileException e) {
+            return;
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    "could not remove the notes on a launch of " + id + " in " + directory.path() + ": " + e, false, e);
+        }
+    }
+}

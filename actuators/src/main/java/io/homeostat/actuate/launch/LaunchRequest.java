@@ -1,0 +1,30 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.state.Instance;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to launch.
+ *
+ * @param instance as it was stored before; names the launch
+ * @param executable absolute
+ * @param arguments as declared; what the plugin protocol adds is added by the {@link Launcher}
+ * @param env added to our own environment
+ * @param user name or number; null for the user we run as
+ */
+public record LaunchRequest(
+        Instance instance,
+        Path executable,
+        ImmutableList<String> arguments,
+        ImmutableMap<String, String> env,
+        @Nullable String user) {
+
+    /** Never the values: they may be secret. */
+    @Override
+    public String toString() {
+        return "LaunchRequest[" + instance.workload() + " " + instance.launchId() + " " + executable + "]";
+    }
+}

@@ -1,0 +1,296 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.io.Resources;
+import io.homeostat.actuate.Account;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.CallerLocale;
+import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchDirectory.Born;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Launches a workload's process so that it needs us no more: in its own session, its output in a file, its identity written down by
+ * itself before it becomes the program, its end written down by a shell that waits for it (keeper.sh).
+ *
+ * <p>A launch happens at most once, whoever asks for it how often: launching again what was launched returns the same process.
+ */
+public final class Launcher {
+    /** Variables that sd_notify(3) and sd_watchdog_enabled(3) go by. */
+    private static final ImmutableSet<String> SERVICE_MANAGERS =
+            ImmutableSet.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC");
+
+    private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
+    private static final long BIRTH_POLL_MILLIS = 2;
+    private static final String SHELL = "/bin/sh";
+    private static final int OUTPUT_SHOWN = 1000;
+
+    private final Layout layout;
+    private final LaunchDirectories launches;
+    private final PluginSockets sockets;
+    private final String keeperScript;
+    private final String programScript;
+
+    public Launcher(Layout layout, ProcFs procFs) {
+        this.layout = layout;
+        this.launches = new LaunchDirectories(layout, procFs);
+        this.sockets = new PluginSockets(layout);
+        this.keeperScript = script("keeper.sh");
+        this.programScript = script("program.sh");
+    }
+
+    /**
+     * Launches a process and returns when it has told who it is. Whether its program could be executed is seen by its exit: 126 or 127.
+     *
+     * @param groups of which it is a member before its program's first instruction
+     * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear then, so the
+     *     launch is to be observed, not forgotten
+     */
+    public ProcessIdentity launch(LaunchRequest request, CgroupPlan groups)
+            throws ActuationFailure, InterruptedException {
+        Instance instance = request.instance();
+        WorkloadId id = instance.workload();
+        LaunchDirectory directory = launches.of(instance);
+        try {
+            Optional<Born> born = directory.born();
+            if (born.isPresent()) {
+                return born.get().identity();
+            }
+            check(request);
+            Account account = account(request.user());
+            Path state = layout.workloadState(id);
+            prepareState(id, account);
+            if (account != null) {
+                if (request.executable().startsWith(layout.stateDir())) {
+                    SecureDirectories.letThrough(layout.stateDir(), request.executable());
+                }
+                checkReachable(request, account, request.executable());
+                checkReachable(request, account, state);
+            }
+            ImmutableList.Builder<String> arguments =
+                    ImmutableList.<String>builder().addAll(request.arguments());
+            if (id.kind().equals(Kind.PLUGIN)) {
+                arguments.add(
+                        "--protocol=unix",
+                        "--address=" + sockets.prepare(id, instance.revision(), account),
+                        "--errorlogfile=" + state.resolve("errors.log"));
+            }
+            launches.write(instance);
+            if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
+                Files.writeString(directory.oomKillsFile(), Long.toString(kills));
+            }
+            Process keeper = spawn(request, directory, account, groups, arguments.build());
+            return await(keeper, directory, id);
+        } catch (IOException | IllegalStateException e) {
+            throw new ActuationFailure(
+                    "could not launch " + id + " (" + request.executable() + "): " + e.getMessage(), false, e);
+        }
+    }
+
+    private void check(LaunchRequest request) throws ActuationFailure {
+        Path executable = request.executable();
+        // What an archive lacks it will lack the next time too; what the system lacks may yet be installed.
+        boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
+        String entryPoint = request.instance().workload() + " can't be launched: its entry point " + executable;
+        if (!executable.isAbsolute()) {
+            throw new ActuationFailure(entryPoint + " is not an absolute path", true, null);
+        }
+        if (!Files.exists(executable)) {
+            throw new ActuationFailure(entryPoint + " does not exist; correct spec.entryPoint", fatal, null);
+        }
+        if (!Files.isRegularFile(executable)) {
+            throw new ActuationFailure(entryPoint + " is not a file; correct spec.entryPoint", fatal, null);
+        }
+        if (!Files.isExecutable(executable)) {
+            throw new ActuationFailure(
+                    entryPoint + " may not be executed; it lacks the right (chmod +x) or its file system forbids it",
+                    fatal,
+                    null);
+        }
+        ProgramStrings.check(request);
+    }
+
+    /** Null when the process runs as the user we are. */
+    private static @Nullable Account account(@Nullable String user)
+            throws ActuationFailure, InterruptedException, IOException {
+        if (user == null) {
+            return null;
+        }
+        Account account = Account.find(user);
+        int ours = Account.ourUid();
+        if (account.uid() == ours) {
+            return null;
+        }
+        if (ours != 0) {
+            throw new ActuationFailure(
+                    "spec.user is " + user + ", but only root can start a process as another user; run as root or leave"
+                            + " spec.user out",
+                    true,
+                    null);
+        }
+        return account;
+    }
+
+    private void prepareState(WorkloadId id, @Nullable Account account) throws IOException {
+        Path state = layout.workloadState(id);
+        SecureDirectories.create(state, SecureDirectories.OURS);
+        if (Account.ourUid() == 0) {
+            StateOwner.of(account, state).own(state, layout.log(id));
+        }
+        if (account != null) {
+            SecureDirectories.letThrough(layout.stateDir(), state);
+        }
+    }
+
+    /** The directories above our own are not ours to open. */
+    private static void checkReachable(LaunchRequest request, Account account, Path file)
+            throws ActuationFailure, IOException {
+        Optional<Path> closed = SecureDirectories.closedTo(account, file);
+        if (closed.isPresent()) {
+            throw new ActuationFailure(
+                    request.instance().workload() + " can't be launched: the user " + account.name() + " can't reach "
+                            + file + ", because " + closed.get()
+                            + " is closed to others; open it (chmod o+x), or use another directory",
+                    false,
+                    null);
+        }
+    }
+
+    private Process spawn(
+            LaunchRequest request,
+            LaunchDirectory directory,
+            @Nullable Account account,
+            CgroupPlan groups,
+            ImmutableList<String> arguments)
+            throws ActuationFailure, IOException {
+        String setsid = tool("setsid");
+        ImmutableList.Builder<String> command = ImmutableList.<String>builder()
+                .add(
+                        setsid,
+                        SHELL,
+                        "-c",
+                        keeperScript,
+                        "homeostat",
+                        directory.path().toString(),
+                        tool("mv"),
+                        groups.required() ? "must" : "may",
+                        Integer.toString(groups.procs().size()))
+                .addAll(groups.procs().stream().map(Path::toString).toList())
+                // Once more: the keeper is not part of the program's session, and not of its process group.
+                .add(setsid);
+        if (account != null) {
+            command.add(tool("setpriv"), "--reuid=" + account.uid(), "--regid=" + account.gid(), "--init-groups", "--");
+        }
+        command.add(SHELL, "-c", programScript, "homeostat")
+                .add(layout.log(request.instance().workload()).toString())
+                .add(request.executable().toString())
+                .addAll(arguments);
+        ProcessBuilder builder = new ProcessBuilder(command.build())
+                // A workload keeps no file system busy and depends on no directory that an upgrade removes.
+                .directory(new File("/"))
+                .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
+                // Each by itself: for a merged one the JVM keeps a pipe open as long as the process lives.
+                .redirectError(
+                        ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()))
+                .redirectOutput(
+                        ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()));
+        environment(builder.environment(), request, account);
+        if (!Files.exists(directory.outputFile())) {
+            Files.createFile(directory.outputFile(), SecureDirectories.OUR_FILE);
+        }
+        return builder.start();
+    }
+
+    private static void environment(Map<String, String> ours, LaunchRequest request, @Nullable Account account) {
+        CallerLocale.restore(ours);
+        // An agent that is a workload itself does not pass its own marks on.
+        ours.keySet().removeIf(name -> name.startsWith("HOMEOSTAT_"));
+        // Whom the agent reports to is none of the workload's business: its "ready" would be taken for the agent's.
+        ours.keySet().removeAll(SERVICE_MANAGERS);
+        Map<String, String> program = new LinkedHashMap<>();
+        if (account != null) {
+            program.put("HOME", account.home());
+            program.put("USER", account.name());
+            program.put("LOGNAME", account.name());
+            program.put("SHELL", account.shell());
+        }
+        program.putAll(request.env());
+        program.put(LaunchMarks.LAUNCH, request.instance().launchId());
+        program.put(LaunchMarks.WORKLOAD, request.instance().workload().toString());
+        int number = 0;
+        for (Map.Entry<String, String> variable : program.entrySet()) {
+            ours.put("HOMEOSTAT_ENV_" + number, variable.getKey() + "=" + variable.getValue());
+            number++;
+        }
+        ours.put(LaunchMarks.KEEPER, request.instance().launchId());
+    }
+
+    private static ProcessIdentity await(Process keeper, LaunchDirectory directory, WorkloadId id)
+            throws ActuationFailure, IOException, InterruptedException {
+        for (long looks = BIRTH_TIME.toMillis() / BIRTH_POLL_MILLIS; looks > 0; looks--) {
+            boolean ended = keeper.waitFor(BIRTH_POLL_MILLIS, TimeUnit.MILLISECONDS);
+            Optional<Born> born = directory.born();
+            if (born.isPresent()) {
+                return born.get().identity();
+            }
+            if (ended) {
+                throw new ActuationFailure(
+                        "could not launch " + id + ": no process came of it" + output(directory), false, null);
+            }
+        }
+        throw new ActuationFailure(
+                "could not launch " + id + ": no process within " + BIRTH_TIME.toSeconds() + " s" + output(directory),
+                false,
+                null);
+    }
+
+    private static String output(LaunchDirectory directory) throws IOException {
+        String text = Files.readString(directory.outputFile(), StandardCharsets.ISO_8859_1)
+                .strip();
+        if (text.isEmpty()) {
+            return "";
+        }
+        return "; the launching shell said: "
+                + (text.length() <= OUTPUT_SHOWN ? text : text.substring(text.length() - OUTPUT_SHOWN));
+    }
+
+    private static String tool(String name) throws ActuationFailure {
+        return Executables.find(name)
+                .map(Path::toString)
+                .orElseThrow(() -> new ActuationFailure(
+                        "the command " + name + " is not on this machine, launching needs it; install "
+                                + (name.equals("mv") ? "coreutils" : "util-linux"),
+                        false,
+                        null));
+    }
+
+    private static String script(String name) {
+        try {
+            return Resources.toString(Resources.getResource(Launcher.class, name), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new IllegalStateException("the program is damaged: " + name + " can't be read", e);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.launch.Descriptor.Facts;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/**
+ * Bounds what a workload's log takes of the disk. The workload has the file open and appends to it itself, so the file is copied and
+ * then emptied, as logrotate's {@code copytruncate} does: what is written between the last look at the file and its emptying, some
+ * microseconds, is lost.
+ *
+ * <p>{@code LOG.1} is the newest copy; a higher number is older. It appears by a rename, so a crash leaves no part of a copy under
+ * that name; one just before the emptying leaves the same lines in the copy and in the log.
+ *
+ * <p>The directory is the workload's, which may put anything there at any moment: no link is followed, and only a plain file that
+ * belongs to the directory's owner and has no other name is read or emptied.
+ */
+public final class LogRotation {
+    private static final String HALF_DONE = ".rotating";
+
+    /** A writer that is as fast as we are must not keep us for ever. */
+    private static final int CATCHING_UP_ROUNDS = 10;
+
+    private static final int LONGEST_LINE = 64 << 10;
+
+    /** More than anybody keeps: the workload may put as many files beside its log as it likes. */
+    private static final int MOST_COPIES = 100;
+
+    /**
+     * Moves the log's content away when it is larger than its part of the total. Between calls it may grow; that is made up for
+     * by the next one.
+     *
+     * @param log where the workload appends; nothing there is fine
+     * @param maxTotalBytes the log and its copies together; the copies alone never take more than {@code keep/(keep+1)} of it
+     * @param keep how many copies there are at most, from 1
+     * @return whether there was enough to move
+     * @throws ActuationFailure when the file is not one that may be touched, or the file system refuses
+     */
+    public boolean rotate(Path log, long maxTotalBytes, int keep) throws ActuationFailure {
+        if (keep < 1 || maxTotalBytes < keep + 1) {
+            throw new IllegalArgumentException(
+                    "no room for a log and " + keep + " copies in " + maxTotalBytes + " bytes");
+        }
+        long part = maxTotalBytes / (keep + 1);
+        try {
+            BasicFileAttributes seen = Files.readAttributes(log, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            if (seen.isRegularFile() && seen.size() <= part) {
+                return false;
+            }
+            try (Descriptor descriptor = Descriptor.of(log)) {
+                Facts facts = check(log, descriptor);
+                try (FileChannel live =
+                        FileChannel.open(descriptor.path(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                    if (live.size() <= part) {
+                        return false;
+                    }
+                    move(live, facts, new Copies(log, keep, maxTotalBytes - part));
+                    return true;
+                }
+            }
+        } catch (NoSuchFileException e) {
+            if (log.toString().equals(e.getFile())) {
+                return false;
+            }
+            throw failure(log, e);
+        } catch (IOException e) {
+            throw failure(log, e);
+        }
+    }
+
+    /** What was moved away of a log and is kept: the oldest first, so that with the log behind them they are all that there is. */
+    public static ImmutableList<Path> copies(Path log) {
+        ImmutableList.Builder<Path> copies = ImmutableList.builder();
+        for (int number = 1; number <= MOST_COPIES; number++) {
+            if (!Files.isRegularFile(copy(log, number), LinkOption.NOFOLLOW_LINKS)) {
+                break;
+            }
+            copies.add(copy(log, number));
+        }
+        return copies.build().reverse();
+    }
+
+    private static Path copy(Path log, int number) {
+        return log.resolveSibling(log.getFileName() + "." + number);
+    }
+
+    private static ActuationFailure failure(Path log, IOException e) {
+        return new ActuationFailure("could not rotate the log " + log + ": " + Disk.reason(e), false, e);
+    }
+
+    private static Facts check(Path log, Descriptor descriptor) throws ActuationFailure, IOException {
+        Facts facts = descriptor.facts();
+        int owner = (int) Files.getAttribute(parent(log), "unix:uid");
+        String wrong;
+        if (facts.basic().isSymbolicLink()) {
+            wrong = "it is a symbolic link";
+        } else if (!facts.basic().isRegularFile()) {
+            wrong = "it is no file";
+        } else if (facts.names() != 1) {
+            wrong = "it has " + facts.names() + " names";
+        } else if (facts.uid() != owner) {
+            wrong = "it belongs to user " + facts.uid() + ", its directory to user " + owner;
+        } else {
+            return facts;
+        }
+        throw new ActuationFailure(
+                "did not rotate the log " + log + ": " + wrong + "; remove it, and restart the workload", false, null);
+    }
+
+    private static void move(FileChannel live, Facts facts, Copies copies) throws IOException {
+        Path fresh = copies.fresh();
+        Files.deleteIfExists(fresh);
+        long size = live.size();
+        // A quarter is left for what is written meanwhile.
+        long most = copies.room() - copies.room() / 4;
+        long from = size <= most ? 0 : nextLine(live, size - most);
+        if (from > 0) {
+            // Far behind. What is older than a gap is of no use.
+            copies.dropAll();
+        }
+        copies.dropBeyond(copies.room() - (size - from));
+        try (Descriptor descriptor = Descriptor.create(fresh)) {
+            descriptor.own(facts.uid(), facts.gid());
+            try (FileChannel copy = FileChannel.open(descriptor.path(), StandardOpenOption.WRITE)) {
+                long end = copy(live, from, size, copy);
+                copies.add(fresh);
+                for (int round = 0; round < CATCHING_UP_ROUNDS; round++) {
+                    long grown = Math.min(live.size(), from + copies.room());
+                    if (grown <= end) {
+                        break;
+                    }
+                    end = copy(live, end, grown, copy);
+                }
+            }
+        }
+        live.truncate(0);
+        copies.dropBeyond(copies.room());
+    }
+
+    /** Copies a part of the log to the end of the copy, and returns where it ended. */
+    private static long copy(FileChannel live, long from, long to, FileChannel copy) throws IOException {
+        copy.position(copy.size());
+        long at = from;
+        while (at < to) {
+            long copied = live.transferTo(at, to - at, copy);
+            if (copied <= 0) {
+                // Emptied by somebody else.
+                break;
+            }
+            at += copied;
+        }
+        return at;
+    }
+
+    /** Where the first whole line at or after a place begins. */
+    private static long nextLine(FileChannel live, long place) throws IOException {
+        ByteBuffer ahead = ByteBuffer.allocate(LONGEST_LINE);
+        live.read(ahead, place);
+        for (int i = 0; i < ahead.position(); i++) {
+            if (ahead.get(i) == '\n') {
+                return place + i + 1;
+            }
+        }
+        return place;
+    }
+
+    private static Path parent(Path log) {
+        Path parent = log.toAbsolutePath().getParent();
+        if (parent == null) {
+            throw new IllegalArgumentException(log + " is no log");
+        }
+        return parent;
+    }
+
+    /** The copies of a log by age, of whatever kind the files of their names are. */
+    private record Copies(Path log, int keep, long room) {
+
+        Path fresh() {
+            return log.resolveSibling(log.getFileName() + HALF_DONE);
+        }
+
+        /** Makes this the newest; the others grow older by one, up to the first number that nobody has. */
+        void add(Path fresh) throws IOException {
+            int free = 1;
+            while (free < keep && exists(free)) {
+                free++;
+            }
+            for (int number = free; number > 1; number--) {
+                Files.move(copy(number - 1), copy(number), StandardCopyOption.ATOMIC_MOVE);
+            }
+            Files.move(fresh, copy(1), StandardCopyOption.ATOMIC_MOVE);
+        }
+
+        void dropAll() throws IOException {
+            dropBeyond(-1);
+        }
+
+        /** Removes the oldest until the others fit. */
+        void dropBeyond(long bytes) throws IOException {
+            long sum = 0;
+            for (int number = 1; number <= keep; number++) {
+                if (exists(number)) {
+                    sum += Files.readAttributes(copy(number), BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                            .size();
+                    if (sum > bytes) {
+                        Files.deleteIfExists(copy(number));
+                    }
+                }
+            }
+        }
+
+        private boolean exists(int number) {
+            return Files.exists(copy(number), LinkOption.NOFOLLOW_LINKS);
+        }
+
+        private Path copy(int number) {
+            return LogRotation.copy(log, number);
+        }
+    }
+}

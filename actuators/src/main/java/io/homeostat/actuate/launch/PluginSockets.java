@@ -1,0 +1,77 @@
+package io.homeostat.actuate.launch;
+
+import io.homeostat.actuate.Account;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files by which plugins are reached. They are in a directory that is closed to everybody else, so that nobody can listen in a
+ * plugin's place and be told its configuration. A plugin that runs as another user can make nothing in there: it listens in a
+ * directory of that user's, and a symlink is at the socket's usual place.
+ */
+public final class PluginSockets {
+    private final Layout layout;
+
+    public PluginSockets(Layout layout) {
+        this.layout = layout;
+    }
+
+    /**
+     * Makes the directory, removes what a former process left there.
+     *
+     * @param account null for the user we run as
+     * @return where the plugin is to listen
+     * @throws IllegalStateException when the path would be too long for a socket
+     */
+    Path prepare(WorkloadId id, String revision, @Nullable Account account) throws IOException {
+        Path socket = layout.socket(id, revision);
+        SecureDirectories.create(parent(socket), SecureDirectories.OURS);
+        remove(id, revision);
+        if (account == null) {
+            return socket;
+        }
+        Path directory = userDirectory(account);
+        SecureDirectories.create(directory, SecureDirectories.OURS);
+        Files.setAttribute(directory, "unix:uid", account.uid(), LinkOption.NOFOLLOW_LINKS);
+        Files.setAttribute(directory, "unix:gid", account.gid(), LinkOption.NOFOLLOW_LINKS);
+        SecureDirectories.letThrough(layout.runDir(), directory);
+        Path real = directory.resolve(socket.getFileName());
+        Files.deleteIfExists(real);
+        Files.createSymbolicLink(socket, real);
+        return real;
+    }
+
+    /** No error when there is none, nor when there can't be one. */
+    public void remove(WorkloadId id, String revision) throws IOException {
+        Path socket;
+        try {
+            socket = layout.socket(id, revision);
+        } catch (IllegalStateException e) {
+            // A run directory in which no socket can be: the launch said so, and what failed must be possible to undo.
+            return;
+        }
+        if (Files.isSymbolicLink(socket)) {
+            Files.deleteIfExists(Files.readSymbolicLink(socket));
+        }
+        Files.deleteIfExists(socket);
+    }
+
+    /** Not longer than the usual directory, so that a path in it is never too long. */
+    private Path userDirectory(Account account) {
+        return layout.runDir().resolve("u" + account.uid());
+    }
+
+    private static Path parent(Path file) {
+        Path parent = file.getParent();
+        if (parent == null) {
+            throw new IllegalStateException(file + " is in no directory");
+        }
+        return parent;
+    }
+}

@@ -1,0 +1,192 @@
+package io.homeostat.actuate.limits;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.Disk;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.Controller;
+import io.homeostat.observe.limits.LimitFiles;
+import io.homeostat.observe.limits.LimitObserver;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Limits workloads by control groups, which {@link GroupRemover} takes away again. A limit that can't be enforced is an answer and
+ * no failure: whether the workload may run without it is the declaration's decision.
+ *
+ * <p>Every workload has its groups, limited or not, so that a limit that is declared later holds for all of its processes.
+ */
+public final class LimitEnforcer {
+    /** Processes that are forked while their parents are moved are moved in the next round. */
+    private static final int MOVING_ROUNDS = 10;
+
+    private static final int MAKING_ROUNDS = 10;
+
+    private final CgroupLayout layout;
+    private final ControlFiles files;
+
+    public LimitEnforcer(CgroupLayout layout) {
+        this(layout, ControlFiles.ofTheKernel());
+    }
+
+    LimitEnforcer(CgroupLayout layout, ControlFiles files) {
+        this.layout = layout;
+        this.files = files;
+    }
+
+    /** Makes the groups of a workload and sets their limits, before its process is launched. */
+    public CgroupPlan prepare(WorkloadId id, Limits limits) {
+        Lacking lacking = new Lacking(layout, limits);
+        ImmutableList.Builder<Path> procs = ImmutableList.builder();
+        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+            make(hierarchy, id, lacking).ifPresent(group -> {
+                setLimits(hierarchy, group, limits, lacking);
+                procs.add(group.resolve("cgroup.procs"));
+            });
+        }
+        return new CgroupPlan(
+                procs.build(),
+                lacking.result(),
+                limits.required() && limits.areAny(),
+                new LimitObserver(layout).oomKills(id));
+    }
+
+    /**
+     * Sets the limits of what runs, at once: makes groups that are not there, and brings those processes in that are not in
+     * them. Memory that a process has when it comes into a group is not counted there by version 1.
+     *
+     * @param pids the processes of the workload
+     */
+    public LimitResult apply(WorkloadId id, Limits limits, Iterable<Long> pids) {
+        Lacking lacking = new Lacking(layout, limits);
+        for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+            ImmutableList<Path> groups = hierarchy.existing(id);
+            if (groups.isEmpty()) {
+                groups = make(hierarchy, id, lacking).map(ImmutableList::of).orElse(ImmutableList.of());
+            }
+            for (Path group : groups) {
+                setLimits(hierarchy, group, limits, lacking);
+            }
+            if (!groups.isEmpty()) {
+                moveIn(hierarchy, groups, pids, lacking);
+            }
+        }
+        return lacking.result();
+    }
+
+    private Optional<Path> make(CgroupHierarchy hierarchy, WorkloadId id, Lacking lacking) {
+        Path group = hierarchy.group(id);
+        for (int round = 1; ; round++) {
+            try {
+                makeHome(hierarchy, lacking);
+                files.makeGroup(group);
+                return Optional.of(group);
+            } catch (IOException e) {
+                // Whoever removes the last of the other workloads removes the place of them all.
+                boolean removedMeanwhile = e instanceof NoSuchFileException && round < MAKING_ROUNDS;
+                if (!removedMeanwhile) {
+                    hierarchy.controllers().forEach(controller -> lacking.add(controller, refused(e)));
+                    return Optional.empty();
+                }
+            }
+        }
+    }
+
+    private void moveIn(CgroupHierarchy hierarchy, ImmutableList<Path> groups, Iterable<Long> pids, Lacking lacking) {
+        for (long pid : pids) {
+            try {
+                if (!hierarchy.isIn(groups, pid)) {
+                    files.write(groups.getFirst().resolve("cgroup.procs"), Long.toString(pid));
+                }
+            } catch (IOException e) {
+                if (ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isPresent()) {
+                    String why = "process " + pid + " can't be moved into its group: " + refused(e);
+                    hierarchy.controllers().forEach(controller -> lacking.add(controller, why));
+                }
+            }
+        }
+    }
+
+    private void makeHome(CgroupHierarchy hierarchy, Lacking lacking) throws IOException {
+        files.makeGroup(hierarchy.home());
+        if (hierarchy.version() == CgroupHierarchy.Version.V1) {
+            return;
+        }
+        for (Path above : hierarchy.enabling()) {
+            ImmutableList<Controller> missing = hierarchy.controllers().stream()
+                    .filter(controller -> !passesDown(above, controller))
+                    .collect(ImmutableList.toImmutableList());
+            if (!missing.isEmpty() && above.equals(hierarchy.home())) {
+                makeRoom(above);
+            }
+            for (Controller controller : missing) {
+                try {
+                    // One by one: a controller that can't be had keeps no other from being.
+                    files.write(above.resolve("cgroup.subtree_control"), "+" + controller.word());
+                } catch (IOException e) {
+                    lacking.add(controller, refused(e));
+                }
+            }
+        }
+    }
+
+    private static boolean passesDown(Path group, Controller controller) {
+        try {
+            String enabled =
+                    Files.readString(group.resolve("cgroup.subtree_control")).strip();
+            return Splitter.on(' ').splitToList(enabled).contains(controller.word());
+        } catch (IOException e) {
+            // Then enabling it says what is wrong.
+            return false;
+        }
+    }
+
+    /** Moves our own processes down a level: a group that passes controllers down may have none itself. */
+    private void makeRoom(Path home) throws IOException {
+        for (int round = 0; round < MOVING_ROUNDS; round++) {
+            ImmutableList<Long> inside = CgroupHierarchy.processes(home);
+            if (inside.isEmpty()) {
+                return;
+            }
+            Path agent = home.resolve(CgroupLayout.AGENT);
+            files.makeGroup(agent);
+            for (long pid : inside) {
+                try {
+                    files.write(agent.resolve("cgroup.procs"), Long.toString(pid));
+                } catch (IOException e) {
+                    if (CgroupHierarchy.processes(home).contains(pid)) {
+                        throw e;
+                    }
+                }
+            }
+        }
+    }
+
+    private void setLimits(CgroupHierarchy hierarchy, Path group, Limits limits, Lacking lacking) {
+        for (Controller controller : hierarchy.controllers()) {
+            try {
+                for (Map.Entry<String, String> each : LimitFiles.contents(hierarchy.version(), controller, limits)
+                        .entrySet()) {
+                    Path file = group.resolve(each.getKey());
+                    boolean unknown = each.getKey().equals(LimitFiles.OOM_GROUP) && !limits.oomGroup();
+                    if (!unknown || Files.exists(file)) {
+                        files.write(file, each.getValue());
+                    }
+                }
+            } catch (IOException e) {
+                lacking.add(controller, refused(e));
+            }
+        }
+    }
+
+    private static String refused(IOException e) {
+        return Disk.reason(e);
+    }
+}

@@ -1,0 +1,248 @@
+package io.homeostat.actuate.stop;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.PluginSockets;
+import io.homeostat.actuate.stop.StopResult.How;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginReply;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.Keeper;
+import io.homeostat.observe.process.LaunchDirectory;
+import io.homeostat.observe.process.LaunchDirectory.Born;
+import io.homeostat.observe.process.LaunchDirectory.Recorded;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessTree;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ends a launch with its whole process tree: a started plugin is asked with Stop and has the whole timeout for it, everything else, and
+ * a plugin that refuses, gets SIGTERM, the main process first, then what is left of the tree. At the timeout everything gets SIGKILL
+ * until nothing is left. Ending what has ended is no error, and an interrupted stop can be repeated.
+ */
+public final class Stopper {
+    /** A killed process that is still there then hangs in the kernel. */
+    private static final Duration KILL_TIME = Duration.ofSeconds(10);
+
+    /** How long a launch that is under way may take to tell who it is. */
+    private static final Duration BIRTH_TIME = Duration.ofSeconds(2);
+
+    private static final Duration POLL = Duration.ofMillis(5);
+    private static final Duration TREE_POLL = Duration.ofMillis(50);
+
+    private final Layout layout;
+    private final ProcFs procFs;
+    private final PluginChannel plugins;
+    private final LimitObserver groups;
+    private final Ticker ticker;
+    private final LaunchDirectories launches;
+    private final PluginSockets sockets;
+    private final Signals signals;
+
+    /**
+     * @param plugins used, not closed
+     * @param groups knows the processes that have left every other trace of who they belong to
+     */
+    public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups) {
+        this(layout, procFs, plugins, groups, Ticker.systemTicker());
+    }
+
+    Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups, Ticker ticker) {
+        this.groups = groups;
+        this.layout = layout;
+        this.procFs = procFs;
+        this.plugins = plugins;
+        this.ticker = ticker;
+        this.launches = new LaunchDirectories(layout, procFs);
+        this.sockets = new PluginSockets(layout);
+        this.signals = new Signals(procFs);
+    }
+
+    /**
+     * Ends a launch; nothing of it runs when this returns.
+     *
+     * @throws ActuationFailure when processes survive even SIGKILL, or can't be seen
+     */
+    public StopResult stop(StopRequest request) throws ActuationFailure, InterruptedException {
+        Instance instance = request.instance();
+        try {
+            LaunchDirectory directory = launches.of(instance);
+            ProcessIdentity identity = instance.identity();
+            if (identity == null) {
+                identity = settled(instance, directory);
+            }
+            ProcessTree tree =
+                    new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), identity, groups);
+            long end = ticker.read() + request.timeout().toNanos();
+            How how = How.ALREADY_GONE;
+            if (identity != null && procFs.runs(identity)) {
+                how = endMain(request, identity, tree, end);
+            }
+            how = how.or(endRest(instance.workload(), tree, end));
+            if (instance.workload().kind().equals(Kind.PLUGIN)) {
+                sockets.remove(instance.workload(), instance.revision());
+            }
+            return new StopResult(how, recorded(instance, directory));
+        } catch (IOException | IllegalStateException e) {
+            throw new ActuationFailure("could not stop " + instance.workload() + ": " + e.getMessage(), false, e);
+        }
+    }
+
+    private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
+            throws IOException, InterruptedException {
+        Instance instance = request.instance();
+        // The tree remembers who belonged to it while parents could tell.
+        tree.members();
+        // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
+        if (instance.workload().kind().equals(Kind.PLUGIN) && instance.phase() == Phase.STARTED) {
+            PluginReply reply = plugins.stop(
+                    layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
+            boolean agreed = reply instanceof PluginReply.Done;
+            if (ended(main, agreed ? end : ticker.read())) {
+                return How.ASKED;
+            }
+            if (ticker.read() >= end) {
+                return How.KILLED;
+            }
+            tree.members();
+        }
+        send(main.pid(), main.startTicks(), Signals.TERM);
+        // A stopped process would learn of it only when it continues.
+        send(main.pid(), main.startTicks(), Signals.CONT);
+        return ended(main, end) ? How.TERMINATED : How.KILLED;
+    }
+
+    private boolean ended(ProcessIdentity main, long until) throws IOException, InterruptedException {
+        while (procFs.runs(main)) {
+            if (ticker.read() >= until) {
+                return false;
+            }
+            Thread.sleep(POLL);
+        }
+        return true;
+    }
+
+    /** Ends what is left when the main process has ended or had its time. */
+    private How endRest(WorkloadId id, ProcessTree tree, long end)
+            throws ActuationFailure, IOException, InterruptedException {
+        List<Stat> members = tree.members();
+        if (members.isEmpty()) {
+            return How.ALREADY_GONE;
+        }
+        if (ticker.read() < end) {
+            send(members, Signals.TERM);
+            send(members, Signals.CONT);
+            while (!members.isEmpty() && ticker.read() < end) {
+                Thread.sleep(TREE_POLL);
+                members = tree.members();
+            }
+            if (members.isEmpty()) {
+                return How.TERMINATED;
+            }
+        }
+        long hopeless = ticker.read() + KILL_TIME.toNanos();
+        while (!members.isEmpty()) {
+            if (ticker.read() >= hopeless) {
+                throw survivors(id, members);
+            }
+            send(members, Signals.KILL);
+            Thread.sleep(POLL);
+            // Again: who was forked since the last look was not hit.
+            members = tree.members();
+        }
+        return How.KILLED;
+    }
+
+    /**
+     * For a launch of which no identity is known: makes sure that nothing comes of it any more, or waits until it has told.
+     *
+     * @return null when there is and will be no process
+     */
+    private @Nullable ProcessIdentity settled(Instance instance, LaunchDirectory directory)
+            throws ActuationFailure, IOException, InterruptedException {
+        Optional<Born> born = directory.born();
+        if (born.isPresent()) {
+            return born.get().identity();
+        }
+        if (!Files.isDirectory(directory.path())) {
+            return null;
+        }
+        try {
+            // With the claim ours, a keeper that appears late ends at once.
+            Files.createFile(directory.claimFile());
+            return null;
+        } catch (FileAlreadyExistsException e) {
+            return awaitBirth(instance, directory);
+        }
+    }
+
+    private @Nullable ProcessIdentity awaitBirth(Instance instance, LaunchDirectory directory)
+            throws ActuationFailure, IOException, InterruptedException {
+        long until = ticker.read() + BIRTH_TIME.toNanos();
+        long hopeless = until + KILL_TIME.toNanos();
+        while (true) {
+            List<Stat> launching = procFs.processes().stream()
+                    .filter(stat -> procFs.carries(stat.pid(), LaunchMarks.KEEPER, instance.launchId()))
+                    .toList();
+            Optional<Born> born = directory.born();
+            if (born.isPresent()) {
+                return born.get().identity();
+            }
+            if (launching.isEmpty()) {
+                return null;
+            }
+            if (ticker.read() >= hopeless) {
+                throw survivors(instance.workload(), launching);
+            }
+            if (ticker.read() >= until) {
+                send(launching, Signals.KILL);
+            }
+            Thread.sleep(POLL);
+        }
+    }
+
+    private Optional<Exit> recorded(Instance instance, LaunchDirectory directory) throws IOException {
+        return new Keeper(procFs, directory, instance.launchId()).awaitRecord().map(Recorded::exit);
+    }
+
+    private void send(List<Stat> processes, int signal) throws IOException {
+        for (Stat stat : processes) {
+            send(stat.pid(), stat.startTicks(), signal);
+        }
+    }
+
+    private void send(long pid, long startTicks, int signal) throws IOException {
+        signals.send(pid, startTicks, signal);
+    }
+
+    private static ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
+        return new ActuationFailure(
+                id + " could not be stopped: SIGKILL did not end " + named(processes)
+                        + "; a process in state D waits for a device or a file system, see dmesg",
+                false,
+                null);
+    }
+
+    private static String named(List<Stat> processes) {
+        return processes.stream()
+                .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state() + ")")
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,5 @@
+/** Stops what was launched. */
+@NullMarked
+package io.homeostat.actuate.stop;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,100 @@
+package io.homeostat.actuate.unpack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.common.base.Joiner;
+import com.google.common.base.Splitter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** What an archive may call its entries. */
+final class EntryName {
+    private static final Splitter SLASHES = Splitter.on('/');
+    private static final Joiner SLASH = Joiner.on('/');
+    private static final Pattern DRIVE = Pattern.compile("[A-Za-z]:.*");
+
+    private static final int MAX_BYTES = 2048;
+    private static final int MAX_COMPONENT_BYTES = 255;
+
+    /** Deeper than any program; deleting a directory needs an open file for each level. */
+    private static final int MAX_DEPTH = 100;
+
+    private EntryName() {}
+
+    /**
+     * The name as a path below the root, without {@code .} and empty components; empty for the root itself.
+     *
+     * @throws Refusal when it leads elsewhere, or somewhere else than it seems to
+     */
+    static String normal(String raw) throws Refusal {
+        checkCharacters(raw);
+        if (raw.startsWith("/")) {
+            throw Refusal.entry(raw, "has an absolute name");
+        }
+        // On Linux a backslash is a letter like others; but who wrote one may have meant a separator, and to escape by
+        // it.
+        String slashed = raw.replace('\\', '/');
+        if (!slashed.equals(raw)
+                && (slashed.startsWith("/")
+                        || DRIVE.matcher(raw).matches()
+                        || SLASHES.splitToList(slashed).contains(".."))) {
+            throw Refusal.entry(raw, "leads out of its directory by backslashes");
+        }
+        List<String> components = new ArrayList<>();
+        for (String component : SLASHES.split(raw)) {
+            if (component.equals("..")) {
+                throw Refusal.entry(raw, "has '..' in its name");
+            }
+            if (component.getBytes(UTF_8).length > MAX_COMPONENT_BYTES) {
+                throw Refusal.entry(raw, "has a name longer than " + MAX_COMPONENT_BYTES + " bytes");
+            }
+            if (!component.isEmpty() && !component.equals(".")) {
+                components.add(component);
+            }
+        }
+        if (raw.getBytes(UTF_8).length > MAX_BYTES || components.size() > MAX_DEPTH) {
+            throw Refusal.entry(
+                    raw, "has a path longer than " + MAX_BYTES + " bytes or deeper than " + MAX_DEPTH + " directories");
+        }
+        return SLASH.join(components);
+    }
+
+    /** A symlink's target that may be looked at component by component. */
+    static List<String> target(String link, String target) throws Refusal {
+        checkCharacters(target);
+        if (target.isEmpty() || target.getBytes(UTF_8).length > MAX_BYTES) {
+            throw Refusal.entry(link, "is a symlink to nothing or to an overlong path");
+        }
+        if (target.startsWith("/")) {
+            throw Refusal.entry(link, "is a symlink to the absolute path '" + shown(target) + "'");
+        }
+        return SLASHES.splitToList(target);
+    }
+
+    static String parent(String name) {
+        return name.substring(0, Math.max(name.lastIndexOf('/'), 0));
+    }
+
+    static String last(String name) {
+        return name.substring(name.lastIndexOf('/') + 1);
+    }
+
+    /** A name for a message: bounded, and nothing in it that moves a terminal's cursor. */
+    static String shown(String raw) {
+        StringBuilder shown = new StringBuilder();
+        for (int i = 0; i < Math.min(raw.length(), 200); i++) {
+            char c = raw.charAt(i);
+            shown.append(Character.isISOControl(c) ? '?' : c);
+        }
+        return raw.length() > 200 ? shown + "..." : shown.toString();
+    }
+
+    private static void checkCharacters(String raw) throws Refusal {
+        for (int i = 0; i < raw.length(); i++) {
+            if (Character.isISOControl(raw.charAt(i))) {
+                throw Refusal.entry(raw, "has a control character in its name");
+            }
+        }
+    }
+}

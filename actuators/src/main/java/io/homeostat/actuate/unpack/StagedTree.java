@@ -1,0 +1,267 @@
+package io.homeostat.actuate.unpack;
+
+import io.homeostat.actuate.Chunk;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.archive.Sha256;
+import io.homeostat.observe.install.FileList;
+import io.homeostat.observe.install.InstallationMarker;
+import io.homeostat.observe.install.InstalledFile;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The directory an archive is unpacked into, and what is in it so far.
+ *
+ * <p>The directory was empty and is ours alone, so what is in it is known without looking: an entry below anything but a
+ * directory, or over anything but its like, is refused before the file system is asked. Symlinks are made last, when all entries
+ * are known and each link has been followed on paper; until then there is none that something could be written through.
+ */
+final class StagedTree {
+    private static final int SETUID_OR_SETGID = 06000;
+    private static final int WRITABLE_BY_OTHERS = 022;
+    private static final FileTime LATEST = FileTime.fromMillis(7_258_118_400_000L);
+    private static final FileTime EARLIEST = FileTime.fromMillis(0);
+
+    private final Path root;
+    private final UnpackBudget budget;
+    private final Map<String, Node> nodes = new HashMap<>();
+    private final Sha256 sha256;
+    private final byte[] buffer = new byte[Chunk.BYTES];
+
+    /** What is at a path. */
+    sealed interface Node {
+        record Directory() implements Node {}
+
+        record File(boolean executable, String sha256) implements Node {}
+
+        record Link(String target) implements Node {}
+    }
+
+    /** @param sha256 used, not closed */
+    StagedTree(Path root, UnpackBudget budget, Sha256 sha256) {
+        this.root = root;
+        this.sha256 = sha256;
+        this.budget = budget;
+        nodes.put("", new Node.Directory());
+    }
+
+    Map<String, Node> nodes() {
+        return nodes;
+    }
+
+    /** Takes a directory; whatever the archive says of the root itself is not taken over. */
+    void directory(String raw, int mode) throws Refusal, IOException {
+        String name = admitted(raw, mode);
+        if (name.isEmpty()) {
+            return;
+        }
+        switch (nodes.get(name)) {
+            case null -> {
+                parents(raw, name);
+                make(name);
+            }
+            case Node.Directory() -> {}
+            default -> throw Refusal.entry(raw, "is a directory where an earlier entry is none");
+        }
+        Files.setPosixFilePermissions(path(name), permissions(mode | 0700));
+    }
+
+    /** Takes a regular file; a repeated one replaces the earlier, as in every tar that files were appended to. */
+    void file(String raw, int mode, FileTime modified, InputStream content) throws Refusal, IOException {
+        String name = admitted(raw, mode);
+        vacate(raw, name);
+        Path file = path(name);
+        try (FileChannel out = FileChannel.open(
+                file, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), SecureDirectories.OUR_FILE)) {
+            for (int count; (count = content.read(buffer)) >= 0; ) {
+                budget.bytes(root, raw, count);
+                sha256.update(buffer, count);
+                write(file, out, count);
+            }
+        }
+        Files.setPosixFilePermissions(file, permissions(mode | 0600));
+        FileTime bounded =
+                modified.compareTo(EARLIEST) < 0 ? EARLIEST : modified.compareTo(LATEST) > 0 ? LATEST : modified;
+        Files.getFileAttributeView(file, BasicFileAttributeView.class).setTimes(bounded, null, null);
+        nodes.put(name, new Node.File((mode & 0111) != 0, sha256.finish()));
+    }
+
+    /** A failure of the disk always is a {@link FileSystemException} here; any other comes from the archive. */
+    private void write(Path file, FileChannel out, int count) throws IOException {
+        try {
+            Chunk.writeFully(out, buffer, count);
+        } catch (ClosedByInterruptException e) {
+            throw e;
+        } catch (IOException e) {
+            FileSystemException failure = new FileSystemException(file.toString(), null, e.getMessage());
+            failure.initCause(e);
+            throw failure;
+        }
+    }
+
+    /** Takes a hard link to an earlier regular file. */
+    void hardLink(String raw, String rawTarget) throws Refusal, IOException {
+        String name = admitted(raw, 0);
+        String target;
+        try {
+            target = EntryName.normal(rawTarget);
+        } catch (Refusal e) {
+            throw Refusal.entry(raw, "is a hard link out of the archive, to '" + EntryName.shown(rawTarget) + "'");
+        }
+        if (!(nodes.get(target) instanceof Node.File linked) || target.equals(name)) {
+            throw Refusal.entry(
+                    raw,
+                    "is a hard link to '" + EntryName.shown(rawTarget)
+                            + "', which is no earlier regular file of the archive");
+        }
+        vacate(raw, name);
+        Files.createLink(path(name), path(target));
+        nodes.put(name, linked);
+    }
+
+    /** Takes note of a symlink; it is made by {@link #finish}. */
+    void symlink(String raw, String target) throws Refusal, IOException {
+        String name = admitted(raw, 0);
+        var _ = EntryName.target(raw, target);
+        Node there = nodes.get(name);
+        if (there == null) {
+            parents(raw, name);
+            nodes.put(name, new Node.Link(target));
+        } else if (!there.equals(new Node.Link(target))) {
+            throw Refusal.entry(raw, "is a symlink where an earlier entry is something else");
+        }
+    }
+
+    /** Makes the symlinks, none of which leads out, and opens the whole to others. */
+    void finish() throws Refusal, IOException {
+        LinkWalk walk = new LinkWalk(nodes);
+        for (Map.Entry<String, Node> each : nodes.entrySet()) {
+            if (each.getValue() instanceof Node.Link) {
+                walk.requireInside(each.getKey());
+            }
+        }
+        for (Map.Entry<String, Node> each : nodes.entrySet()) {
+            if (each.getValue() instanceof Node.Link(String target)) {
+                Files.createSymbolicLink(path(each.getKey()), text(target));
+            }
+        }
+        // Whatever the umask was: others may run what is in it, and nobody else may replace it.
+        Files.setPosixFilePermissions(root, SecureDirectories.PUBLIC);
+    }
+
+    /**
+     * Lists what is here now, each directory before what is in it. Called after {@link #finish}: the rights of a file and its names
+     * are set by then, and with them its time of change.
+     */
+    void list(FileList.Writer files) throws IOException {
+        for (Map.Entry<String, Node> each : new TreeMap<>(nodes).entrySet()) {
+            String name = each.getKey();
+            if (name.isEmpty()) {
+                continue;
+            }
+            InstalledFile.Stat stat = InstalledFile.look(path(name)).stat();
+            files.add(
+                    switch (each.getValue()) {
+                        case Node.Directory() -> new InstalledFile.Directory(name, stat.mode());
+                        case Node.Link(String target) -> new InstalledFile.Link(name, target);
+                        case Node.File file -> new InstalledFile.Content(name, stat, file.sha256());
+                    });
+        }
+    }
+
+    private String admitted(String raw, int mode) throws Refusal {
+        budget.entry();
+        String name = EntryName.normal(raw);
+        if ((mode & SETUID_OR_SETGID) != 0) {
+            throw Refusal.entry(raw, "has the setuid or setgid bit");
+        }
+        if (name.startsWith(InstallationMarker.FILE)) {
+            throw Refusal.entry(raw, "has a name under which Homeostat marks its installations");
+        }
+        return name;
+    }
+
+    /** Makes the place of a file free. */
+    private void vacate(String raw, String name) throws Refusal, IOException {
+        if (name.isEmpty()) {
+            throw Refusal.entry(raw, "is a file in the place of the root directory");
+        }
+        switch (nodes.get(name)) {
+            case null -> parents(raw, name);
+            case Node.File file -> Files.delete(path(name));
+            default -> throw Refusal.entry(raw, "is a file where an earlier entry is something else");
+        }
+    }
+
+    private void parents(String raw, String name) throws Refusal, IOException {
+        String parent = EntryName.parent(name);
+        switch (nodes.get(parent)) {
+            case null -> {
+                // An entry that nobody wrote down, but one all the same: names can be deep.
+                budget.entry();
+                parents(raw, parent);
+                make(parent);
+            }
+            case Node.Directory() -> {}
+            case Node.Link(String target) ->
+                throw Refusal.entry(raw, "would be written through the symlink '" + EntryName.shown(parent) + "'");
+            case Node.File file ->
+                throw Refusal.entry(raw, "is below '" + EntryName.shown(parent) + "', which is a file");
+        }
+    }
+
+    private void make(String name) throws IOException {
+        Files.createDirectory(path(name), PosixFilePermissions.asFileAttribute(SecureDirectories.OURS));
+        Files.setPosixFilePermissions(path(name), SecureDirectories.PUBLIC);
+        nodes.put(name, new Node.Directory());
+    }
+
+    private Path path(String name) throws FileSystemException {
+        return root.resolve(text(name));
+    }
+
+    /** The JVM writes names as the locale it was started in does, and in the C locale only ASCII: not the archive's fault. */
+    private static Path text(String name) throws FileSystemException {
+        try {
+            return Path.of(name);
+        } catch (InvalidPathException e) {
+            throw new FileSystemException(
+                    EntryName.shown(name),
+                    null,
+                    "the name can't be written in this locale; run Homeostat in one with UTF-8, for example LC_ALL=C.UTF-8");
+        }
+    }
+
+    /**
+     * The rights an entry gets: its own, less those of others to write, because a program that root runs must be root's alone to
+     * change. The owner is whoever unpacks; sticky bits are dropped.
+     */
+    private static Set<PosixFilePermission> permissions(int mode) {
+        int kept = mode & 0777 & ~WRITABLE_BY_OTHERS;
+        Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
+        PosixFilePermission[] all = PosixFilePermission.values();
+        for (int i = 0; i < all.length; i++) {
+            // Declared in the order of the bits, the owner's right to read first.
+            if ((kept & (0400 >> i)) != 0) {
+                permissions.add(all[i]);
+            }
+        }
+        return permissions;
+    }
+}

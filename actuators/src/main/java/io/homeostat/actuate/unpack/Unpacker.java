@@ -1,0 +1,214 @@
+package io.homeostat.actuate.unpack;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.Interruption;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.archive.ArchiveFormat;
+import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.archive.Sha256;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.install.FileList;
+import io.homeostat.observe.install.Installation;
+import io.homeostat.observe.install.InstallationMarker;
+import io.homeostat.observe.install.InstallationObserver;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.channels.Channels;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/**
+ * Makes an archive of the cache an installation. It is unpacked where nobody looks, made durable, marked as complete and moved to
+ * its place by one rename: an installation that can be seen is whole, also after a crash or a power failure.
+ */
+public final class Unpacker {
+    private final Layout layout;
+    private final Supplier<UnpackLimits> limits;
+    private final Disk disk;
+    private final ArchiveStore archives;
+
+    /** @param limits asked at each archive, since they can be configured anew */
+    public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
+        this(layout, limits, new LocalDisk());
+    }
+
+    public Unpacker(Layout layout, UnpackLimits limits) {
+        this(layout, () -> limits);
+    }
+
+    public Unpacker(Layout layout, UnpackLimits limits, Disk disk) {
+        this(layout, () -> limits, disk);
+    }
+
+    private Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
+        this.layout = layout;
+        this.limits = limits;
+        this.disk = disk;
+        this.archives = new ArchiveStore(layout, disk);
+    }
+
+    /**
+     * Unpacks an archive unless that has been done.
+     *
+     * @param key of an archive in the cache
+     * @param directory name of the installation, see {@link Layout#installName}
+     * @param entryPoint the program that must be in the archive, relative to its root
+     * @throws ActuationFailure when the archive is refused or can't be unpacked; nothing of it is left
+     * @throws InterruptedException when the thread was interrupted; what is left is not visible, and removed by the next try
+     */
+    public void unpack(WorkloadId id, String key, String revision, String directory, String entryPoint)
+            throws ActuationFailure, InterruptedException {
+        ArchiveStore.check(key);
+        if (!InstallationMarker.isDirectoryOf(id.name(), directory)) {
+            throw new IllegalArgumentException("'" + directory + "' is not a directory of " + id);
+        }
+        String what = "unpacking revision " + revision + " of " + id;
+        try {
+            if (isInstalled(id, key, revision, directory, what)) {
+                disk.syncDirectory(layout.installs(id));
+                return;
+            }
+            if (!archives.has(key)) {
+                throw new ActuationFailure(
+                        what + " failed: its archive " + layout.archive(key)
+                                + " is not there; it has to be downloaded again",
+                        false,
+                        null);
+            }
+            install(id, key, revision, directory, entryPoint, what);
+        } catch (ClosedByInterruptException e) {
+            throw Interruption.of(e);
+        } catch (InterruptedIOException e) {
+            boolean _ = Thread.interrupted();
+            throw new InterruptedException(what + " was interrupted");
+        } catch (IOException e) {
+            throw new ActuationFailure(
+                    what + " failed: " + Disk.reason(e) + (Disk.isFull(e) ? "; free some space" : ""), false, e);
+        }
+    }
+
+    private boolean isInstalled(WorkloadId id, String key, String revision, String directory, String what)
+            throws IOException, ActuationFailure {
+        Path place = layout.install(id, directory);
+        if (!Files.exists(place, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        Optional<InstallationMarker> marker = InstallationObserver.marker(place);
+        if (marker.isEmpty() || !marker.get().id().equals(id)) {
+            throw new ActuationFailure(
+                    what + " failed: " + place + " is there and is not an installation of Homeostat; move it away",
+                    false,
+                    null);
+        }
+        Installation there = marker.get().installation();
+        if (!there.satisfies(revision, key)) {
+            throw new ActuationFailure(
+                    what + " failed: " + place + " is revision " + there.revision() + " from another archive, "
+                            + there.key() + "; it has to be removed first",
+                    false,
+                    null);
+        }
+        return true;
+    }
+
+    private void install(WorkloadId id, String key, String revision, String directory, String entryPoint, String what)
+            throws IOException, ActuationFailure, InterruptedException {
+        Path staging = layout.staging(id);
+        Path staged = staging.resolve(directory);
+        disk.deleteTree(staging);
+        disk.makeDirectories(staged);
+        try {
+            String files = fill(staged, key, entryPoint, what);
+            Installation installation = new Installation(directory, revision, key, archives.sha256(key));
+            disk.write(
+                    staged.resolve(InstallationMarker.FILE), new InstallationMarker(id, installation, files).toJson());
+            disk.rename(staged, layout.install(id, directory));
+        } catch (ClosedByInterruptException | InterruptedIOException e) {
+            // Stops at once; what is there is emptied by the next try.
+            throw e;
+        } catch (ActuationFailure | IOException e) {
+            try {
+                disk.deleteTree(staging);
+            } catch (IOException left) {
+                e.addSuppressed(left);
+            }
+            throw e;
+        }
+        disk.deleteIfEmpty(staging);
+    }
+
+    /** @return the hash of the list of what is there now */
+    private String fill(Path staged, String key, String entryPoint, String what)
+            throws IOException, ActuationFailure, InterruptedException {
+        Path archive = layout.archive(key);
+        UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
+        StagedTree tree;
+        try (Sha256 sha256 = Sha256.start()) {
+            tree = new StagedTree(staged, budget, sha256);
+            budget.requireRoom(staged);
+            read(archive, tree, budget);
+            tree.finish();
+        } catch (Refusal e) {
+            throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
+        } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
+            // The disk's failure, or none, and not the archive's.
+            throw e;
+        } catch (IOException e) {
+            throw unusable(key, what + " failed: the archive is damaged: " + Disk.reason(e), e);
+        }
+        Optional<String> problem = EntryPoint.problem(tree.nodes(), entryPoint);
+        if (problem.isPresent()) {
+            throw new ActuationFailure(what + " failed: " + problem.get(), true, null);
+        }
+        String files = list(tree, staged.resolve(FileList.FILE));
+        disk.syncTree(staged);
+        return files;
+    }
+
+    private static String list(StagedTree tree, Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(
+                        file,
+                        Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                        SecureDirectories.OUR_FILE);
+                FileList.Writer files = new FileList.Writer(Channels.newOutputStream(channel))) {
+            tree.list(files);
+            return files.finish();
+        }
+    }
+
+    private static void read(Path archive, StagedTree tree, UnpackBudget budget)
+            throws IOException, Refusal, InterruptedException {
+        byte[] head = ArchiveFormat.head(archive);
+        ArchiveFormat format = ArchiveFormat.of(head)
+                .orElseThrow(() -> new Refusal("it is no tar.gz, tar or zip: " + ArchiveFormat.describe(head)));
+        switch (format) {
+            case TAR_GZ -> TarReader.readGzip(archive, tree, budget);
+            case TAR -> TarReader.readPlain(archive, tree, budget);
+            case ZIP -> ZipReader.read(archive, tree, budget);
+        }
+    }
+
+    /**
+     * What is wrong with an archive is final when its checksum was declared. Otherwise there may be a better one by now under the
+     * same URL, and a cached one that changed on disk is worth nothing either way: those are fetched again.
+     */
+    private ActuationFailure unusable(String key, String problem, Exception cause) throws IOException {
+        if (ArchiveStore.isVerified(key) && archives.isIntact(key)) {
+            return new ActuationFailure(problem + "; publish a correct archive and declare its checksum", true, cause);
+        }
+        archives.delete(key);
+        return new ActuationFailure(
+                problem + "; it has been removed from the cache and is fetched again", false, cause);
+    }
+}

@@ -1,0 +1,171 @@
+package io.homeostat.actuate.unpack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.homeostat.actuate.Interruption;
+import java.io.EOFException;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.zip.CRC32;
+import org.apache.commons.compress.archivers.zip.ZipArchiveEntry;
+import org.apache.commons.compress.archivers.zip.ZipFile;
+
+/** Unpacks a zip by its central directory, and refuses one whose local headers tell another story. */
+final class ZipReader {
+    private static final int LOCAL_HEADER = 30;
+    private static final int LOCAL_MAGIC = 0x04034b50;
+    private static final int ENCRYPTED = 1;
+    private static final int SIZES_FOLLOW = 8;
+    private static final int IN_ZIP64_FIELD = -1;
+    private static final int TYPE = 0170000;
+    private static final int REGULAR = 0100000;
+    private static final int DIRECTORY = 0040000;
+    private static final int SYMLINK = 0120000;
+    private static final int MAX_TARGET = 4096;
+
+    private final FileChannel archive;
+    private final ZipFile zip;
+    private final StagedTree tree;
+
+    private ZipReader(FileChannel archive, ZipFile zip, StagedTree tree) {
+        this.archive = archive;
+        this.zip = zip;
+        this.tree = tree;
+    }
+
+    static void read(Path file, StagedTree tree, UnpackBudget budget)
+            throws IOException, Refusal, InterruptedException {
+        try (FileChannel archive = FileChannel.open(file, StandardOpenOption.READ)) {
+            ZipEnd.read(archive).requireBounded(budget);
+            try (ZipFile zip = ZipFile.builder()
+                    .setSeekableByteChannel(archive)
+                    .setCharset(UTF_8)
+                    .get()) {
+                List<ZipArchiveEntry> entries = Collections.list(zip.getEntriesInPhysicalOrder());
+                ZipReader reader = new ZipReader(archive, zip, tree);
+                for (ZipArchiveEntry entry : entries) {
+                    Interruption.check();
+                    reader.take(entry);
+                }
+            }
+        }
+    }
+
+    private void take(ZipArchiveEntry entry) throws IOException, Refusal {
+        String name = entry.getName();
+        if (entry.getGeneralPurposeBit().usesEncryption()) {
+            throw Refusal.entry(name, "is encrypted");
+        }
+        requireSameLocalHeader(entry);
+        boolean unix = entry.getPlatform() == ZipArchiveEntry.PLATFORM_UNIX;
+        int type = unix ? entry.getUnixMode() & TYPE : 0;
+        int mode = unix && entry.getUnixMode() != 0 ? entry.getUnixMode() & 07777 : entry.isDirectory() ? 0755 : 0644;
+        if (type == DIRECTORY || (type == 0 && entry.isDirectory())) {
+            tree.directory(name, mode);
+        } else if (type == SYMLINK) {
+            tree.symlink(name, target(entry));
+        } else if ((type == REGULAR || type == 0) && !entry.isDirectory()) {
+            if (!zip.canReadEntryData(entry)) {
+                throw Refusal.entry(name, "is stored in a way that can't be read (method " + entry.getMethod() + ")");
+            }
+            try (InputStream content = new Checked(zip.getInputStream(entry), entry)) {
+                tree.file(name, mode, entry.getLastModifiedTime(), content);
+            }
+        } else {
+            throw Refusal.entry(
+                    name,
+                    "is neither a file, a directory nor a symlink (mode " + Integer.toOctalString(entry.getUnixMode())
+                            + ")");
+        }
+    }
+
+    private String target(ZipArchiveEntry entry) throws IOException, Refusal {
+        try (InputStream content = new Checked(zip.getInputStream(entry), entry)) {
+            byte[] target = content.readNBytes(MAX_TARGET + 1);
+            if (target.length > MAX_TARGET) {
+                throw Refusal.entry(entry.getName(), "is a symlink to an overlong path");
+            }
+            return new String(target, UTF_8);
+        }
+    }
+
+    /** Programs that read zips front to back believe the local header; an archive must be the same for all of them. */
+    private void requireSameLocalHeader(ZipArchiveEntry entry) throws IOException, Refusal {
+        ByteBuffer header = read(entry.getLocalHeaderOffset(), LOCAL_HEADER);
+        int magic = header.getInt(0);
+        int flags = header.getShort(6) & 0xffff;
+        int method = header.getShort(8) & 0xffff;
+        int nameLength = header.getShort(26) & 0xffff;
+        byte[] localName =
+                read(entry.getLocalHeaderOffset() + LOCAL_HEADER, nameLength).array();
+        boolean same = magic == LOCAL_MAGIC
+                && method == entry.getMethod()
+                && (flags & ENCRYPTED) == 0
+                && ((flags & SIZES_FOLLOW) != 0 || hasSameSizes(header, entry))
+                && Arrays.equals(localName, entry.getRawName());
+        if (!same) {
+            throw Refusal.entry(
+                    entry.getName(), "is described differently in the zip's directory and before its content");
+        }
+    }
+
+    private static boolean hasSameSizes(ByteBuffer local, ZipArchiveEntry entry) {
+        return local.getInt(14) == (int) entry.getCrc()
+                && isSameSize(local.getInt(18), entry.getCompressedSize())
+                && isSameSize(local.getInt(22), entry.getSize());
+    }
+
+    private static boolean isSameSize(int local, long size) {
+        return local == IN_ZIP64_FIELD || Integer.toUnsignedLong(local) == size;
+    }
+
+    private ByteBuffer read(long at, int count) throws IOException {
+        ByteBuffer buffer = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
+        while (buffer.hasRemaining()) {
+            if (archive.read(buffer, at + buffer.position()) < 0) {
+                throw new EOFException("it ends in the middle of an entry");
+            }
+        }
+        return buffer;
+    }
+
+    /** Compares length and checksum with what the directory says. */
+    private static final class Checked extends FilterInputStream {
+        private final ZipArchiveEntry entry;
+        private final CRC32 crc = new CRC32();
+        private long bytes;
+
+        Checked(InputStream in, ZipArchiveEntry entry) {
+            super(in);
+            this.entry = entry;
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int count) throws IOException {
+            int got = in.read(into, offset, count);
+            if (got > 0) {
+                crc.update(into, offset, got);
+                bytes += got;
+            } else if (got < 0 && (bytes != entry.getSize() || crc.getValue() != entry.getCrc())) {
+                throw new IOException(
+                        "entry '" + EntryName.shown(entry.getName()) + "' is damaged: its length or checksum is wrong");
+            }
+            return got;
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package io.homeostat.actuate.archive;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.actuate.ActuationFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TrustedKeysTest {
+    private static final String SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+    @TempDir
+    Path directory;
+
+    private Signer signer;
+    private Signer other;
+
+    @BeforeEach
+    void makeKeys() {
+        signer = Signer.withNewKey();
+        other = Signer.withNewKey();
+    }
+
+    @Test
+    void aSignatureIsGoodWhenOneOfTheKeysMadeIt() throws Exception {
+        Path old = Files.writeString(directory.resolve("old.pem"), signer.publicKeyPem());
+        Path next = Files.writeString(directory.resolve("next.pem"), other.publicKeyPem());
+        String signature = signer.sign(SHA256);
+
+        assertTrue(TrustedKeys.read(List.of(old)).signed(SHA256, signature));
+        assertTrue(TrustedKeys.read(List.of(next, old)).signed(SHA256, signature), "while keys are exchanged");
+        assertFalse(TrustedKeys.read(List.of(next)).signed(SHA256, signature));
+        assertFalse(TrustedKeys.NONE.signed(SHA256, signature));
+    }
+
+    @Test
+    void aFileMayHoldSeveralKeysAndWordsAboutThem() throws Exception {
+        Path both = Files.writeString(
+                directory.resolve("both.pem"),
+                "ours\n" + other.publicKeyPem() + "the old one, until June\n" + signer.publicKeyPem());
+
+        assertTrue(TrustedKeys.read(List.of(both)).signed(SHA256, signer.sign(SHA256)));
+    }
+
+    @Test
+    void aSignatureOfSomethingElseIsNotGood() throws Exception {
+        TrustedKeys keys = TrustedKeys.read(List.of(Files.writeString(directory.resolve("k"), signer.publicKeyPem())));
+
+        assertFalse(keys.signed(SHA256, signer.sign("0".repeat(64))));
+        assertFalse(keys.signed(SHA256, "A".repeat(86) + "=="));
+        assertFalse(keys.signed(SHA256, "/".repeat(85) + "w=="), "not even a point on the curve");
+    }
+
+    @Test
+    void aFileThatHasNoUsableKeyIsNamed() throws IOException {
+        assertRefused(
+                directory.resolve("missing"), "cannot use what signatures.keys names: %s: no such file or directory");
+        assertRefused(
+                Files.writeString(directory.resolve("empty"), ""),
+                "cannot use what signatures.keys names: %s: it has no line '-----BEGIN PUBLIC KEY-----';"
+                        + " give it a public key in PEM");
+        assertRefused(
+                Files.writeString(
+                        directory.resolve("garbage"), "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"),
+                "cannot use what signatures.keys names: %s: it has a public key that is not an Ed25519 key in PEM");
+        assertRefused(
+                Files.writeString(directory.resolve("rsa"), Signer.rsaPublicKeyPem()),
+                "cannot use what signatures.keys names: %s: it has a public key that is not an Ed25519 key in PEM");
+        assertRefused(
+                Files.write(directory.resolve("huge"), new byte[(1 << 20) + 1]),
+                "cannot use what signatures.keys names: %s: it is too long for a file with keys");
+    }
+
+    private static void assertRefused(Path file, String message) {
+        ActuationFailure failure = assertThrows(ActuationFailure.class, () -> TrustedKeys.read(List.of(file)));
+        assertEquals(message.formatted(file), failure.getMessage());
+    }
+}

@@ -1,0 +1,242 @@
+package io.homeostat.actuate.fetch;
+
+import static com.github.tomakehurst.wiremock.client.WireMock.get;
+import static com.github.tomakehurst.wiremock.client.WireMock.getRequestedFor;
+import static com.github.tomakehurst.wiremock.client.WireMock.urlEqualTo;
+import static com.github.tomakehurst.wiremock.client.WireMock.urlPathEqualTo;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.QuickDisk;
+import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.desired.model.Source;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+final class DownloaderTest extends DownloadTestBed {
+    private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
+
+    @Test
+    void anArchiveArrivesOnceForItsOwnerAlone() throws Exception {
+        serve(ok());
+        List<Long> progress = new ArrayList<>();
+
+        downloader.download(key, source(), (done, total) -> {
+            assertEquals(archive.length, total);
+            progress.add(done);
+        });
+        downloader.download(key, source(), Progress.NONE);
+
+        assertComplete();
+        assertEquals(
+                "rw-------",
+                PosixFilePermissions.toString(
+                        Files.getPosixFilePermissions(machine.layout().archive(key))));
+        assertEquals(0L, progress.getFirst());
+        assertEquals((long) archive.length, progress.getLast());
+        bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
+    }
+
+    @Test
+    void theSignatureReachesTheServer() throws Exception {
+        bucket.stubFor(get(urlEqualTo(SIGNED)).willReturn(ok()));
+
+        downloader.download(key, source(bucket.url(SIGNED) + "#fragment", key, 1), Progress.NONE);
+
+        assertComplete();
+    }
+
+    @Test
+    void userInformationIsSentAsCredentials() throws Exception {
+        bucket.stubFor(get(urlEqualTo(PATH)).withBasicAuth("joe", "p:w").willReturn(ok()));
+
+        downloader.download(
+                key, source("http://joe:p%3Aw@localhost:" + bucket.getPort() + PATH, key, 1), Progress.NONE);
+
+        assertComplete();
+    }
+
+    @Test
+    void anUndeclaredChecksumIsNotedForTheInstallation() throws Exception {
+        String unverified = "unverified-" + "a".repeat(64);
+        serve(ok());
+
+        downloader.download(unverified, source(bucket.url(SIGNED), null, 1), Progress.NONE);
+
+        assertArrayEquals(archive, Files.readAllBytes(machine.layout().archive(unverified)));
+        assertEquals(key, new ArchiveStore(machine.layout(), new LocalDisk()).sha256(unverified));
+        Files.write(machine.layout().archive(unverified), new byte[0]);
+        assertEquals(
+                key,
+                new ArchiveStore(machine.layout(), new LocalDisk()).sha256(unverified),
+                "it was noted, not computed");
+    }
+
+    @Test
+    void aDiskWithoutRoomIsNotFilledUp() {
+        serve(ok());
+        Disk small = new QuickDisk() {
+            @Override
+            public long usableBytes(Path path) {
+                return 1000;
+            }
+        };
+        try (Downloader bounded = downloader(new DownloadLimits(1 << 20, 1000), small)) {
+            ActuationFailure failure = failure(key, source(), bounded);
+
+            assertFalse(failure.fatal());
+            assertMessage(
+                    failure,
+                    "it needs " + archive.length + " bytes below "
+                            + machine.layout().downloads()
+                            + ", where 1000 are free and 1000 have to stay free; free some space");
+        }
+    }
+
+    @Test
+    void whatIsNoUrlIsFinal() {
+        for (String url : new String[] {
+            "http://host/%zz?token=sesame",
+            "gopher://host/x?token=sesame",
+            "http:///x?token=sesame",
+            "relative/path",
+            "http://ho st/x?sesame"
+        }) {
+            ActuationFailure failure = failure(source(url, key, 1));
+
+            assertTrue(failure.fatal(), url);
+            assertMessage(failure, "correct source.url");
+        }
+    }
+
+    @Test
+    void theSameArchiveIsFetchedOnceForAllWhoAskAtTheSameTime() throws Exception {
+        serve(ok().withFixedDelay(200));
+        List<CompletableFuture<?>> all = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            all.add(CompletableFuture.runAsync(
+                    () -> {
+                        try {
+                            downloader.download(key, source(), Progress.NONE);
+                        } catch (ActuationFailure | InterruptedException e) {
+                            throw new AssertionError(e);
+                        }
+                    },
+                    Thread::startVirtualThread));
+        }
+        CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).join();
+
+        assertComplete();
+        bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
+    }
+
+    @Test
+    void aUrlThatHangsDelaysNobodyWhoDeclaresAnotherOneForTheSameArchive() throws Exception {
+        serve(ok());
+        Thread stuck = fetchesFromWhatHangs(Duration.ofMinutes(1));
+
+        downloader.download(key, source(), Progress.NONE);
+
+        assertTrue(stuck.isAlive(), "it was waited for");
+        assertArrayEquals(archive, Files.readAllBytes(machine.layout().archive(key)));
+        stuck.interrupt();
+        stuck.join();
+        downloader.download(key, source(), Progress.NONE);
+        assertNothingLeft();
+        bucket.verify(1, getRequestedFor(urlPathEqualTo(PATH)));
+    }
+
+    @Test
+    void whatOneUrlDoesNotGiveIsTakenFromWhereItCameMeanwhile() throws Exception {
+        serve(ok());
+        Thread stuck = fetchesFromWhatHangs(Duration.ofSeconds(3));
+
+        downloader.download(key, source(), Progress.NONE);
+        stuck.join();
+
+        assertNull(failed.get());
+        assertComplete();
+    }
+
+    @Test
+    void aFileOfThisMachineIsCopied() throws Exception {
+        Path file = Files.write(temp.resolve("ar chive.tar.gz"), archive);
+
+        downloader.download(key, source(file.toUri().toString(), key, 1), Progress.NONE);
+
+        assertComplete();
+        Files.delete(machine.layout().archive(key));
+        downloader.download(key, source(file.toString(), key, 1), Progress.NONE);
+        assertComplete();
+    }
+
+    @Test
+    void aFileThatIsNoneIsSaidToBeNone() throws Exception {
+        Path fifo = temp.resolve("fifo");
+        assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
+
+        assertMessage(
+                failure(source("file:///not/there.tar.gz", key, 3)), "/not/there.tar.gz: no such file or directory");
+        assertMessage(failure(source("file://" + temp, key, 3)), "it is not a regular file");
+        assertMessage(failure(source("file://" + fifo, key, 3)), "it is not a regular file");
+        assertMessage(failure(source("file://otherhost/x", key, 3)), "is not the path of a file");
+        assertTrue(pauses.isEmpty(), "nothing is gained by trying that again");
+    }
+
+    @Test
+    void aFileWithAnotherChecksumIsNotTaken() throws Exception {
+        Path file = Files.write(temp.resolve("file"), new byte[1000]);
+
+        assertMessage(failure(source("file://" + file, key, 1)), "declared is " + key);
+        assertNothingLeft();
+    }
+
+    @Test
+    void anInterruptEndsItAtOnceAlsoWhenTheServerIsSilent() throws Exception {
+        serve(ok().withFixedDelay(60_000));
+        Thread thread = Thread.currentThread();
+        Thread.startVirtualThread(() -> {
+            await().until(() ->
+                    !bucket.findAll(getRequestedFor(urlPathEqualTo(PATH))).isEmpty());
+            thread.interrupt();
+        });
+
+        assertThrows(InterruptedException.class, () -> downloader.download(key, source(), Progress.NONE));
+    }
+
+    @Test
+    void aKeyThatIsAPathIsRefused() {
+        assertThrows(IllegalArgumentException.class, () -> downloader.download("../../etc/x", source(), Progress.NONE));
+    }
+
+    private Thread fetchesFromWhatHangs(Duration patience) {
+        bucket.stubFor(get(urlPathEqualTo("/hangs")).willReturn(ok().withFixedDelay(120_000)));
+        Source hanging = new Source(bucket.url("/hangs"), key, patience, 1);
+        Thread thread = Thread.startVirtualThread(() -> {
+            try {
+                downloader.download(key, hanging, Progress.NONE);
+            } catch (ActuationFailure | InterruptedException e) {
+                failed.set(e);
+            }
+        });
+        await().until(() ->
+                !bucket.findAll(getRequestedFor(urlPathEqualTo("/hangs"))).isEmpty());
+        return thread;
+    }
+}

@@ -1,0 +1,134 @@
+package io.homeostat.actuate.launch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.TestBed;
+import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.health.Probes;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The locale is the process's, so each agent here is a process of its own. */
+class CallerLocaleTest {
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+
+    @BeforeEach
+    void setUp() {
+        bed = new TestBed(root);
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+    }
+
+    @Test
+    void aProgramGetsTheLocaleOfOurCallerAndNotOurs() throws Exception {
+        Path program = bed.program("p", "echo \"${LC_ALL-unset} ${HOMEOSTAT_CALLER_LC_ALL-unset}\"");
+        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==de_DE");
+        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==");
+        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL=");
+        launchUnder(program, "LC_ALL=C.UTF-8");
+
+        assertEquals("de_DE unset\n unset\nunset unset\nC.UTF-8 unset\n", bed.log(TestBed.PROCESS));
+    }
+
+    private void launchUnder(Path program, String... variables) throws Exception {
+        Instance instance = bed.instance(TestBed.PROCESS, Instant.now());
+        bed.adopt(instance);
+        List<String> prefix = ImmutableList.<String>builder()
+                .add("env", "-u", "HOMEOSTAT_CALLER_LC_ALL")
+                .add(variables)
+                .build();
+        try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, instance.launchId(), program, "")) {
+            String answer = String.valueOf(agent.answer());
+            assertTrue(answer.contains("ProcessIdentity"), answer);
+            bed.ended(instance);
+        }
+    }
+
+    @Test
+    void whatTheLocaleCanNotWriteIsRefusedInsteadOfChanged() throws Exception {
+        String said = agent("launch", "LC_ALL=C");
+
+        String why = " has characters that can't be passed on in this locale";
+        assertTrue(said.contains("argument 1" + why), said);
+        assertTrue(said.contains("the environment variable COFFEE" + why), said);
+        assertFalse(said.contains("caf"), said);
+        assertEquals("", bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void aProbeRunsInTheLocaleOfOurCallerAndNotInOurs() throws Exception {
+        String said = agent("probe", "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==de_DE");
+
+        assertEquals("HEALTHY\n", said);
+    }
+
+    private String agent(String what, String... variables) throws Exception {
+        List<String> command = ImmutableList.<String>builder()
+                .add("env")
+                .add(variables)
+                .add(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=1",
+                        "-Xlog:disable",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        CallerLocaleTest.class.getName(),
+                        root.toString(),
+                        what)
+                .build();
+        Process agent = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        String said = new String(agent.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertEquals(0, agent.waitFor(), said);
+        return said;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        TestBed bed = new TestBed(Path.of(arguments[0]));
+        if (arguments[1].equals("probe")) {
+            ImmutableList<String> command = ImmutableList.of("sh", "-c", "[ \"$LC_ALL\" = de_DE ]");
+            try (Probes probes = new Probes(InstantSource.system())) {
+                Probe probe = new Probe(null, null, new Probe.Exec(command), null);
+                System.out.println(probes.ask(probe, Duration.ofSeconds(30)).verdict());
+            }
+            return;
+        }
+        attempt(bed, ImmutableList.of("gr\u00fcn"), ImmutableMap.of());
+        attempt(bed, ImmutableList.of(), ImmutableMap.of("COFFEE", "caf\u00e9"));
+    }
+
+    private static void attempt(TestBed bed, ImmutableList<String> words, ImmutableMap<String, String> env)
+            throws Exception {
+        try {
+            bed.launcher.launch(
+                    new LaunchRequest(bed.instance(TestBed.PROCESS), Path.of("/bin/true"), words, env, null),
+                    CgroupPlan.NONE);
+        } catch (ActuationFailure e) {
+            System.out.println(e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,281 @@
+package io.homeostat.actuate.launch;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.Resources;
+import io.homeostat.actuate.Account;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.SecureDirectories;
+import io.homeostat.actuate.TestBed;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.Observation;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Programs of another user in a state directory as the agent makes it. Most of it only root can try. */
+class LaunchAsUserTest {
+    private static final String USER = "nobody";
+
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+    private StateStore store;
+
+    @BeforeEach
+    void setUp() throws Exception {
+        // JUnit's own directory is closed to others, as no directory above a state directory is.
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx--x--x"));
+        bed = new TestBed(root.resolve("srv/homeostat"), root.resolve("run/homeostat"));
+        store = StateStores.openForWriting(bed.layout, Clock.systemUTC()).store();
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+        store.close();
+    }
+
+    private static void onlyRoot() throws IOException {
+        Assumptions.assumeTrue(Account.ourUid() == 0, "only root can become somebody else");
+    }
+
+    @Test
+    void theProgramRunsAsThatUserWithTheUsersGroupsAndHome() throws Exception {
+        onlyRoot();
+        Account account = Account.find(USER);
+        Instance instance = launch(
+                TestBed.PROCESS,
+                USER,
+                installed("id -u", "id -g", "id -ru", "echo $HOME $USER $LOGNAME", "cat /proc/self/status"));
+        bed.ended(instance);
+
+        List<String> said = bed.log(TestBed.PROCESS).lines().toList();
+        assertEquals(
+                List.of(
+                        Integer.toString(account.uid()),
+                        Integer.toString(account.gid()),
+                        Integer.toString(account.uid()),
+                        account.home() + " " + USER + " " + USER),
+                said.subList(0, 4));
+        assertTrue(said.contains("CapEff:\t0000000000000000"), said.toString());
+        assertTrue(said.contains("Groups:\t" + account.gid() + " "), said.toString());
+    }
+
+    @Test
+    void aUserMayBeNamedByNumber() throws Exception {
+        onlyRoot();
+        int uid = Account.find(USER).uid();
+        bed.ended(launch(TestBed.PROCESS, Integer.toString(uid), installed("id -u")));
+
+        assertEquals(uid + "\n", bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void theStateDirectoryAndTheLogAreTheUsersOwn() throws Exception {
+        onlyRoot();
+        Path state = bed.layout.workloadState(TestBed.PROCESS);
+        bed.ended(launch(TestBed.PROCESS, USER, installed("echo out", "echo kept > " + state + "/file || exit 9")));
+
+        int uid = Account.find(USER).uid();
+        assertEquals("out\n", bed.log(TestBed.PROCESS));
+        assertEquals("kept\n", Files.readString(state.resolve("file")));
+        assertAll(
+                () -> assertEquals(uid, uid(state)),
+                () -> assertEquals("rwx------", rights(state)),
+                () -> assertEquals(uid, uid(bed.layout.log(TestBed.PROCESS))),
+                () -> assertEquals("rw-------", rights(bed.layout.log(TestBed.PROCESS))));
+    }
+
+    @Test
+    void theProgramReachesNothingElseInTheStateDirectory() throws Exception {
+        onlyRoot();
+        WorkloadId neighbour = WorkloadId.process("neighbour");
+        bed.ended(launch(neighbour, null, installed("echo secret")));
+        Path database = bed.layout.database();
+        Instance instance = launch(
+                TestBed.PROCESS,
+                USER,
+                installed(
+                        "ls " + bed.layout.stateDir() + " && exit 1",
+                        "cat " + database + " && exit 2",
+                        "cat " + database + "-wal && exit 3",
+                        "cat " + bed.layout.log(neighbour) + " && exit 4",
+                        "ls " + bed.layout.workloadStates(neighbour.kind()) + " && exit 5",
+                        "ls " + bed.layout.launches(TestBed.PROCESS) + " && exit 6",
+                        "echo 0 9 > " + bed.layout.launches(TestBed.PROCESS) + "/x && exit 7",
+                        "ls " + bed.layout.socket(TestBed.PLUGIN, "r1").getParent() + " && exit 8",
+                        "exit 0"));
+
+        assertEquals(0, bed.ended(instance).exit().code(), bed.log(TestBed.PROCESS));
+        assertEquals("rw-------", rights(database));
+        assertEquals("rwx--x--x", rights(bed.layout.stateDir()));
+    }
+
+    @Test
+    void aPluginOfThatUserIsReachedAtItsUsualPlace() throws Exception {
+        onlyRoot();
+        String file = "io/homeostat/actuate/launch/SocketListener.class";
+        Path copy = root.resolve("classes").resolve(file);
+        Files.createDirectories(copy.getParent());
+        Resources.asByteSource(Resources.getResource(file)).copyTo(MoreFiles.asByteSink(copy));
+        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+        Path program = installed("exec " + java + " -XX:+UseSerialGC -Xshare:auto -cp " + root.resolve("classes") + " "
+                + SocketListener.class.getName() + " \"$@\"");
+        Path socket = bed.layout.socket(TestBed.PLUGIN, "r1");
+
+        Instance instance = launch(TestBed.PLUGIN, USER, program);
+
+        TestBed.soon().until(() -> bed.plugins.listening(socket).equals(Observation.seen(true)));
+        Path real = socket.toRealPath();
+        assertEquals(Account.find(USER).uid(), uid(real));
+        bed.stop(instance, Duration.ofSeconds(20));
+        assertFalse(Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
+        assertFalse(Files.exists(real));
+    }
+
+    @Test
+    void aWorkloadThatChangesItsUserKeepsItsStateAndItsLog() throws Exception {
+        onlyRoot();
+        Path state = bed.layout.workloadState(TestBed.PROCESS);
+        Path program = installed(
+                "cd " + state + " || exit 1",
+                "mkdir -p deep && echo $(id -u) >> deep/file || exit 2",
+                "cat deep/file || exit 3");
+        assertEquals(0, bed.ended(launch(TestBed.PROCESS, null, program)).exit().code());
+        assertEquals(0, bed.ended(launch(TestBed.PROCESS, USER, program)).exit().code(), bed.log(TestBed.PROCESS));
+        assertEquals(
+                0, bed.ended(launch(TestBed.PROCESS, "daemon", program)).exit().code(), bed.log(TestBed.PROCESS));
+        assertEquals(0, bed.ended(launch(TestBed.PROCESS, null, program)).exit().code(), bed.log(TestBed.PROCESS));
+
+        int nobody = Account.find(USER).uid();
+        int daemon = Account.find("daemon").uid();
+        assertEquals(
+                "0\n0\n" + nobody + "\n0\n" + nobody + "\n" + daemon + "\n0\n" + nobody + "\n" + daemon + "\n0\n",
+                bed.log(TestBed.PROCESS));
+        assertEquals(0, uid(state));
+    }
+
+    @Test
+    void aLogThatTheFormerUserReplacedByALinkIsNotWrittenTo() throws Exception {
+        onlyRoot();
+        Path precious = Files.writeString(root.resolve("precious"), "");
+        Path log = bed.layout.log(TestBed.PROCESS);
+        bed.ended(launch(TestBed.PROCESS, USER, installed("ln -sf " + precious + " " + log)));
+
+        bed.ended(launch(TestBed.PROCESS, null, installed("echo written")));
+
+        assertEquals("", Files.readString(precious));
+        assertEquals("written\n", bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void changingTheUserGivesAwayNothingThatALinkPointsTo() throws Exception {
+        onlyRoot();
+        Path precious = Files.writeString(root.resolve("precious"), "");
+        Path state = bed.layout.workloadState(TestBed.PROCESS);
+        bed.ended(launch(
+                TestBed.PROCESS,
+                USER,
+                installed("ln -s " + root + " " + state + "/d; ln -s " + precious + " " + state + "/f")));
+
+        bed.ended(launch(TestBed.PROCESS, "daemon", installed("exit 0")));
+
+        assertEquals(0, uid(precious));
+        assertEquals(0, uid(root));
+    }
+
+    @Test
+    void aDirectoryThatKeepsTheUserOutIsNamed() throws Exception {
+        onlyRoot();
+        Files.setPosixFilePermissions(root, PosixFilePermissions.fromString("rwx------"));
+
+        ActuationFailure failure =
+                assertThrows(ActuationFailure.class, () -> launch(TestBed.PROCESS, USER, installed("exit 0")));
+
+        assertTrue(
+                TestBed.message(failure).contains("because " + root + " is closed to others"),
+                TestBed.message(failure));
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    @Test
+    void aUserThatDoesNotExistIsRefused() throws Exception {
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class, () -> launch(TestBed.PROCESS, "no-such-user", installed("exit 0")));
+
+        assertTrue(TestBed.message(failure).contains("no user no-such-user"), TestBed.message(failure));
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    @Test
+    void onlyRootMayAskForAnotherUser() throws Exception {
+        Path program = Path.of("/bin/true");
+        String asked = Account.ourUid() == 0 ? "daemon" : "root";
+        try (LaunchingJvm agent = LaunchingJvm.start(nobody(), bed.root, "l", program, asked)) {
+            String answer = agent.answer();
+            assertEquals(
+                    "spec.user is " + asked
+                            + ", but only root can start a process as another user; run as root or leave"
+                            + " spec.user out",
+                    answer);
+        }
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    /** Who runs the tests when that is not root, else nobody, who is lent the right to read our classes. */
+    private static List<String> nobody() throws Exception {
+        if (Account.ourUid() != 0) {
+            return List.of();
+        }
+        return List.of(
+                "setpriv",
+                "--reuid=" + Account.find(USER).uid(),
+                "--clear-groups",
+                "--inh-caps=+dac_read_search",
+                "--ambient-caps=+dac_read_search");
+    }
+
+    /** A program in the directory where archives are installed, which is closed to others at first. */
+    private Path installed(String... lines) throws IOException {
+        Path bin = bed.layout.install(TestBed.PROCESS, "p_r1").resolve("bin");
+        SecureDirectories.create(bin, SecureDirectories.OURS);
+        Path program = bed.program("program", lines);
+        return Files.move(program, bin.resolve("program"), StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private Instance launch(WorkloadId id, @Nullable String user, Path program) throws Exception {
+        return bed.launch(new LaunchRequest(bed.instance(id), program, ImmutableList.of(), ImmutableMap.of(), user));
+    }
+
+    private static int uid(Path file) throws IOException {
+        return (Integer) Files.getAttribute(file, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private static String rights(Path file) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(file, LinkOption.NOFOLLOW_LINKS));
+    }
+}

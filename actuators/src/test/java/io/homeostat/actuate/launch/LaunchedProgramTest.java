@@ -1,0 +1,152 @@
+package io.homeostat.actuate.launch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.actuate.TestBed;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.process.LaunchMarks;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a program finds when it begins. */
+class LaunchedProgramTest {
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+
+    @BeforeEach
+    void setUp() {
+        bed = new TestBed(root);
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+    }
+
+    @Test
+    void aLaunchedProgramHasItsOwnSessionAndOnlyItsThreeStreams() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long pid = TestBed.pid(instance);
+        bed.awaitProgram(instance, "sleep");
+
+        assertEquals(pid, bed.procFs.stat(pid).orElseThrow().session());
+        try (var descriptors = Files.list(Path.of("/proc/" + pid + "/fd"))) {
+            assertEquals(
+                    List.of("0", "1", "2"),
+                    descriptors
+                            .map(file -> file.getFileName().toString())
+                            .sorted()
+                            .toList());
+        }
+        assertEquals(Path.of("/dev/null"), Path.of("/proc/" + pid + "/fd/0").toRealPath());
+        assertEquals(
+                bed.layout.log(TestBed.PROCESS).toRealPath(),
+                Path.of("/proc/" + pid + "/fd/1").toRealPath());
+        assertEquals(
+                bed.layout.log(TestBed.PROCESS).toRealPath(),
+                Path.of("/proc/" + pid + "/fd/2").toRealPath());
+        assertEquals(Path.of("/"), Path.of("/proc/" + pid + "/cwd").toRealPath());
+    }
+
+    @Test
+    void aLaunchedProgramHasTheSignalDispositionsThatWeHave() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long pid = TestBed.pid(instance);
+        bed.awaitProgram(instance, "sleep");
+
+        for (int signal = 1; signal < 32; signal++) {
+            assertEquals(
+                    bed.ignores("self", signal),
+                    bed.ignores(Long.toString(pid), signal),
+                    "signal " + signal + " ignored");
+        }
+        assertEquals(0, bed.statusMask(Long.toString(pid), "SigBlk"), "blocked signals");
+    }
+
+    @Test
+    void argumentsAndEnvironmentArriveUnchanged() throws Exception {
+        List<String> odd = List.of(
+                "",
+                " ",
+                "two words",
+                "a'b\"c",
+                "$(touch " + root + "/pwned)",
+                "`id`",
+                "line\nbreak\n",
+                "\\",
+                "*",
+                "-n",
+                "$HOME;&|<>",
+                "tab\there",
+                "trailing\n\n",
+                "grün ☂ 𝄞",
+                "\u007f\u0001");
+        ImmutableMap.Builder<String, String> env = ImmutableMap.builder();
+        for (int i = 0; i < odd.size(); i++) {
+            env.put("ODD_" + i, odd.get(i));
+        }
+        env.put("PATH", "/nowhere");
+        env.put("IFS", "x");
+        env.put("LD_LIBRARY_PATH", "/nowhere");
+        env.put("HOME", "not a directory");
+        env.put("PWD", "not a directory");
+        env.put("PS4", "$(touch " + root + "/pwned)");
+        Path program = bed.program(
+                "p",
+                "printf '%s\\0' \"$@\" > " + root + "/arguments",
+                "while IFS= read -r line; do :; done < /dev/null",
+                "/bin/cat /proc/$$/environ > " + root + "/environment",
+                "> " + root + "/done",
+                "exec /bin/sleep 1000");
+        bed.launch(new LaunchRequest(
+                bed.instance(TestBed.PROCESS), program, ImmutableList.copyOf(odd), env.buildOrThrow(), null));
+        TestBed.soon().until(() -> Files.exists(root.resolve("done")));
+
+        assertEquals(odd, strings(root.resolve("arguments")));
+        List<String> environment = strings(root.resolve("environment"));
+        for (int i = 0; i < odd.size(); i++) {
+            assertTrue(environment.contains("ODD_" + i + "=" + odd.get(i)), "ODD_" + i + " in " + environment);
+        }
+        assertTrue(environment.contains("PATH=/nowhere"));
+        assertTrue(environment.contains("IFS=x"));
+        assertTrue(environment.contains("HOME=not a directory"));
+        assertTrue(environment.contains("PWD=not a directory"));
+        assertFalse(Files.exists(root.resolve("pwned")));
+    }
+
+    @Test
+    void theEnvironmentIsOursWithTheDeclaredOneAndTheMarksAndNothingElse() throws Exception {
+        Path program = bed.program("p", "/bin/cat /proc/$$/environ > " + root + "/e", "> " + root + "/done");
+        Instance instance = bed.launch(new LaunchRequest(
+                bed.instance(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of("FOO", "bar"), null));
+        TestBed.soon().until(() -> Files.exists(root.resolve("done")));
+
+        List<String> environment = strings(root.resolve("e"));
+        List<String> names = environment.stream()
+                .map(variable -> Splitter.on('=').splitToList(variable).get(0))
+                .filter(name -> !System.getenv().containsKey(name))
+                .filter(name -> !List.of("PWD", "OLDPWD", "_", "SHLVL").contains(name))
+                .sorted()
+                .toList();
+        assertEquals(List.of("FOO", LaunchMarks.LAUNCH, LaunchMarks.WORKLOAD), names);
+        assertTrue(environment.contains(LaunchMarks.LAUNCH + "=" + instance.launchId()));
+        assertTrue(environment.contains(LaunchMarks.WORKLOAD + "=process/node-exporter"));
+    }
+
+    private static List<String> strings(Path file) throws Exception {
+        List<String> parts = Splitter.on('\0').splitToList(Files.readString(file));
+        return parts.subList(0, parts.size() - 1);
+    }
+}

@@ -1,0 +1,299 @@
+package io.homeostat.actuate.stop;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.TestBed;
+import io.homeostat.actuate.launch.LaunchRequest;
+import io.homeostat.actuate.stop.StopResult.How;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StopperTest {
+    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    @TempDir
+    Path root;
+
+    private TestBed bed;
+
+    @BeforeEach
+    void setUp() {
+        bed = new TestBed(root);
+    }
+
+    @AfterEach
+    void tearDown() throws Exception {
+        bed.close();
+    }
+
+    @Test
+    void aProcessThatObeysIsEndedBySigterm() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+
+        StopResult result = bed.stop(instance, LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        Exit exit = result.exit().orElseThrow();
+        assertEquals(new Exit(143, 15, Exit.Reason.SIGNALED, exit.at()), exit);
+        assertEquals(0, bed.members(instance));
+    }
+
+    @Test
+    void aProcessThatCleansUpAtSigtermTellsItsOwnStatus() throws Exception {
+        Path ready = root.resolve("ready");
+        Instance instance = bed.launch(
+                TestBed.PROCESS,
+                bed.program("p", "trap 'exit 4' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+
+        StopResult result = bed.stop(instance, LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        assertEquals(4, result.exit().orElseThrow().code());
+    }
+
+    @Test
+    void aTreeThatIgnoresSigtermIsKilledWhole() throws Exception {
+        Path ready = root.resolve("ready");
+        // One in its session, one in another, and one there whose parent has ended.
+        Instance instance = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p",
+                        "trap '' TERM",
+                        "sleep 1000 &",
+                        "setsid sleep 1000 &",
+                        "(setsid sleep 1000 &)",
+                        "echo > " + ready,
+                        "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+        TestBed.soon().until(() -> bed.members(instance) >= 4);
+
+        StopResult result = bed.stop(instance, SHORT);
+
+        assertEquals(How.KILLED, result.how());
+        assertEquals(9, result.exit().orElseThrow().signal());
+        assertEquals(0, bed.members(instance));
+    }
+
+    @Test
+    void whatAProcessLeavesBehindWhenItObeysIsEndedToo() throws Exception {
+        Path ready = root.resolve("ready");
+        Instance instance = bed.launch(
+                TestBed.PROCESS,
+                bed.program("p", "trap '' TERM", "setsid sleep 1000 &", "trap - TERM", "echo > " + ready, "wait"));
+        bed.awaitFile(ready);
+
+        StopResult result = bed.stop(instance, SHORT);
+
+        assertEquals(How.KILLED, result.how());
+        assertEquals(15, result.exit().orElseThrow().signal());
+        assertEquals(0, bed.members(instance));
+    }
+
+    @Test
+    void aTreeThatGoesOnForkingIsEndedAllTheSame() throws Exception {
+        Path ready = root.resolve("ready");
+        Instance instance = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p", "trap '' TERM", "echo > " + ready, "while :; do setsid sleep 1000 & sleep 0.01; done"));
+        bed.awaitFile(ready);
+
+        assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+        assertEquals(0, bed.members(instance));
+    }
+
+    @Test
+    void aProcessThatWasSuspendedLearnsThatItIsToEnd() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        bed.awaitProgram(instance, "sleep");
+        TestBed.signal("STOP", TestBed.pid(instance));
+
+        assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
+    }
+
+    @Test
+    void stoppingWhatHasEndedTellsHowItEnded() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "exit 6"));
+        bed.ended(instance);
+
+        for (int i = 0; i < 2; i++) {
+            StopResult result = bed.stop(instance, LONG);
+            assertEquals(How.ALREADY_GONE, result.how());
+            assertEquals(6, result.exit().orElseThrow().code());
+        }
+    }
+
+    @Test
+    void stoppingWhatSurvivedTheProgramEndsIt() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, bed.program("p", "setsid sleep 1000 &", "exit 0"));
+        TestBed.soon().until(() -> bed.look(instance), Liveness.Orphaned.class::isInstance);
+
+        assertEquals(How.TERMINATED, bed.stop(instance, LONG).how());
+        bed.ended(instance);
+    }
+
+    @Test
+    void aProcessWhoseIdentityWasNotStoredIsStopped() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+
+        StopResult result =
+                bed.stop(TestBed.instance(TestBed.PROCESS, instance.launchId(), instance.launchedAt()), LONG);
+
+        assertEquals(How.TERMINATED, result.how());
+        assertEquals(0, bed.members(instance));
+    }
+
+    @Test
+    void aLaunchThatWasStoppedBeforeItHappenedNeverHappens() throws Exception {
+        Instance instance = bed.instance(TestBed.PROCESS);
+        bed.directories.write(instance);
+
+        assertEquals(How.ALREADY_GONE, bed.stop(instance, LONG).how());
+
+        Path program = bed.program("p", "echo ran");
+        assertThrows(
+                ActuationFailure.class,
+                () -> bed.launch(new LaunchRequest(instance, program, ImmutableList.of(), ImmutableMap.of(), null)));
+        assertEquals("", bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void stoppingALaunchOfWhichThereIsNoTraceDoesNothing() throws Exception {
+        StopResult result = bed.stop(bed.instance(TestBed.PROCESS), LONG);
+
+        assertEquals(How.ALREADY_GONE, result.how());
+        assertTrue(result.exit().isEmpty());
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    @Test
+    void aProcessThatGotTheNumberOfOursIsNeverSignalled() throws Exception {
+        // With the record of an end and without one; the victim leads a session whose number is that of ours.
+        Instance over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        bed.ended(over);
+        Instance unrecorded = bed.instance(TestBed.PROCESS);
+        Process victim = new ProcessBuilder("setsid", "sleep", "1000").start();
+        try {
+            TestBed.soon()
+                    .until(() -> bed.procFs.stat(victim.pid()).orElseThrow().session() == victim.pid());
+            Stat stat = bed.procFs.stat(victim.pid()).orElseThrow();
+            for (ProcessIdentity claimed : List.of(
+                    new ProcessIdentity(victim.pid(), stat.startTicks() - 1, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), stat.startTicks() + 1, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), 0, bed.procFs.bootId()),
+                    new ProcessIdentity(victim.pid(), stat.startTicks(), "00000000-0000-0000-0000-000000000000"))) {
+                assertEquals(
+                        How.ALREADY_GONE,
+                        bed.stop(over.withIdentity(claimed), LONG).how());
+                assertEquals(
+                        How.ALREADY_GONE,
+                        bed.stop(unrecorded.withIdentity(claimed), LONG).how());
+                assertFalse(new Signals(bed.procFs).send(victim.pid(), stat.startTicks() + 1, Signals.KILL));
+                assertFalse(victim.waitFor(1, TimeUnit.MILLISECONDS), "the victim of " + claimed);
+            }
+        } finally {
+            victim.destroyForcibly().waitFor();
+        }
+        assertFalse(new Signals(bed.procFs).send(victim.pid(), 0, Signals.KILL));
+    }
+
+    @Test
+    void aStopThatWasInterruptedCanBeRepeated() throws Exception {
+        Path ready = root.resolve("ready");
+        Instance instance = bed.launch(
+                TestBed.PROCESS, bed.program("p", "trap '' TERM", "echo > " + ready, "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+        FutureTask<StopResult> stop = new FutureTask<>(() -> bed.stop(instance, LONG));
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        Thread thread = Thread.ofPlatform().start(() -> {
+            stop.run();
+            interrupted.complete(
+                    stop.state() == FutureTask.State.FAILED && stop.exceptionNow() instanceof InterruptedException);
+        });
+        TestBed.soon().until(() -> thread.getState() == Thread.State.TIMED_WAITING);
+
+        thread.interrupt();
+
+        assertTrue(interrupted.get(30, TimeUnit.SECONDS));
+        assertInstanceOf(Liveness.Running.class, bed.look(instance));
+        assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+        assertEquals(How.ALREADY_GONE, bed.stop(instance, SHORT).how());
+    }
+
+    @Test
+    void twoStopsOfOneLaunchDisturbEachOtherInNothing() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        FutureTask<StopResult> other = new FutureTask<>(() -> bed.stop(instance, LONG));
+        Thread.ofPlatform().start(other);
+
+        StopResult result = bed.stop(instance, LONG);
+
+        assertEquals(143, result.exit().orElseThrow().code());
+        assertEquals(143, other.get(30, TimeUnit.SECONDS).exit().orElseThrow().code());
+    }
+
+    @Test
+    void aLaunchThatNeitherTellsWhoItIsNorCanBeKilledIsGivenUp() throws Exception {
+        Instance instance = bed.instance(TestBed.PROCESS);
+        bed.directories.write(instance);
+        Files.createFile(bed.directory(instance).claimFile());
+        // Above any pid_max: seen for ever, and no signal reaches it.
+        Path proc = root.resolve("proc");
+        Path shell = Files.createDirectories(proc.resolve("4194400"));
+        Files.writeString(proc.resolve("stat"), "btime 1700000000\n");
+        Files.writeString(
+                shell.resolve("stat"),
+                "4194400 (sh) D 1 4194400 4194400 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 77 2654208 169 18446744073709551615\n");
+        Files.writeString(shell.resolve("environ"), LaunchMarks.KEEPER + "=" + instance.launchId() + "\0");
+        AtomicLong seconds = new AtomicLong();
+        Ticker ticker = new Ticker() {
+            @Override
+            public long read() {
+                return TimeUnit.SECONDS.toNanos(seconds.incrementAndGet());
+            }
+        };
+        Stopper stopper =
+                new Stopper(bed.layout, new ProcFs(proc), bed.plugins, new LimitObserver(CgroupLayout.NONE), ticker);
+
+        ActuationFailure failure = assertTimeoutPreemptively(
+                LONG,
+                () -> assertThrows(
+                        ActuationFailure.class, () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO))));
+
+        assertTrue(
+                TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),
+                TestBed.message(failure));
+        assertFalse(failure.fatal());
+    }
+}

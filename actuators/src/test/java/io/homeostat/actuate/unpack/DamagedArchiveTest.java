@@ -1,0 +1,160 @@
+package io.homeostat.actuate.unpack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.primitives.Bytes;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.Machine;
+import io.homeostat.actuate.QuickDisk;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Archives that are not whole, or are not what they seem to be. */
+final class DamagedArchiveTest extends RefusalTestBed {
+    private static final long MIB = 1 << 20;
+
+    @Test
+    void truncatedArchives() throws Exception {
+        byte[] random = new byte[100_000];
+        new Random(2).nextBytes(random);
+        byte[] tar = tar().file("data", 0644, random).tar();
+        byte[] gz = TarBuilder.gzip(tar);
+        byte[] zip = zip().file("data", 0644, random).zip();
+
+        refused(Arrays.copyOf(tar, 50_000), "is damaged");
+        refused(Arrays.copyOf(tar, 1024), "it ends without the mark of its end");
+        refused(Arrays.copyOf(gz, 50_000), "is damaged");
+        refused(Arrays.copyOf(gz, gz.length - 4), "is damaged");
+        refused(Arrays.copyOf(zip, 50_000), "it is truncated");
+        refused(Arrays.copyOf(zip, zip.length - 1), "it is truncated");
+    }
+
+    @Test
+    void damagedArchives() throws Exception {
+        byte[] random = new byte[100_000];
+        new Random(3).nextBytes(random);
+        byte[] gz = tar().file("data", 0644, random).tarGz();
+        gz[50_000] ^= 1;
+        byte[] zip = zip().file("data", 0644, random).zip();
+        zip[50_000] ^= 1;
+
+        refused(gz, "is damaged");
+        refused(zip, "is damaged");
+    }
+
+    @Test
+    void somethingAfterTheEnd() throws Exception {
+        byte[] more = "and something else, longer than a header of gzip".getBytes(UTF_8);
+
+        refused(Bytes.concat(tar().tar(), more), "something other than zeros comes after its end");
+        refused(TarBuilder.gzip(Bytes.concat(tar().tar(), more)), "something other than zeros comes after its end");
+        refused(Bytes.concat(tar().tarGz(), more), "is damaged");
+        refused(Bytes.concat(zip().zip(), more), "something comes after its end");
+    }
+
+    @Test
+    void encryptedZips() throws Exception {
+        byte[] zip = zip().zip();
+        int directory = indexOf(zip, new byte[] {'P', 'K', 1, 2});
+        zip[directory + 8] |= 1;
+
+        refused(zip, "entry 'run' is encrypted");
+    }
+
+    @Test
+    void zipsThatSayDifferentThingsAtTheirTwoEnds() throws Exception {
+        byte[] name = zip().zip();
+        name[30] = 'X';
+        refused(name, "entry 'run' is described differently");
+
+        byte[] method = zip().zip();
+        method[8] = 0;
+        refused(method, "entry 'run' is described differently");
+
+        byte[] size = zip().stored("data", new byte[20]).zip();
+        size[indexOf(size, "data".getBytes(UTF_8)) - 30 + 22] = 19;
+        refused(size, "entry 'data' is described differently");
+    }
+
+    @Test
+    void zipsWhoseDirectoryWouldFillTheMemory() throws Exception {
+        byte[] zip = zip().zip();
+        ByteBuffer end = ByteBuffer.wrap(zip).order(ByteOrder.LITTLE_ENDIAN);
+        end.putShort(zip.length - 22 + 10, (short) 50_000);
+
+        refused(zip, "more than the 100 entries", new UnpackLimits(MIB, 100, 0));
+    }
+
+    @Test
+    void whatIsNoArchiveIsSaidToBeWhatItLooksLike() throws Exception {
+        refused(
+                "\u007fELF".getBytes(UTF_8),
+                "it is no tar.gz, tar or zip: it is an ELF program; pack the program into a tar.gz");
+        refused("#!/bin/sh".getBytes(UTF_8), "it is a script");
+        refused("\n<!DOCTYPE HTML><p>".getBytes(UTF_8), "it is an HTML page");
+        refused("BZh91AY".getBytes(UTF_8), "it is compressed with bzip2");
+        refused(new byte[] {(byte) 0xfd, '7', 'z', 'X', 'Z', 0}, "it is compressed with xz");
+        refused(new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd}, "it is compressed with zstd");
+        refused(new byte[] {1, 2, 3}, "it begins with the bytes 010203");
+        refused(new byte[0], "it is empty");
+    }
+
+    @Test
+    void anArchiveThatChangedOnDiskIsFetchedAgain() throws Exception {
+        byte[] good = tar().tarGz();
+        String key = machine.cached(good);
+        Files.write(machine.layout().archive(key), Arrays.copyOf(good, good.length / 2));
+
+        ActuationFailure failure = failure(key, UnpackLimits.DEFAULT);
+
+        assertFalse(failure.fatal());
+        assertTrue(String.valueOf(failure.getMessage())
+                .endsWith("it has been removed from the cache and is fetched again"));
+        assertFalse(Files.exists(machine.layout().archive(key)));
+    }
+
+    @Test
+    void anUndeclaredArchiveThatIsRefusedIsFetchedAgain() throws Exception {
+        String key = "unverified-" + "a".repeat(64);
+        Files.createDirectories(machine.layout().archives());
+        Files.write(machine.layout().archive(key), tar().file("../evil", "x").tarGz());
+
+        assertFalse(failure(key, UnpackLimits.DEFAULT).fatal());
+        assertFalse(Files.exists(machine.layout().archive(key)));
+    }
+
+    @Test
+    void aFullDiskIsNotTheArchivesFault() throws Exception {
+        String key = machine.cached(tar().tarGz());
+        Disk full = new QuickDisk() {
+            @Override
+            public long usableBytes(Path path) {
+                return 1000;
+            }
+        };
+
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class,
+                () -> new Unpacker(machine.layout(), UnpackLimits.DEFAULT, full)
+                        .unpack(Machine.ID, key, "1", "greeter_1", "run"));
+
+        assertFalse(failure.fatal());
+        assertTrue(String.valueOf(failure.getMessage()).contains("only 1000 bytes are free"), failure.getMessage());
+        assertTrue(Files.exists(machine.layout().archive(key)));
+    }
+
+    private static int indexOf(byte[] bytes, byte[] wanted) {
+        int at = Bytes.indexOf(bytes, wanted);
+        assertTrue(at >= 0, "the archive has what the test changes");
+        return at;
+    }
+}

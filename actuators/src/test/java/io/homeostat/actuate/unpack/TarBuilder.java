@@ -1,0 +1,102 @@
+package io.homeostat.actuate.unpack;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.attribute.FileTime;
+import java.util.zip.GZIPOutputStream;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
+import org.apache.commons.compress.archivers.tar.TarConstants;
+
+/** Writes tars entry by entry, also such as no honest program writes. */
+public final class TarBuilder {
+    private static final FileTime NOW = FileTime.fromMillis(1_600_000_000_000L);
+
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final TarArchiveOutputStream tar = new TarArchiveOutputStream(bytes, UTF_8.name());
+
+    public TarBuilder() {
+        tar.setLongFileMode(TarArchiveOutputStream.LONGFILE_POSIX);
+        tar.setBigNumberMode(TarArchiveOutputStream.BIGNUMBER_POSIX);
+    }
+
+    public TarBuilder file(String name, int mode, byte[] content) {
+        TarArchiveEntry entry = new TarArchiveEntry(name, true);
+        entry.setMode(mode);
+        entry.setSize(content.length);
+        return put(entry, content);
+    }
+
+    public TarBuilder file(String name, String content) {
+        return file(name, 0644, content.getBytes(UTF_8));
+    }
+
+    public TarBuilder program(String name) {
+        return file(name, 0755, "#!/bin/sh\n".getBytes(UTF_8));
+    }
+
+    public TarBuilder directory(String name, int mode) {
+        TarArchiveEntry entry = new TarArchiveEntry(name.endsWith("/") ? name : name + "/", TarConstants.LF_DIR, true);
+        entry.setMode(mode);
+        return put(entry, new byte[0]);
+    }
+
+    public TarBuilder symlink(String name, String target) {
+        return link(name, target, TarConstants.LF_SYMLINK);
+    }
+
+    public TarBuilder hardLink(String name, String target) {
+        return link(name, target, TarConstants.LF_LINK);
+    }
+
+    public TarBuilder special(String name, byte type) {
+        return put(new TarArchiveEntry(name, type, true), new byte[0]);
+    }
+
+    private TarBuilder link(String name, String target, byte type) {
+        TarArchiveEntry entry = new TarArchiveEntry(name, type, true);
+        entry.setLinkName(target);
+        return put(entry, new byte[0]);
+    }
+
+    public TarBuilder put(TarArchiveEntry entry, byte[] content) {
+        if (entry.getLastModifiedTime().toMillis() > NOW.toMillis()) {
+            // Whole seconds need no extended header.
+            entry.setLastModifiedTime(NOW);
+        }
+        try {
+            tar.putArchiveEntry(entry);
+            tar.write(content);
+            tar.closeArchiveEntry();
+            return this;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public byte[] tar() {
+        try {
+            tar.close();
+            return bytes.toByteArray();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public byte[] tarGz() {
+        return gzip(tar());
+    }
+
+    public static byte[] gzip(byte[] content) {
+        ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(compressed)) {
+            gzip.write(content);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return compressed.toByteArray();
+    }
+}

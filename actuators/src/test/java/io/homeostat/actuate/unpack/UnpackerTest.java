@@ -1,0 +1,155 @@
+package io.homeostat.actuate.unpack;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Machine;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.install.Installation;
+import io.homeostat.observe.install.InstallationMarker;
+import io.homeostat.observe.install.InstallationObserver;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+/** When something is unpacked, and what is there before, meanwhile and afterwards. */
+final class UnpackerTest extends UnpackTestBed {
+    @Test
+    void whatWasUnpackedIsFoundWholeAndLaterDamageIsFound() throws Exception {
+        TarBuilder tar = ordinary()
+                .file("twice", "first")
+                .file("twice", "second")
+                .hardLink("linked", "bin/greeter")
+                .directory("empty", 0)
+                .file("name with \u00e9 and \"quotes\"", "x");
+        String key = machine.cached(tar.tarGz());
+        unpack(key, "bin/greeter");
+        InstallationObserver observer = new InstallationObserver(machine.layout());
+        Installation whole = new Installation(DIRECTORY, "1", key, key);
+        assertEquals(Observation.seen(ImmutableList.of(whole)), observer.examined(ID));
+
+        Files.writeString(machine.install(DIRECTORY).resolve("twice"), "third!");
+
+        assertEquals(
+                Observation.seen(ImmutableList.of(whole.withDamage("twice has other content"))), observer.examined(ID));
+    }
+
+    @Test
+    void whatIsInstalledIsNotUnpackedAgain() throws Exception {
+        String key = machine.cached(ordinary().tarGz());
+        unpack(key, "bin/greeter");
+        Files.writeString(machine.install(DIRECTORY).resolve("share/text"), "touched");
+        Files.delete(machine.layout().archive(key));
+
+        unpack(key, "bin/greeter");
+
+        assertEquals("touched", Files.readString(machine.install(DIRECTORY).resolve("share/text")));
+    }
+
+    @Test
+    void theChecksumOfAnUndeclaredArchiveIsInItsMarker() throws Exception {
+        byte[] archive = ordinary().tarGz();
+        String key = "unverified-" + "e".repeat(64);
+        Files.createDirectories(machine.layout().archives());
+        Files.write(machine.layout().archive(key), archive);
+        unpack(key, "bin/greeter");
+
+        assertEquals(
+                ImmutableList.of(new Installation(DIRECTORY, "1", key, Machine.sha256(archive))),
+                machine.installations(ID));
+    }
+
+    @Test
+    void leftoversOfAnInterruptedUnpackingAreRemovedFirst() throws Exception {
+        Path left = machine.layout().staging(ID).resolve(DIRECTORY).resolve("bin");
+        Files.createDirectories(left);
+        Files.createSymbolicLink(left.resolve("greeter"), Path.of("/etc/passwd"));
+        Files.write(machine.layout().staging(ID).resolve(DIRECTORY).resolve(InstallationMarker.FILE), new byte[0]);
+
+        unpack(machine.cached(ordinary().tarGz()), "bin/greeter");
+
+        assertOrdinary();
+    }
+
+    @Test
+    void aMissingArchiveHasToBeDownloadedAgain() {
+        ActuationFailure failure = failure("f".repeat(64), "bin/greeter");
+
+        assertFalse(failure.fatal());
+        assertContains(failure, "it has to be downloaded again");
+    }
+
+    @Test
+    void aForeignDirectoryInTheInstallationsPlaceIsLeftAlone() throws Exception {
+        Path foreign = Files.createDirectories(machine.install(DIRECTORY));
+        Files.writeString(foreign.resolve("precious"), "x");
+
+        ActuationFailure failure = failure(machine.cached(ordinary().tarGz()), "bin/greeter");
+
+        assertFalse(failure.fatal());
+        assertContains(failure, foreign + " is there and is not an installation");
+        assertTrue(Files.exists(foreign.resolve("precious")));
+    }
+
+    @Test
+    void anInstallationOfAnotherArchiveIsNotOverwritten() throws Exception {
+        unpack(machine.cached(ordinary().tarGz()), "bin/greeter");
+
+        ActuationFailure failure =
+                failure(machine.cached(ordinary().file("more", "x").tarGz()), "bin/greeter");
+
+        assertContains(failure, "from another archive");
+        assertFalse(Files.exists(machine.install(DIRECTORY).resolve("more")));
+    }
+
+    @Test
+    void anEntryPointThatIsNotThereIsFinalAndSaysWhatIs() throws Exception {
+        String key = machine.cached(ordinary().program("sbin/other").tarGz());
+
+        ActuationFailure failure = failure(key, "bin/greter");
+
+        assertTrue(failure.fatal());
+        assertContains(
+                failure, "the entry point 'bin/greter' is not in the archive; executable are sbin/other, bin/greeter");
+        assertFalse(Files.exists(machine.install(DIRECTORY)));
+        assertFalse(Files.exists(machine.layout().staging(ID)));
+    }
+
+    @Test
+    void anEntryPointHasToBeAnExecutableFile() throws Exception {
+        String key = machine.cached(ordinary().symlink("dangling", "nowhere").tarGz());
+
+        assertContains(failure(key, "share/text"), "the entry point 'share/text' is not executable");
+        assertContains(failure(key, "bin"), "the entry point 'bin' is a directory");
+        assertContains(failure(key, "dangling"), "the entry point 'dangling' is not in the archive");
+        assertContains(failure(key, "../bin/greeter"), "is not a path inside the archive");
+        unpack(key, "./greeter");
+    }
+
+    @Test
+    void anArchiveWithoutAnythingExecutableSaysSo() throws Exception {
+        byte[] zip = new ZipBuilder().plain("greeter", new byte[10]).zip();
+
+        assertContains(
+                failure(machine.cached(zip), "greeter"),
+                "'greeter' is not executable; no file in the archive is executable");
+    }
+
+    @Test
+    void anInterruptStopsItAndLeavesNothingVisible() throws Exception {
+        String key =
+                machine.cached(ordinary().file("big", 0644, new byte[8 << 20]).tarGz());
+
+        Thread.currentThread().interrupt();
+        assertThrows(InterruptedException.class, () -> unpack(key, "bin/greeter"));
+
+        assertFalse(Thread.interrupted(), "whoever throws the exception clears the mark");
+        assertEquals(ImmutableList.of(), machine.installations(ID));
+        unpack(key, "bin/greeter");
+        assertOrdinary();
+    }
+}

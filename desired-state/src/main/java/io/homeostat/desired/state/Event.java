@@ -1,0 +1,14 @@
+package io.homeostat.desired.state;
+
+import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Something that happened.
+ *
+ * @param workload null for what concerns the agent as a whole
+ * @param revision empty where none is meant
+ * @param message for people; secrets are masked before an event is made
+ */
+public record Event(Instant time, @Nullable WorkloadId workload, String revision, EventType type, String message) {}

@@ -1,0 +1,55 @@
+package io.homeostat.desired.state;
+
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What exists of a workload on this machine: one launch of it. Written down before anything is launched, so that what is ours can
+ * always be found again.
+ *
+ * @param launchId unique for ever; also in the process's environment
+ * @param target hash of the declaration it was launched for
+ * @param directory the install directory it runs from; null when the program is local
+ * @param inputs hash by name of what can't change once it runs (arguments, env, user, ...); what differs from the declaration is the
+ *     reason for a restart; beside them what it depended on
+ * @param identity by which it is found again; null until it is known
+ * @param configHash of the configuration that it has accepted; empty when there is none
+ */
+public record Instance(
+        String launchId,
+        WorkloadId workload,
+        String target,
+        String revision,
+        @Nullable String directory,
+        ImmutableSortedMap<String, String> inputs,
+        Instant launchedAt,
+        @Nullable ProcessIdentity identity,
+        Phase phase,
+        String configHash) {
+
+    public boolean isStarted() {
+        return phase == Phase.STARTED;
+    }
+
+    public Instance withIdentity(ProcessIdentity known) {
+        Phase next = phase == Phase.INTENDED ? Phase.CREATED : phase;
+        return new Instance(
+                launchId, workload, target, revision, directory, inputs, launchedAt, known, next, configHash);
+    }
+
+    public Instance withPhase(Phase next, String acceptedConfigHash) {
+        return new Instance(
+                launchId,
+                workload,
+                target,
+                revision,
+                directory,
+                inputs,
+                launchedAt,
+                identity,
+                next,
+                acceptedConfigHash);
+    }
+}

@@ -1,0 +1,69 @@
+package io.homeostat.desired.state.history;
+
+import io.homeostat.desired.state.Instance;
+import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last run of a one-shot. It answers for every trigger that had fired when it began.
+ *
+ * @param work hash of what was run; what the declaration asks for now may be another work, which has not run yet
+ * @param launchId of its process; empty when it could not be started
+ * @param bootId in which it began
+ * @param instanceId of the instance on which it began
+ * @param startedAt by the clock of that time
+ * @param endedAt null while it is under way
+ * @param exit how its process ended; null while it is under way, when it could not be started, and when a plugin said itself that it
+ *     is done
+ * @param error why it failed; empty while it is under way and when it did not
+ */
+public record OneShotRun(
+        String work,
+        String launchId,
+        String bootId,
+        String instanceId,
+        Instant startedAt,
+        Result result,
+        @Nullable Instant endedAt,
+        @Nullable Exit exit,
+        String error) {
+
+    /** What has become of a run. */
+    public enum Result {
+        RUNNING,
+        COMPLETED,
+        FAILED
+    }
+
+    /** One that has just begun. */
+    public static OneShotRun begun(String work, String launchId, String bootId, String instanceId, Instant at) {
+        return new OneShotRun(work, launchId, bootId, instanceId, at, Result.RUNNING, null, null, "");
+    }
+
+    public OneShotRun completed(Instant at, @Nullable Exit how) {
+        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.COMPLETED, at, how, "");
+    }
+
+    public OneShotRun failed(Instant at, @Nullable Exit how, String why) {
+        return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.FAILED, at, how, why);
+    }
+
+    public boolean isOf(Instance instance) {
+        return launchId.equals(instance.launchId());
+    }
+
+    /** Whether a process came of it that had started. */
+    public boolean hasStarted() {
+        return !launchId.isEmpty();
+    }
+
+    /** How long it took; null while it is under way. Never less than nothing, whatever was done to the clock meanwhile. */
+    public @Nullable Duration duration() {
+        if (endedAt == null) {
+            return null;
+        }
+        Duration between = Duration.between(startedAt, endedAt);
+        return between.isNegative() ? Duration.ZERO : between;
+    }
+}

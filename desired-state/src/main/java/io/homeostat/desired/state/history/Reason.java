@@ -1,0 +1,94 @@
+package io.homeostat.desired.state.history;
+
+import com.google.common.base.CaseFormat;
+
+/**
+ * Why a plan does something, or why a condition is as it is. What the declaration asks for is intent; what happened to the machine
+ * by itself is drift.
+ */
+public enum Reason {
+    NOT_INSTALLED(false),
+    REVISION_CHANGED(false),
+    CONTENT_CHANGED(false),
+    ENTRY_POINT_CHANGED(false),
+    ARGUMENTS_CHANGED(false),
+    ENVIRONMENT_CHANGED(false),
+    USER_CHANGED(false),
+    EXECUTION_CHANGED(false),
+    LIMITS_CHANGED(false),
+    LIMITS_NOT_ENFORCEABLE(false),
+    CONFIG_CHANGED(false),
+    NO_LONGER_DECLARED(false),
+    UNCLAIMED(false),
+    DISABLED(false),
+    ENABLED(false),
+    FACTS_UNKNOWN(false),
+    SUPERSEDED_REVISION(false),
+    START_NOT_FINISHED(false),
+    INSTALL_FAILED(false),
+    SIGNATURE_MISSING(false),
+    WAITING_FOR_DEPENDENCY(false),
+    WAITING_FOR_DEPENDANTS(false),
+    DEPENDENCY_CYCLE(false),
+    WAITING_FOR_WINDOW(false),
+    WAITING_FOR_OTHERS(false),
+    START_FAILED(false),
+    CONFIGURE_FAILED(false),
+    STEP_FAILED(false),
+    REVISION_FAILED(false),
+    PAUSED(false),
+    STOPPED(false),
+    RUN_DUE(false),
+    RUN_UNDER_WAY(false),
+    RUN_OVER(false),
+    RUN_TIMED_OUT(false),
+    RUN_FAILED(false),
+    INSTALL_MISSING(true),
+    INSTALL_DAMAGED(true),
+    LINK_MOVED(true),
+    SOCKET_MISSING(true),
+    LOG_MISSING(true),
+    LIMITS_DRIFTED(true),
+    PROCESS_EXITED(true),
+    PROCESS_MISSING(true),
+    PROCESS_SURPLUS(true),
+    CRASH_LOOP(true),
+    GIVEN_UP(true),
+    UNHEALTHY(true),
+    HUNG(true),
+    CANNOT_OBSERVE(true),
+    AT_DESIRED_STATE(false),
+    // Of conditions only: no plan has these.
+    HEALTHY(false),
+    STARTING(false),
+    NOT_RUNNING(false),
+    CHECK_FAILED(false),
+    NOT_RUN_YET(false),
+    RUNNING(false),
+    COMPLETED(false),
+    NOT_PAUSED(false),
+    PAUSED_BY_USER(false),
+    STOPPED_BY_USER(false),
+    TRYING(false),
+    TOO_MANY_FAILURES(false),
+    NO_FAILED_UPGRADE(false),
+    UPGRADE_FAILED(false),
+    NOT_POSSIBLE(false),
+    NOT_SET(false);
+
+    private final boolean drift;
+
+    Reason(boolean drift) {
+        this.drift = drift;
+    }
+
+    /** True when the machine moved, false when the intent did. */
+    public boolean isDrift() {
+        return drift;
+    }
+
+    /** In CamelCase, as conditions show it. */
+    public String word() {
+        return CaseFormat.UPPER_UNDERSCORE.to(CaseFormat.UPPER_CAMEL, name());
+    }
+}

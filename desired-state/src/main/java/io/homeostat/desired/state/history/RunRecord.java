@@ -1,0 +1,66 @@
+package io.homeostat.desired.state.history;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the processes of a workload have fared.
+ *
+ * @param restarts how often it was started again since it was declared
+ * @param crashes how often in a row it ended by itself or lost its health, without enough health in between to count anew
+ * @param healthySince since when it has been healthy without a break; null when it is not
+ * @param healthFailures failed health checks in a row
+ * @param lastHealthFailure when the last of them was counted; null when there is none
+ * @param lastExit how the last process ended; null when none has
+ * @param repairs how often in a row the same kind of loss was made good, and what it was; a workload that causes it itself must
+ *     not be restarted for ever
+ * @param oneShot the last run of a one-shot; null when there was none
+ */
+public record RunRecord(
+        int restarts,
+        Attempts crashes,
+        @Nullable Instant healthySince,
+        int healthFailures,
+        @Nullable Instant lastHealthFailure,
+        @Nullable Exit lastExit,
+        Attempts repairs,
+        @Nullable OneShotRun oneShot) {
+    public static final RunRecord NONE = new RunRecord(0, Attempts.NONE, null, 0, null, null, Attempts.NONE, null);
+
+    public RunRecord withRestart() {
+        return new RunRecord(
+                restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
+    }
+
+    public RunRecord withCrashes(Attempts attempts) {
+        return new RunRecord(
+                restarts, attempts, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
+    }
+
+    public RunRecord withRepairs(Attempts attempts) {
+        return new RunRecord(
+                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, attempts, oneShot);
+    }
+
+    public RunRecord withExit(Exit exit) {
+        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot);
+    }
+
+    public RunRecord healthy(Instant since) {
+        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot);
+    }
+
+    public RunRecord unhealthy(Instant at) {
+        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot);
+    }
+
+    public RunRecord withOneShot(@Nullable OneShotRun run) {
+        return new RunRecord(
+                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, run);
+    }
+
+    /** Without a run that failed: whatever made it run makes it run again. */
+    public RunRecord withoutFailedRun() {
+        return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED ? withOneShot(null) : this;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.desired.state;
+
+import org.jspecify.annotations.NullMarked;

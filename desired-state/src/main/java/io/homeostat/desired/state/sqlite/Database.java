@@ -1,0 +1,116 @@
+package io.homeostat.desired.state.sqlite;
+
+import io.homeostat.desired.state.StoreException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection, used by one thread at a time: SQLite has a single writer anyway, and our reads take microseconds. Turns what
+ * SQLite reports into {@link StoreException}s.
+ */
+final class Database implements AutoCloseable {
+    private final Connection connection;
+    private final Path file;
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** @param file the database as the operator knows it, for messages */
+    Database(Connection connection, Path file) {
+        this.connection = connection;
+        this.file = file;
+    }
+
+    Path file() {
+        return file;
+    }
+
+    /** @param tried completes "cannot ... FILE" */
+    <T> T read(String tried, Reading<T> reading) {
+        lock.lock();
+        try {
+            return reading.from(connection);
+        } catch (SQLException e) {
+            throw Sqlite.failure(tried, file, e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Runs a transaction: durable when this returns, undone when it throws.
+     *
+     * @param tried completes "cannot ... FILE"
+     */
+    <T> T write(String tried, Reading<T> writing) {
+        lock.lock();
+        try {
+            Sqlite.execute(connection, "BEGIN IMMEDIATE");
+            try {
+                T result = writing.from(connection);
+                Sqlite.execute(connection, "COMMIT");
+                return result;
+            } catch (SQLException | RuntimeException e) {
+                Sqlite.rollBackAfter(e, connection);
+                throw e;
+            }
+        } catch (SQLException e) {
+            throw Sqlite.failure(tried, file, e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Runs one statement with its values, in order. */
+    static int update(Connection connection, String sql, @Nullable Object... values) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bind(statement, values);
+            return statement.executeUpdate();
+        }
+    }
+
+    /** Runs a query and reads each of its rows. */
+    static void query(Connection connection, String sql, Row row, @Nullable Object... values) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bind(statement, values);
+            try (ResultSet result = statement.executeQuery()) {
+                while (result.next()) {
+                    row.read(result);
+                }
+            }
+        }
+    }
+
+    private static void bind(PreparedStatement statement, @Nullable Object... values) throws SQLException {
+        for (int i = 0; i < values.length; i++) {
+            statement.setObject(i + 1, values[i]);
+        }
+    }
+
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            throw Sqlite.failure("close", file, e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** What to do with the connection. */
+    @FunctionalInterface
+    interface Reading<T> {
+        T from(Connection connection) throws SQLException;
+    }
+
+    /** What to do with each row. */
+    @FunctionalInterface
+    interface Row {
+        void read(ResultSet result) throws SQLException;
+    }
+}

@@ -1,0 +1,93 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StoredEvent;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What happened, within one transaction. */
+final class EventTable {
+    private static final Logger log = LoggerFactory.getLogger(EventTable.class);
+
+    private EventTable() {}
+
+    /** Stores an event, and queues it if the control plane is to be told. */
+    static void add(Connection connection, Event event) throws SQLException {
+        Database.update(
+                connection,
+                "INSERT INTO event(time, workload, revision, type, message) VALUES (?, ?, ?, ?, ?)",
+                event.time().toString(),
+                event.workload() == null ? null : event.workload().toString(),
+                event.revision(),
+                event.type().name(),
+                event.message());
+        OutboxTable.add(connection, event);
+    }
+
+    static ImmutableList<StoredEvent> after(Connection connection, long id, int limit) throws SQLException {
+        ImmutableList.Builder<StoredEvent> events = ImmutableList.builder();
+        Database.query(
+                connection,
+                "SELECT id, time, workload, revision, type, message FROM event WHERE id > ? ORDER BY id LIMIT ?",
+                row -> read(row).ifPresent(events::add),
+                id,
+                limit);
+        return events.build();
+    }
+
+    /**
+     * Deletes what is too much: first the oldest events that the control plane waits for no more, or never has; when that is not enough,
+     * the oldest that it has yet to be told of. So nothing else that happens often can push those out. The newest event that tells how
+     * many of them were dropped stays.
+     *
+     * @return how many the control plane had yet to be told; an event that says so is among the kept ones then
+     */
+    static int trim(Connection connection, int keep, Instant now) throws SQLException {
+        int excess = Sqlite.integer(connection, "SELECT count(*) FROM event") - keep;
+        if (excess <= 0) {
+            return 0;
+        }
+        excess -= Database.update(connection, """
+                DELETE FROM event WHERE id IN (
+                  SELECT id FROM event
+                  WHERE id NOT IN (SELECT event FROM outbox) AND id IS NOT (SELECT max(id) FROM event WHERE type = ?)
+                  ORDER BY id LIMIT ?)
+                """, EventType.AGENT_EVENTS_DROPPED.name(), excess);
+        if (excess == 0) {
+            return 0;
+        }
+        // The new event takes the place of the one before it, or of one more event that would have been told.
+        int replaced =
+                Database.update(connection, "DELETE FROM event WHERE type = ?", EventType.AGENT_EVENTS_DROPPED.name());
+        int dropped = OutboxTable.drop(connection, excess - replaced + 1);
+        if (dropped > 0) {
+            add(connection, OutboxTable.droppedEvent(connection, dropped, keep, now));
+        }
+        return dropped;
+    }
+
+    private static Optional<StoredEvent> read(ResultSet row) throws SQLException {
+        long id = row.getLong("id");
+        try {
+            String workload = row.getString("workload");
+            Event event = new Event(
+                    Instant.parse(row.getString("time")),
+                    workload == null ? null : SqliteStateReader.workload(workload),
+                    row.getString("revision"),
+                    EventType.valueOf(row.getString("type")),
+                    row.getString("message"));
+            return Optional.of(new StoredEvent(id, event));
+        } catch (IllegalArgumentException | DateTimeException e) {
+            log.warn("event {} can't be read and is left out: {}", id, e.getMessage());
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.EventQueue;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.SourceProblem;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads the tables of {@link Schema}: one query a call, however many workloads there are. */
+sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
+    private static final Logger log = LoggerFactory.getLogger(SqliteStateReader.class);
+    private static final TypeReference<Map<String, String>> INPUTS = new TypeReference<>() {};
+    private static final Comparator<Instance> OLDEST_FIRST =
+            Comparator.comparing(Instance::launchedAt).thenComparing(Instance::launchId);
+
+    final Database database;
+    final ObjectMapper json = new ObjectMapper();
+    private final StoredDocuments documents = new StoredDocuments();
+    final RecordCodec records = new RecordCodec(json, documents::read);
+    private final Runnable afterClose;
+
+    SqliteStateReader(Database database) {
+        this(database, () -> {});
+    }
+
+    /** @param afterClose gives back what the database needed beside its connection */
+    SqliteStateReader(Database database, Runnable afterClose) {
+        this.database = database;
+        this.afterClose = afterClose;
+    }
+
+    @Override
+    public ImmutableList<StoredDeclaration> declarations() {
+        return database.read("read what is declared from", connection -> {
+            ImmutableList.Builder<StoredDeclaration> declarations = ImmutableList.builder();
+            Database.query(connection, """
+                    SELECT source, workload, document, origin, newest, hash
+                    FROM declaration JOIN generation USING (source, workload)
+                    """, row -> declarations.add(declaration(row)));
+            return declarations.build();
+        });
+    }
+
+    @Override
+    public ImmutableList<SourceProblem> problems() {
+        return database.read("read the problems of the sources from", connection -> {
+            ImmutableList.Builder<SourceProblem> problems = ImmutableList.builder();
+            Database.query(
+                    connection,
+                    "SELECT source, origin, message FROM source_problem ORDER BY source, origin, message",
+                    row -> problems.add(
+                            new SourceProblem(source(row.getString(1)), row.getString(2), row.getString(3))));
+            return problems.build();
+        });
+    }
+
+    @Override
+    public ImmutableList<Pause> pauses() {
+        return database.read("read the pauses from", PauseTable::all);
+    }
+
+    @Override
+    public Optional<Pause> pause(WorkloadId id) {
+        return database.read("read the pause of " + id + " from", connection -> PauseTable.of(connection, id));
+    }
+
+    @Override
+    public boolean everDeclared() {
+        return database.read(
+                "read",
+                connection ->
+                        Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'declared')") == 1);
+    }
+
+    @Override
+    public WorkloadHistory history(WorkloadId id) {
+        return database.read("read the history of " + id + " from", connection -> {
+            WorkloadHistory[] found = {WorkloadHistory.NONE};
+            Database.query(
+                    connection,
+                    "SELECT document FROM history WHERE workload = ?",
+                    row -> found[0] = history(id, row.getString(1)),
+                    id.toString());
+            return found[0];
+        });
+    }
+
+    /** What can't be read of a history is forgotten: it is worth less than the database it is in. */
+    private WorkloadHistory history(WorkloadId id, String document) {
+        return records.read(
+                WorkloadHistory.class,
+                document,
+                // Without the message: it may quote the configuration.
+                (part, e) -> log.warn(
+                        "[{}] '{}' of the stored history can't be read ({}); it is forgotten",
+                        id,
+                        part,
+                        e.getClass().getSimpleName()));
+    }
+
+    @Override
+    public ImmutableMap<WorkloadId, WorkloadHistory> histories() {
+        return database.read("read the histories from", connection -> {
+            ImmutableMap.Builder<WorkloadId, WorkloadHistory> all = ImmutableMap.builder();
+            Database.query(connection, "SELECT workload, document FROM history", row -> {
+                Optional<WorkloadId> id = known(row.getString(1));
+                if (id.isPresent()) {
+                    all.put(id.get(), history(id.get(), row.getString(2)));
+                }
+            });
+            return all.buildOrThrow();
+        });
+    }
+
+    @Override
+    public ImmutableList<Instance> instances(WorkloadId id) {
+        return instances("SELECT * FROM handle WHERE workload = ?", id.toString());
+    }
+
+    @Override
+    public ImmutableList<Instance> instances() {
+        return instances("SELECT * FROM handle");
+    }
+
+    @Override
+    public ImmutableList<StoredEvent> events(long after, int limit) {
+        return database.read("read the events from", connection -> EventTable.after(connection, after, limit));
+    }
+
+    @Override
+    public EventQueue eventQueue() {
+        return database.read("read the queue of events from", OutboxTable::state);
+    }
+
+    @Override
+    public long seed() {
+        return database.read("read the random seed from", Schema::seed);
+    }
+
+    @Override
+    public void close() {
+        try {
+            database.close();
+        } finally {
+            afterClose.run();
+        }
+    }
+
+    private ImmutableList<Instance> instances(String sql, Object... values) {
+        return database.read("read the instances from", connection -> {
+            ImmutableList.Builder<Instance> instances = ImmutableList.builder();
+            Database.query(connection, sql, row -> instances.add(instance(row)), values);
+            return ImmutableList.sortedCopyOf(OLDEST_FIRST, instances.build());
+        });
+    }
+
+    private Instance instance(ResultSet row) throws SQLException {
+        String launchId = row.getString("launch_id");
+        try {
+            String bootId = row.getString("boot_id");
+            return new Instance(
+                    launchId,
+                    WorkloadId.parse(row.getString("workload")).orElseThrow(),
+                    row.getString("target"),
+                    row.getString("revision"),
+                    row.getString("directory"),
+                    ImmutableSortedMap.copyOf(json.readValue(row.getString("inputs"), INPUTS)),
+                    Instant.parse(row.getString("launched_at")),
+                    bootId == null ? null : new ProcessIdentity(row.getLong("pid"), row.getLong("start_ticks"), bootId),
+                    Phase.ofStored(row.getString("start"), bootId != null),
+                    row.getString("config_hash"));
+        } catch (JsonProcessingException | RuntimeException e) {
+            // Never skipped: a process whose instance is overlooked would be started a second time.
+            throw new StoreException(
+                    "cannot read the instance " + launchId + " in " + database.file() + ": its row is not valid (" + e
+                            + "). Move the database away; what can be observed is adopted again",
+                    e);
+        }
+    }
+
+    private StoredDeclaration declaration(ResultSet row) throws SQLException {
+        SourceName source = source(row.getString("source"));
+        String id = row.getString("workload");
+        try {
+            return new StoredDeclaration(
+                    source,
+                    documents.read(row.getString("document")),
+                    row.getString("origin"),
+                    row.getLong("newest"),
+                    row.getString("hash"));
+        } catch (RuntimeException e) {
+            // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
+            throw new StoreException("cannot read the document of " + id + " (" + source.word() + ") in "
+                    + database.file() + " (" + e.getClass().getSimpleName() + "): "
+                    + switch (source) {
+                        case APPLIED -> "apply it again, or delete " + id;
+                        case CONTROL_PLANE -> "move the database away; what can be observed is adopted again";
+                        case FILES, LOCAL -> "it is read again from " + row.getString("origin") + " by the agent";
+                    });
+        }
+    }
+
+    private SourceName source(String word) {
+        return SourceName.ofWord(word)
+                .orElseThrow(
+                        () -> new StoreException(
+                                "cannot read " + database.file() + ": it has something from '" + word
+                                        + "', which is no source. Move the database away; what can be observed is adopted again"));
+    }
+
+    static WorkloadId workload(String text) {
+        return WorkloadId.parse(text).orElseThrow(() -> new IllegalArgumentException("workload " + text));
+    }
+
+    private static Optional<WorkloadId> known(String text) {
+        Optional<WorkloadId> id = WorkloadId.parse(text);
+        if (id.isEmpty()) {
+            log.warn("the history of '{}' is left out: this program knows no such workload", text);
+        }
+        return id;
+    }
+}

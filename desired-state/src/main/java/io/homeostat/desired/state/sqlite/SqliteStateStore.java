@@ -1,0 +1,256 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.google.common.collect.ImmutableCollection;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.ControlPlaneChange;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Outbox;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.SourceContent;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
+public final class SqliteStateStore extends SqliteStateReader implements StateStore {
+
+    private final SqliteOutbox outbox;
+
+    SqliteStateStore(Database database) {
+        super(database);
+        this.outbox = new SqliteOutbox(database);
+    }
+
+    @Override
+    public void commit(Change change) {
+        boolean nothing = change.history() == null
+                && !change.dropHistory()
+                && change.instances().isEmpty()
+                && change.ended().isEmpty()
+                && change.events().isEmpty();
+        if (nothing) {
+            return;
+        }
+        String workload = change.workload().toString();
+        write("store the state of " + workload + " in", connection -> {
+            if (change.dropHistory()) {
+                Database.update(connection, "DELETE FROM history WHERE workload = ?", workload);
+            } else if (change.history() != null) {
+                storeHistory(connection, workload, change.history());
+            }
+            for (Instance instance : change.instances()) {
+                storeInstance(connection, instance);
+            }
+            for (String launchId : change.ended()) {
+                Database.update(
+                        connection, "DELETE FROM handle WHERE workload = ? AND launch_id = ?", workload, launchId);
+            }
+            for (Event event : change.events()) {
+                EventTable.add(connection, event);
+            }
+        });
+        outbox.stored(change.events());
+    }
+
+    @Override
+    public void record(Event event) {
+        write("store an event in", connection -> EventTable.add(connection, event));
+        outbox.stored(ImmutableList.of(event));
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> apply(
+            ImmutableCollection<ToApply> documents, ImmutableSet<String> origins, boolean prune) {
+        return database.write("store the applied documents in", connection -> {
+            DeclarationTable table = new DeclarationTable(connection, SourceName.APPLIED);
+            table.declare(documents);
+            if (!documents.isEmpty()) {
+                rememberThatSomethingWasDeclared(connection);
+            }
+            Set<String> declared = words(documents);
+            return table.withdraw(
+                    (workload, origin) -> prune && !declared.contains(workload) && origins.contains(origin));
+        });
+    }
+
+    @Override
+    public void delete(ImmutableCollection<WorkloadId> ids) {
+        Set<String> words = ids.stream().map(WorkloadId::toString).collect(ImmutableSet.toImmutableSet());
+        write(
+                "delete applied documents from",
+                connection -> new DeclarationTable(connection, SourceName.APPLIED)
+                        .withdraw((workload, origin) -> words.contains(workload)));
+    }
+
+    @Override
+    public ImmutableSet<WorkloadId> replace(SourceContent content, Instant now) {
+        SourceName source = content.source();
+        return database.write("store what the source " + source.word() + " declares in", connection -> {
+            DeclarationTable table = new DeclarationTable(connection, source);
+            ImmutableSet<WorkloadId> changed = table.declare(content.documents());
+            if (!content.documents().isEmpty()) {
+                rememberThatSomethingWasDeclared(connection);
+            }
+            Set<String> declared = words(content.documents());
+            ImmutableSet<WorkloadId> gone = table.withdraw((workload, origin) ->
+                    !declared.contains(workload) && !content.retainedOrigins().contains(origin));
+            for (Event event : SourceProblemTable.replace(connection, source, content.problems(), now)) {
+                EventTable.add(connection, event);
+            }
+            return ImmutableSet.<WorkloadId>builder()
+                    .addAll(changed)
+                    .addAll(gone)
+                    .build();
+        });
+    }
+
+    @Override
+    public boolean receive(ControlPlaneChange change) {
+        boolean isNew = database.write("store what the control plane sent in", connection -> {
+            if (!ReceivedMessages.add(connection, change.messageId())) {
+                return false;
+            }
+            DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
+            table.declare(change.declared());
+            if (!change.declared().isEmpty()) {
+                rememberThatSomethingWasDeclared(connection);
+            }
+            table.withdraw((workload, origin) -> WorkloadId.parse(workload)
+                    .filter(change.withdrawn()::contains)
+                    .isPresent());
+            for (Map.Entry<WorkloadId, WorkloadHistory> history :
+                    change.histories().entrySet()) {
+                storeHistory(connection, history.getKey().toString(), history.getValue());
+            }
+            for (Event event : change.events()) {
+                EventTable.add(connection, event);
+            }
+            OutboxTable.withhold(connection, change.withheld());
+            return true;
+        });
+        if (isNew) {
+            outbox.stored(change.events());
+        }
+        return isNew;
+    }
+
+    @Override
+    public boolean pause(WorkloadId id, String reason, Instant now) {
+        return changePause("pause " + id + " in", connection -> PauseTable.put(connection, id, reason, false, now));
+    }
+
+    @Override
+    public boolean stop(WorkloadId id, String reason, Instant now) {
+        return changePause("stop " + id + " in", connection -> PauseTable.put(connection, id, reason, true, now));
+    }
+
+    @Override
+    public boolean resume(WorkloadId id, String reason, Instant now) {
+        return changePause("resume " + id + " in", connection -> PauseTable.remove(connection, id, reason, now));
+    }
+
+    private boolean changePause(String tried, Database.Reading<Optional<Event>> change) {
+        return database.write(tried, connection -> {
+            Optional<Event> event = change.from(connection);
+            if (event.isPresent()) {
+                EventTable.add(connection, event.get());
+            }
+            return event.isPresent();
+        });
+    }
+
+    @Override
+    public int trimEvents(int keep, Instant now) {
+        int dropped = database.write("trim the events in", connection -> EventTable.trim(connection, keep, now));
+        if (dropped > 0) {
+            outbox.dropped();
+        }
+        return dropped;
+    }
+
+    @Override
+    public Outbox outbox() {
+        return outbox;
+    }
+
+    @Override
+    public void checkWritable(Instant now) {
+        // Another value each time: SQLite writes no page that stays as it is.
+        write(
+                "write to",
+                connection -> Database.update(
+                        connection, "INSERT OR REPLACE INTO meta(key, value) VALUES ('written', ?)", now.toString()));
+    }
+
+    private void write(String tried, Writing writing) {
+        database.<Boolean>write(tried, connection -> {
+            writing.to(connection);
+            return true;
+        });
+    }
+
+    private void storeHistory(Connection connection, String workload, WorkloadHistory history) throws SQLException {
+        // Nothing is written, and nothing waits for the disk, when it is the same as before.
+        Database.update(connection, """
+                INSERT INTO history(workload, document) VALUES (?, ?)
+                ON CONFLICT (workload) DO UPDATE SET document = excluded.document WHERE document <> excluded.document
+                """, workload, records.write(history));
+        rememberThatSomethingWasDeclared(connection);
+    }
+
+    private void storeInstance(Connection connection, Instance instance) throws SQLException {
+        ProcessIdentity identity = instance.identity();
+        Database.update(
+                connection,
+                """
+                INSERT OR REPLACE INTO handle(workload, launch_id, target, revision, directory, inputs, launched_at,
+                  pid, start_ticks, boot_id, start, config_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                instance.workload().toString(),
+                instance.launchId(),
+                instance.target(),
+                instance.revision(),
+                instance.directory(),
+                inputs(instance),
+                instance.launchedAt().toString(),
+                identity == null ? null : identity.pid(),
+                identity == null ? null : identity.startTicks(),
+                identity == null ? null : identity.bootId(),
+                instance.phase().stored(),
+                instance.configHash());
+    }
+
+    private String inputs(Instance instance) {
+        try {
+            return json.writeValueAsString(instance.inputs());
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("a map of strings is always JSON", e);
+        }
+    }
+
+    private static ImmutableSet<String> words(ImmutableCollection<ToApply> documents) {
+        return documents.stream()
+                .map(document -> document.workload().id().toString())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private static void rememberThatSomethingWasDeclared(Connection connection) throws SQLException {
+        Database.update(connection, "INSERT OR IGNORE INTO meta(key, value) VALUES ('declared', 'true')");
+    }
+
+    @FunctionalInterface
+    private interface Writing {
+        void to(Connection connection) throws SQLException;
+    }
+}

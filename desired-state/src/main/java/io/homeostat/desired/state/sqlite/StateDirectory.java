@@ -1,0 +1,90 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.state.StoreException;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/** Creates what belongs to the state directory so that nobody else can read it, not even for an instant. */
+final class StateDirectory {
+    private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
+
+    /** 0600; the process's umask can only take bits away. */
+    static final FileAttribute<Set<PosixFilePermission>> PRIVATE_FILE =
+            PosixFilePermissions.asFileAttribute(OWNER_ONLY);
+
+    /** 0700. */
+    static final FileAttribute<Set<PosixFilePermission>> PRIVATE_DIRECTORY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+
+    /** 0755. */
+    private static final FileAttribute<Set<PosixFilePermission>> OPEN_DIRECTORY =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x"));
+
+    private StateDirectory() {}
+
+    /**
+     * Creates the directory when it isn't there; an existing one keeps the permissions its owner gave it. Directories above it that are
+     * missing are made as the umask says, never for others to write: they hold no secret, and workloads of other users have to pass through them.
+     */
+    static void create(Path directory) {
+        try {
+            Path parent = directory.toAbsolutePath().getParent();
+            if (parent != null) {
+                Files.createDirectories(parent, OPEN_DIRECTORY);
+            }
+            Files.createDirectories(directory, PRIVATE_DIRECTORY);
+        } catch (IOException e) {
+            throw failure("create the state directory", directory, e);
+        }
+    }
+
+    /** Takes from a file, restored from a backup perhaps, what others may do with it. */
+    static void restrict(Path file) throws IOException {
+        if (!Files.getPosixFilePermissions(file).equals(OWNER_ONLY)) {
+            Files.setPosixFilePermissions(file, OWNER_ONLY);
+        }
+    }
+
+    /** Makes renames in a directory survive a power cut. */
+    static void sync(Path directory) throws IOException {
+        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+
+    /** Says what was tried on which file, why it failed and what to do. */
+    static StoreException failure(String tried, Path file, IOException e) {
+        String why = switch (e) {
+            case AccessDeniedException denied ->
+                "permission denied: " + denied.getFile()
+                        + ". Run as the user it belongs to, or choose another --state-dir";
+            case NoSuchFileException gone -> gone.getFile() + " does not exist";
+            case FileAlreadyExistsException other ->
+                other.getFile() + " is in the way. Move it, or choose another --state-dir";
+            case FileSystemException other when other.getReason() != null -> other.getFile() + ": " + other.getReason();
+            default -> String.valueOf(e.getMessage());
+        };
+        return new StoreException("cannot " + tried + " " + file + ": " + why, e);
+    }
+
+    /** What SQLite may have beside a database; the log first: without it a database is older, with a wrong one it is ruined. */
+    static ImmutableSet<String> companions() {
+        return ImmutableSet.of("-wal", "-shm", "-journal");
+    }
+
+    static Path companion(Path database, String suffix) {
+        return database.resolveSibling(database.getFileName() + suffix);
+    }
+}

@@ -1,0 +1,27 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.yaml.DocumentCodec;
+
+/**
+ * Turns stored documents into workloads, the same text only once: a converged workload's document is stored as what was
+ * applied and as what is proven, and the loop reads both again and again.
+ */
+final class StoredDocuments {
+    private static final int REMEMBERED = 2_000;
+
+    private final Cache<String, Workload> workloads =
+            CacheBuilder.newBuilder().maximumSize(REMEMBERED).build();
+
+    /** @throws IllegalArgumentException when it is no valid document */
+    Workload read(String document) {
+        Workload known = workloads.getIfPresent(document);
+        if (known == null) {
+            known = DocumentCodec.fromJson(document);
+            workloads.put(document, known);
+        }
+        return known;
+    }
+}

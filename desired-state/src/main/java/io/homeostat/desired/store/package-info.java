@@ -1,4 +1,0 @@
-@NullMarked
-package io.homeostat.desired.store;
-
-import org.jspecify.annotations.NullMarked;

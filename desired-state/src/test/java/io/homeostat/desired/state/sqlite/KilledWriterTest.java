@@ -1,0 +1,54 @@
+package io.homeostat.desired.state.sqlite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoredEvent;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class KilledWriterTest {
+    private static final int KILLS = 4;
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void everyAcknowledgedChangeSurvivesAKillAndNoneIsThereInParts() throws Exception {
+        Layout layout = Samples.layout(directory);
+        for (int kill = 1; kill <= KILLS; kill++) {
+            List<String> acknowledged;
+            try (ChildJvm writer =
+                    ChildJvm.start(CommittingWriter.class, layout.stateDir().toString())) {
+                writer.awaitLines(50 * kill);
+                acknowledged = writer.kill();
+            }
+            try (StateStore store =
+                    StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+                assertIsWhole(store, Long.parseLong(acknowledged.getLast()));
+            }
+        }
+    }
+
+    private static void assertIsWhole(StateStore store, long acknowledged) {
+        long stored = store.history(CommittingWriter.WRITER).observedGeneration();
+        assertTrue(
+                stored == acknowledged || stored == acknowledged + 1,
+                () -> acknowledged + " was acknowledged, " + stored + " is stored");
+        assertEquals(
+                "h" + stored, store.history(CommittingWriter.WRITER).trial().hash());
+        assertEquals(
+                ImmutableList.of(Samples.instance(CommittingWriter.WRITER, Long.toString(stored))),
+                store.instances(CommittingWriter.WRITER));
+        ImmutableList<StoredEvent> events = store.events(0, 1_000_000);
+        assertEquals(2 * stored, events.size());
+        for (int i = 0; i < events.size(); i++) {
+            assertEquals(Integer.toString(1 + i / 2), events.get(i).event().message());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package io.homeostat.desired.state.sqlite;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.HealthCheck;
+import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.Metrics;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Start;
+import io.homeostat.desired.model.Stop;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Decision;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.Told;
+import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.stream.Stream;
+
+/** What the tests of the store put into it. */
+public final class Samples {
+    public static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456789Z");
+    private static final Exit OUT_OF_MEMORY = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON);
+    public static final Clock CLOCK = Clock.fixed(NOON, ZoneOffset.UTC);
+    static final WorkloadId AGENT = WorkloadId.plugin("ops-agent");
+
+    private Samples() {}
+
+    public static Layout layout(Path directory) {
+        return new Layout(directory.resolve("state"), directory.resolve("run"), "1");
+    }
+
+    public static Workload plugin(String name, String revision) {
+        Program program = new Program(
+                revision,
+                new Source("https://example.org/" + name + ".tar.gz?secret=1", null, Duration.ofSeconds(60), 3),
+                "bin/" + name,
+                ImmutableList.of("--verbose"),
+                ImmutableSortedMap.of("FOO", "bar"),
+                null,
+                Program.Install.DYNAMIC);
+        Lifecycle lifecycle = new Lifecycle(
+                Limits.NONE,
+                new Start(Duration.ofSeconds(30), 3, 2),
+                new Stop(Duration.ofSeconds(30)),
+                new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
+                new Metrics(Duration.ofSeconds(10), 60),
+                new Execution(
+                        Execution.Type.DAEMON,
+                        false,
+                        Execution.State.ENABLED,
+                        Execution.State.ENABLED,
+                        Execution.Match.ALL,
+                        ImmutableList.of(),
+                        null,
+                        null),
+                ImmutableList.of(),
+                null,
+                null);
+        return new Workload(
+                WorkloadId.plugin(name),
+                ImmutableSortedMap.of("team", "sre"),
+                new PluginSpec(program, lifecycle, new Config("password=hunter2", null)));
+    }
+
+    public static ImmutableSet<WorkloadId> apply(
+            StateStore store, String origin, boolean prune, Workload... workloads) {
+        ImmutableList<ToApply> documents = Stream.of(workloads)
+                .map(workload -> new ToApply(workload, origin))
+                .collect(ImmutableList.toImmutableList());
+        return store.apply(documents, ImmutableSet.of(origin), prune);
+    }
+
+    private static OneShotRun failedRun() {
+        return OneShotRun.begun("w0", "launch", "boot", "instance", NOON).failed(NOON, OUT_OF_MEMORY, "no memory");
+    }
+
+    /** A history in which nothing has its default. */
+    public static WorkloadHistory eventful() {
+        Attempts attempts = new Attempts(2, NOON, "it failed", true);
+        return new WorkloadHistory(
+                7,
+                new Trial(
+                        "h1",
+                        attempts,
+                        attempts.failed(NOON, "again", false),
+                        attempts,
+                        attempts,
+                        attempts,
+                        true,
+                        new Told("B2", ImmutableList.of("f1"))),
+                new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
+                new FailedRevision("h2", "B2", 3, NOON, "never listened"),
+                new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),
+                new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
+                ImmutableList.of(new Condition(
+                        Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));
+    }
+
+    public static Instance instance(WorkloadId id, String launchId) {
+        return new Instance(
+                launchId,
+                id,
+                "h1",
+                "A1",
+                id.name() + "_A1",
+                ImmutableSortedMap.of("arguments", "0a", "env", "0b"),
+                NOON,
+                new ProcessIdentity(4711, 123456789, "boot"),
+                Phase.STARTED,
+                "c0");
+    }
+
+    public static Event event(WorkloadId id, String message) {
+        return new Event(NOON, id, "A1", EventType.PLUGIN_STARTED, message);
+    }
+
+    public static Change history(WorkloadId id, WorkloadHistory history) {
+        return new Change(id, history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+    }
+
+    public static Change events(WorkloadId id, String... messages) {
+        ImmutableList<Event> events =
+                Stream.of(messages).map(message -> event(id, message)).collect(ImmutableList.toImmutableList());
+        return new Change(id, null, false, ImmutableList.of(), ImmutableList.of(), events);
+    }
+}

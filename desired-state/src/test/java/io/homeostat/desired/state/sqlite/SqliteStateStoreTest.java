@@ -1,0 +1,249 @@
+package io.homeostat.desired.state.sqlite;
+
+import static io.homeostat.desired.state.sqlite.Samples.AGENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Change;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class SqliteStateStoreTest extends StateStoreContract {
+    @TempDir
+    Path directory;
+
+    private Layout layout;
+    private SqliteStateStore store;
+
+    @BeforeEach
+    void open() {
+        layout = Samples.layout(directory);
+        store = reopened();
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+    }
+
+    @Override
+    protected StateStore store() {
+        return store;
+    }
+
+    @Test
+    void everythingIsThereAfterReopening() {
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        store.commit(new Change(
+                AGENT,
+                Samples.eventful(),
+                false,
+                ImmutableList.of(Samples.instance(AGENT, "launch-1")),
+                ImmutableList.of(),
+                ImmutableList.of(Samples.event(AGENT, "started"))));
+        long seed = store.seed();
+        ImmutableList<StoredDeclaration> applied = store.declarations();
+
+        store.close();
+        store = reopened();
+
+        assertEquals(applied, store.declarations());
+        assertEquals(Samples.eventful(), store.history(AGENT));
+        assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
+        assertEquals("started", store.events(0, 10).getFirst().event().message());
+        assertEquals(seed, store.seed());
+        assertTrue(store.everDeclared());
+    }
+
+    @Test
+    void nobodyElseMayReadAnyFileOfTheStore() throws IOException {
+        store.commit(Samples.events(AGENT, "something for the log"));
+
+        assertEquals("rwx------", permissions(layout.stateDir()));
+        try (Stream<Path> files = Files.list(layout.stateDir())) {
+            List<Path> all = files.toList();
+            assertEquals(3, all.size(), all::toString);
+            for (Path file : all) {
+                assertEquals("rw-------", permissions(file), file.toString());
+            }
+        }
+    }
+
+    @Test
+    void aDatabaseThatOthersCouldReadIsClosedToThem() throws IOException {
+        store.close();
+        Files.setPosixFilePermissions(layout.database(), PosixFilePermissions.fromString("rw-r--r--"));
+
+        store = reopened();
+
+        assertEquals("rw-------", permissions(layout.database()));
+    }
+
+    @Test
+    void aChangeThatChangesNothingWritesNothing() throws IOException {
+        store.commit(Samples.history(AGENT, Samples.eventful()));
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        long before = logSize();
+
+        store.commit(new Change(AGENT, null, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
+        store.commit(Samples.history(AGENT, Samples.eventful()));
+        Samples.apply(store, "/a", true, Samples.plugin("ops-agent", "A1"));
+        store.retryNow(ImmutableList.of(AGENT));
+        long afterRetry = logSize();
+        store.retryNow(ImmutableList.of(AGENT));
+
+        assertTrue(afterRetry > before, "the first retry has something to forget");
+        assertEquals(afterRetry, logSize());
+    }
+
+    @Test
+    void aFullDiskFailsTheWholeChangeAndTheNextOneWorksAgain() {
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        pragma("max_page_count=" + pageCount());
+        Change tooBig = new Change(
+                AGENT,
+                Samples.eventful(),
+                false,
+                ImmutableList.of(Samples.instance(AGENT, "launch-1")),
+                ImmutableList.of(),
+                ImmutableList.of(Samples.event(AGENT, "x".repeat(1_000_000))));
+
+        StoreException failure = assertThrows(StoreException.class, () -> store.commit(tooBig));
+
+        assertTrue(failure.getMessage().contains(layout.database().toString()), failure::getMessage);
+        assertTrue(failure.getMessage().contains("no space"), failure::getMessage);
+        assertEquals(WorkloadHistory.NONE, store.history(AGENT));
+        assertEquals(ImmutableList.of(), store.instances());
+        pragma("max_page_count=1000000");
+        store.commit(tooBig);
+        assertEquals(1, store.events(0, 10).size());
+    }
+
+    @Test
+    void aFailureInTheMiddleOfAnApplyLeavesNothingOfIt() {
+        Samples.apply(store, "/a", false, Samples.plugin("before", "1"));
+        pragma("max_page_count=" + pageCount());
+        Workload[] many = Stream.iterate(0, i -> i + 1)
+                .limit(500)
+                .map(i -> Samples.plugin("plugin-" + i, "1"))
+                .toArray(Workload[]::new);
+
+        assertThrows(StoreException.class, () -> Samples.apply(store, "/a", true, many));
+
+        assertEquals(1, store.declarations().size());
+        assertEquals("before", store.declarations().getFirst().workload().id().name());
+    }
+
+    @Test
+    void manyThreadsMayUseItAtOnce() throws Exception {
+        List<Future<?>> done = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < 50; i++) {
+                String message = "event " + i;
+                done.add(threads.submit(() -> {
+                    store.commit(Samples.events(AGENT, message));
+                    return store.events(0, 100);
+                }));
+            }
+        }
+        for (Future<?> one : done) {
+            one.get();
+        }
+
+        assertEquals(50, ImmutableSet.copyOf(store.events(0, 100)).size());
+    }
+
+    @Test
+    void aHistoryThatCantBeReadIsForgottenAndTheOthersAreNot() {
+        store.commit(Samples.history(AGENT, Samples.eventful()));
+        store.commit(Samples.history(WorkloadId.process("broken"), Samples.eventful()));
+        sql("UPDATE history SET document = '{broken' WHERE workload = 'process/broken'");
+        sql("INSERT INTO history(workload, document) VALUES ('future-kind/x', '{}')");
+
+        assertEquals(Samples.eventful(), store.histories().get(AGENT));
+        assertEquals(WorkloadHistory.NONE, store.history(WorkloadId.process("broken")));
+        assertEquals(2, store.histories().size());
+    }
+
+    @Test
+    void aDocumentThatCantBeReadIsAnErrorThatApplyingAgainRepairs() {
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        sql("UPDATE declaration SET document = '{\"secret\": \"hunter2\"'");
+
+        StoreException failure = assertThrows(StoreException.class, () -> store.declarations());
+        assertTrue(failure.getMessage().contains("plugin/ops-agent"), failure::getMessage);
+        assertTrue(!failure.getMessage().contains("hunter2"), failure::getMessage);
+
+        Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        assertEquals(1, store.declarations().getFirst().generation());
+    }
+
+    @Test
+    void anEventOfAnUnknownTypeIsLeftOut() {
+        store.commit(Samples.events(AGENT, "known"));
+        sql(
+                "INSERT INTO event(time, workload, revision, type, message) VALUES ('2026-01-01T00:00:00Z', NULL, '', 'NEW', '')");
+
+        assertEquals(1, store.events(0, 10).size());
+    }
+
+    @Test
+    void aHandleThatCantBeReadIsAnError() {
+        store.commit(Change.ofInstance(Samples.instance(AGENT, "launch-1")));
+        sql("UPDATE handle SET start = 'PERHAPS'");
+
+        StoreException failure = assertThrows(StoreException.class, () -> store.instances());
+
+        assertTrue(failure.getMessage().contains("launch-1"), failure::getMessage);
+    }
+
+    private SqliteStateStore reopened() {
+        return (SqliteStateStore)
+                StateStores.openForWriting(layout, Samples.CLOCK).store();
+    }
+
+    private void sql(String statement) {
+        store.database.read("test", connection -> {
+            Sqlite.execute(connection, statement);
+            return true;
+        });
+    }
+
+    private void pragma(String text) {
+        sql("PRAGMA " + text);
+    }
+
+    private int pageCount() {
+        return store.database.read("test", connection -> Sqlite.integer(connection, "PRAGMA page_count"));
+    }
+
+    private long logSize() throws IOException {
+        return Files.size(StateDirectory.companion(layout.database(), "-wal"));
+    }
+
+    private static String permissions(Path file) throws IOException {
+        return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+    }
+}

@@ -1,0 +1,33 @@
+package io.homeostat.observe.health;
+
+import com.google.common.collect.ImmutableList;
+import java.time.Instant;
+
+/**
+ * The answer to one health check.
+ *
+ * @param code a plugin's own status code, reported and never a reason to restart; 0 elsewhere
+ * @param results a plugin's own words
+ * @param problem why it is not well; empty when it is
+ */
+public record Health(Verdict verdict, int code, ImmutableList<String> results, String problem, Instant checkedAt) {
+
+    /** What the check says about the process. */
+    public enum Verdict {
+        HEALTHY,
+        /** An error was answered, or the probe failed. */
+        UNHEALTHY,
+        /** No answer in time. */
+        HUNG,
+        /** Could not be asked (no permission, no descriptor left): nothing is known. */
+        UNKNOWN
+    }
+
+    public static Health healthy(Instant at) {
+        return new Health(Verdict.HEALTHY, 0, ImmutableList.of(), "", at);
+    }
+
+    public static Health failed(Verdict verdict, String problem, Instant at) {
+        return new Health(verdict, 0, ImmutableList.of(), problem, at);
+    }
+}

@@ -1,0 +1,183 @@
+package io.homeostat.observe.health;
+
+import com.google.common.collect.ImmutableList;
+import io.grpc.ManagedChannel;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Structs;
+import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.proto.plugin.ApplyRequest;
+import io.homeostat.proto.plugin.GetStatusRequest;
+import io.homeostat.proto.plugin.GuestAgentPluginGrpc;
+import io.homeostat.proto.plugin.GuestAgentPluginGrpc.GuestAgentPluginBlockingStub;
+import io.homeostat.proto.plugin.StartRequest;
+import io.homeostat.proto.plugin.Status;
+import io.homeostat.proto.plugin.StopRequest;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.SocketException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Speaks the plugin protocol over a plugin's unix socket. Any number of threads may use it at once. */
+public final class PluginChannel implements AutoCloseable {
+    private final GrpcTransport transport;
+    private final InstantSource clock;
+
+    public PluginChannel(InstantSource clock) {
+        this(new GrpcTransport(), clock);
+    }
+
+    PluginChannel(GrpcTransport transport, InstantSource clock) {
+        this.transport = transport;
+        this.clock = clock;
+    }
+
+    /** Whether something takes connections on the socket; it is not told anything, which a plugin before Start could not bear. */
+    public Observation<Boolean> listening(Path socket) {
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            // Blocking, connect would wait for as long as the queue of a plugin that accepts nothing is full.
+            channel.configureBlocking(false);
+            return connects(channel, socket);
+        } catch (IOException e) {
+            return Observation.unseen("could not ask whether " + socket + " takes connections: " + e.getMessage());
+        }
+    }
+
+    private static Observation<Boolean> connects(SocketChannel channel, Path socket) throws IOException {
+        try {
+            channel.connect(UnixDomainSocketAddress.of(socket));
+            return Observation.seen(true);
+        } catch (ConnectException e) {
+            return Observation.seen(false);
+        } catch (BindException e) {
+            // What java.net makes of a right that we lack.
+            throw e;
+        } catch (SocketException e) {
+            // Either there is nothing or, with EAGAIN, somebody whose queue is full; Java has no types for the two.
+            return Observation.seen(Files.exists(socket));
+        }
+    }
+
+    /** Asks for the plugin's health. An answer with a code other than 0 is health too: the code is the plugin's own affair. */
+    public Health status(Path socket, Duration timeout) {
+        return status(socket, GetStatusRequest.getDefaultInstance(), timeout);
+    }
+
+    /**
+     * Asks a plugin how something fares that it was told to do.
+     *
+     * @param request what, in the plugin's own words
+     */
+    public Health status(Path socket, String request, Duration timeout) {
+        return status(socket, GetStatusRequest.newBuilder().setData(request).build(), timeout);
+    }
+
+    private Health status(Path socket, GetStatusRequest request, Duration timeout) {
+        try {
+            Status status = call(socket, timeout, plugin -> plugin.getStatus(request));
+            return new Health(
+                    Verdict.HEALTHY,
+                    status.getCode(),
+                    ImmutableList.copyOf(status.getResultsList()),
+                    "",
+                    clock.instant());
+        } catch (StatusRuntimeException e) {
+            Verdict verdict = GrpcFailure.ours(e)
+                    ? Verdict.UNKNOWN
+                    : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
+            return Health.failed(verdict, GrpcFailure.words("GetStatus", e, timeout), clock.instant());
+        }
+    }
+
+    /**
+     * Starts the plugin's work. Once a process: some plugins don't survive a second Start.
+     *
+     * @param stateDirectory the plugin's own
+     */
+    public PluginReply start(Path socket, Path stateDirectory, @Nullable Config config, Duration timeout)
+            throws InterruptedException {
+        StartRequest.Builder request = StartRequest.newBuilder()
+                .setConfig(StartRequest.Config.newBuilder().setStateDirectoryPath(stateDirectory.toString()));
+        if (config != null && config.string() != null) {
+            request.setStringConfig(config.string());
+        } else if (config != null && config.struct() != null) {
+            request.setStructConfig(Structs.toProto(config.struct()));
+        }
+        return reply("Start", socket, timeout, plugin -> plugin.start(request.build()));
+    }
+
+    /** Hands a plugin its whole new configuration; without one, an empty request. */
+    public PluginReply apply(Path socket, @Nullable Config config, Duration timeout) throws InterruptedException {
+        ApplyRequest.Builder request = ApplyRequest.newBuilder();
+        if (config != null && config.string() != null) {
+            request.setStringConfig(config.string());
+        } else if (config != null && config.struct() != null) {
+            request.setStructConfig(Structs.toProto(config.struct()));
+        }
+        return reply("Apply", socket, timeout, plugin -> plugin.apply(request.build()));
+    }
+
+    /**
+     * Asks a plugin to end; never before Start.
+     *
+     * @param cleanup whether it is being removed and should leave nothing behind
+     * @param deadline what the plugin is told, and how long it may take to answer
+     */
+    public PluginReply stop(Path socket, boolean cleanup, Duration deadline) throws InterruptedException {
+        StopRequest request = StopRequest.newBuilder()
+                .setCleanup(cleanup)
+                .setDeadline(com.google.protobuf.Duration.newBuilder()
+                        .setSeconds(deadline.getSeconds())
+                        .setNanos(deadline.getNano()))
+                .build();
+        return reply("Stop", socket, deadline, plugin -> plugin.stop(request));
+    }
+
+    private PluginReply reply(
+            String method, Path socket, Duration timeout, Function<GuestAgentPluginBlockingStub, ?> call)
+            throws InterruptedException {
+        try {
+            call(socket, timeout, call);
+            return new PluginReply.Done();
+        } catch (StatusRuntimeException e) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException(method + " was interrupted");
+            }
+            String words = GrpcFailure.words(method, e, timeout);
+            return switch (e.getStatus().getCode()) {
+                case UNIMPLEMENTED -> new PluginReply.Unimplemented();
+                case DEADLINE_EXCEEDED -> new PluginReply.TimedOut(words);
+                case UNAVAILABLE, CANCELLED -> new PluginReply.Unreachable(words);
+                default -> new PluginReply.Refused(words);
+            };
+        }
+    }
+
+    private <T> T call(Path socket, Duration timeout, Function<GuestAgentPluginBlockingStub, T> call) {
+        ManagedChannel channel = transport.unix(socket).build();
+        try {
+            return call.apply(GuestAgentPluginGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS));
+        } finally {
+            channel.shutdownNow();
+        }
+    }
+
+    @Override
+    public void close() {
+        transport.close();
+    }
+}

@@ -1,0 +1,68 @@
+package io.homeostat.observe.host;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
+import io.homeostat.desired.model.Rule;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Looks at the machine as a whole. Asks only for what it is asked for: who has no rules never waits for a metadata server. */
+public final class HostObserver {
+    private static final HostFact ID = new HostFact(Rule.Scope.INSTANCE, "id");
+
+    private final ProcFs procFs;
+    private final OsRelease release;
+    private final String instanceId;
+    private final Function<HostFact, Observation<Optional<String>>> metadata;
+    /** As the metadata server has it; an instance never becomes another. */
+    private volatile @Nullable String ownId;
+
+    /** @param metadata answers for the scopes instance and metadata, within a bounded time */
+    public HostObserver(
+            ProcFs procFs,
+            OsRelease release,
+            String instanceId,
+            Function<HostFact, Observation<Optional<String>>> metadata) {
+        this.procFs = procFs;
+        this.release = release;
+        this.instanceId = instanceId;
+        this.metadata = metadata;
+    }
+
+    public HostFacts look(ImmutableSet<HostFact> asked) {
+        boolean system = asked.stream().anyMatch(fact -> fact.scope() == Rule.Scope.OS);
+        Observation<ImmutableMap<String, String>> os = system ? release.read() : Observation.seen(ImmutableMap.of());
+        return new HostFacts(bootId(), instanceId, Maps.toMap(asked, fact -> switch (fact.scope()) {
+            case OS -> os.map(values -> Optional.ofNullable(values.get(fact.attribute())));
+            case INSTANCE -> fact.equals(ID) ? id() : metadata.apply(fact);
+            case METADATA -> metadata.apply(fact);
+        }));
+    }
+
+    /** Where there is no metadata server, or not now, the one whose state this is has an id all the same. */
+    private Observation<Optional<String>> id() {
+        String known = ownId;
+        if (known != null) {
+            return Observation.seen(Optional.of(known));
+        }
+        if (metadata.apply(ID) instanceof Observation.Seen<Optional<String>>(Optional<String> answer)
+                && answer.isPresent()) {
+            ownId = answer.get();
+            return Observation.seen(answer);
+        }
+        return Observation.seen(Optional.of(instanceId));
+    }
+
+    private Observation<String> bootId() {
+        try {
+            return Observation.seen(procFs.bootId());
+        } catch (IOException e) {
+            return Observation.unseen("the boot id can't be read: " + e.getMessage());
+        }
+    }
+}

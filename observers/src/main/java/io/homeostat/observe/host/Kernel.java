@@ -1,0 +1,40 @@
+package io.homeostat.observe.host;
+
+import io.homeostat.observe.Observation;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Which kernel this is, as uname(1) says: {@code /proc/sys/kernel} has the same words. */
+public final class Kernel {
+    private final Path directory;
+
+    public Kernel() {
+        this(Path.of("/proc/sys/kernel"));
+    }
+
+    Kernel(Path directory) {
+        this.directory = directory;
+    }
+
+    /** {@code uname -r}. */
+    public Observation<String> release() {
+        return read("osrelease");
+    }
+
+    /** {@code uname -v}. */
+    public Observation<String> version() {
+        return read("version");
+    }
+
+    private Observation<String> read(String name) {
+        Path file = directory.resolve(name);
+        try {
+            return Observation.seen(
+                    Files.readString(file, StandardCharsets.UTF_8).strip());
+        } catch (IOException e) {
+            return Observation.unseen(file + " can't be read: " + e.getMessage());
+        }
+    }
+}

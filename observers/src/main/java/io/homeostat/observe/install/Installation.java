@@ -1,0 +1,32 @@
+package io.homeostat.observe.install;
+
+/**
+ * A revision that was completely unpacked on this machine.
+ *
+ * @param directory name of its directory
+ * @param key of the archive that was unpacked, see {@link ArchiveKey}
+ * @param sha256 of that archive, whether it was declared or not
+ * @param damage which of its files is not what was unpacked any more, in words; empty when none is known
+ */
+public record Installation(String directory, String revision, String key, String sha256, String damage) {
+    /** One that is whole. */
+    public Installation(String directory, String revision, String key, String sha256) {
+        this(directory, revision, key, sha256, "");
+    }
+
+    public Installation withDamage(String words) {
+        return new Installation(directory, revision, key, sha256, words);
+    }
+
+    public boolean isWhole() {
+        return damage.isEmpty();
+    }
+
+    /**
+     * Whether this is, damaged or not, what a declaration with this archive key asks for; a checksum that was declared later
+     * changes nothing.
+     */
+    public boolean satisfies(String wantedRevision, String wantedKey) {
+        return revision.equals(wantedRevision) && (key.equals(wantedKey) || sha256.equals(wantedKey));
+    }
+}

@@ -1,0 +1,188 @@
+package io.homeostat.observe.install;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.hash.Hashing;
+import com.google.common.hash.HashingInputStream;
+import com.google.common.io.ByteStreams;
+import io.homeostat.observe.install.InstalledFile.Content;
+import io.homeostat.observe.install.InstalledFile.Directory;
+import io.homeostat.observe.install.InstalledFile.Link;
+import io.homeostat.observe.install.InstalledFile.Seen;
+import io.homeostat.observe.install.InstalledFile.Stat;
+import java.io.CharConversionException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Whether an installation still is what was unpacked: one lstat(2) a file. A file is read only when its times are others and all
+ * else is the same, as after a backup was put back or after {@code touch}; and then only once.
+ *
+ * <p>A tree of a hundred thousand files takes a second. One that took long is not looked at again before twenty times as long
+ * has passed, so that it takes no more than a twentieth of a processor, however often it is asked for.
+ *
+ * <p>Only what came from the archive counts. Workloads write files of their own beside it, and those are nobody's business.
+ */
+final class InstallationCheck {
+    /** The owner's rights: without them, what is in a directory is out of reach. Others may be let through it. */
+    private static final int OWNER = 0700;
+
+    /** So many files that were read and found the same are remembered; more than that are read again. */
+    private static final int REMEMBERED = 10_000;
+
+    private static final int SHOWN = 200;
+
+    private static final Duration LONG = Duration.ofMillis(100);
+    private static final int TIMES_AS_LONG = 20;
+
+    private final Map<Path, Stat> readAndFoundTheSame = new ConcurrentHashMap<>();
+    /** What was found whole, and until when in nanoseconds of the ticker that is taken to be so. */
+    private final Map<Path, Whole> large = new ConcurrentHashMap<>();
+
+    private final Ticker ticker;
+
+    InstallationCheck(Ticker ticker) {
+        this.ticker = ticker;
+    }
+
+    private record Whole(InstallationMarker marker, long until) {}
+
+    /**
+     * What is wrong with an installation.
+     *
+     * @return empty when nothing is, or when it was made by a version that listed no files
+     * @throws IOException when that can't be told
+     */
+    Optional<String> damage(Path installation, InstallationMarker marker) throws IOException {
+        if (marker.files().isEmpty()) {
+            return Optional.empty();
+        }
+        long start = ticker.read();
+        Whole known = large.get(installation);
+        if (known != null && known.marker().equals(marker) && start - known.until() < 0) {
+            return Optional.empty();
+        }
+        Optional<String> damage = compare(installation, marker);
+        long end = ticker.read();
+        if (damage.isEmpty() && end - start >= LONG.toNanos()) {
+            large.put(installation, new Whole(marker, end + TIMES_AS_LONG * (end - start)));
+        } else {
+            large.remove(installation);
+        }
+        return damage;
+    }
+
+    private Optional<String> compare(Path installation, InstallationMarker marker) throws IOException {
+        Path list = installation.resolve(FileList.FILE);
+        try {
+            // Looked at before it is opened: opening a FIFO would wait for a writer.
+            if (!InstalledFile.look(list).isRegular()) {
+                return Optional.of(FileList.FILE + " is no file any more");
+            }
+            try (FileList.Reader files = new FileList.Reader(Files.newInputStream(list, LinkOption.NOFOLLOW_LINKS))) {
+                // In the order of the list, in which a directory comes before what is in it: so no path leads through a
+                // link that was put in the place of one.
+                for (var file = files.next(); file.isPresent(); file = files.next()) {
+                    Optional<String> wrong = wrong(installation, file.get());
+                    if (wrong.isPresent()) {
+                        String path = file.get().path();
+                        return wrong.map(words -> shown(path) + " " + words);
+                    }
+                }
+                return files.hash().equals(marker.files())
+                        ? Optional.empty()
+                        : Optional.of(FileList.FILE + " was changed");
+            }
+        } catch (NoSuchFileException e) {
+            return Optional.of(FileList.FILE + " is gone");
+        } catch (JsonProcessingException | CharConversionException | InvalidPathException e) {
+            return Optional.of(FileList.FILE + " was changed");
+        }
+    }
+
+    private Optional<String> wrong(Path installation, InstalledFile file) throws IOException {
+        Path path = installation.resolve(file.path());
+        try {
+            Seen seen = InstalledFile.look(path);
+            return switch (file) {
+                case Directory(String name, int mode) -> ofDirectory(mode, seen);
+                case Link(String name, String target) -> ofLink(path, target, seen);
+                case Content content -> ofContent(path, content, seen);
+            };
+        } catch (NoSuchFileException e) {
+            return Optional.of("is gone");
+        }
+    }
+
+    private static Optional<String> ofDirectory(int mode, Seen seen) {
+        if (!seen.isDirectory()) {
+            return Optional.of("is no directory any more");
+        }
+        boolean lost = (mode & OWNER & ~seen.stat().mode()) != 0;
+        return lost ? Optional.of(modes(mode, seen.stat().mode())) : Optional.empty();
+    }
+
+    private static Optional<String> ofLink(Path path, String target, Seen seen) throws IOException {
+        if (!seen.isLink()) {
+            return Optional.of("is no symlink any more");
+        }
+        boolean same = Files.readSymbolicLink(path).toString().equals(target);
+        return same ? Optional.empty() : Optional.of("points elsewhere");
+    }
+
+    private Optional<String> ofContent(Path path, Content recorded, Seen seen) throws IOException {
+        Stat now = seen.stat();
+        if (!seen.isRegular()) {
+            return Optional.of("is no file any more");
+        }
+        if (now.mode() != recorded.stat().mode()) {
+            return Optional.of(modes(recorded.stat().mode(), now.mode()));
+        }
+        if (now.size() != recorded.stat().size()) {
+            return Optional.of(
+                    "has " + now.size() + " bytes instead of " + recorded.stat().size());
+        }
+        if (now.equals(recorded.stat()) || now.equals(readAndFoundTheSame.get(path))) {
+            return Optional.empty();
+        }
+        if (!sha256(path, now.size()).equals(recorded.sha256())) {
+            return Optional.of("has other content");
+        }
+        if (readAndFoundTheSame.size() >= REMEMBERED) {
+            readAndFoundTheSame.clear();
+        }
+        readAndFoundTheSame.put(path, now);
+        return Optional.empty();
+    }
+
+    /** Of so many bytes at most: who appends to it meanwhile keeps us no longer. */
+    private static String sha256(Path file, long size) throws IOException {
+        try (HashingInputStream in =
+                new HashingInputStream(Hashing.sha256(), Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS))) {
+            long read = ByteStreams.exhaust(ByteStreams.limit(in, size));
+            return read == size ? in.hash().toString() : "";
+        }
+    }
+
+    private static String modes(int recorded, int now) {
+        return "has mode " + Integer.toOctalString(now) + " instead of " + Integer.toOctalString(recorded);
+    }
+
+    /** A name comes from an archive and may be anything; in a message it is short and nothing a terminal would obey. */
+    private static String shown(String path) {
+        StringBuilder shown = new StringBuilder();
+        path.codePoints()
+                .limit(SHOWN)
+                .forEach(c -> shown.appendCodePoint(
+                        Character.isISOControl(c) || Character.getType(c) == Character.FORMAT ? '?' : c));
+        return shown.length() < path.length() && shown.codePoints().count() == SHOWN ? shown + "..." : shown.toString();
+    }
+}

@@ -1,0 +1,110 @@
+package io.homeostat.observe.install;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * The note inside an installed directory that makes it an installation. It is written last, so a directory that has it is
+ * complete; it names its own directory, so a copy of an installation under another name is just somebody's copy.
+ *
+ * @param id whose installation it is
+ * @param files SHA-256 of the {@link FileList} beside it; empty when there is none
+ */
+public record InstallationMarker(WorkloadId id, Installation installation, String files) {
+    /** Name of the file, at the top of the installed directory. */
+    public static final String FILE = ".homeostat.json";
+
+    /** A marker is never longer, in bytes; a longer file is not ours. */
+    public static final int MAX_BYTES = 4096;
+
+    private static final String FORMAT = "1";
+    private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
+    private static final Pattern KEY = Pattern.compile("(unverified-)?[0-9a-f]{64}");
+    private static final Pattern REVISION = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+    private static final JsonFactory JSON = new JsonFactory();
+
+    public byte[] toJson() {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        try (JsonGenerator json = JSON.createGenerator(out)) {
+            json.writeStartObject();
+            json.writeStringField("formatVersion", FORMAT);
+            json.writeStringField("kind", id.kind().title());
+            json.writeStringField("name", id.name());
+            json.writeStringField("directory", installation.directory());
+            json.writeStringField("revision", installation.revision());
+            json.writeStringField("key", installation.key());
+            json.writeStringField("sha256", installation.sha256());
+            if (!files.isEmpty()) {
+                json.writeStringField("files", files);
+            }
+            json.writeEndObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException("writing to memory failed", e);
+        }
+        return out.toByteArray();
+    }
+
+    /** The marker these bytes are; empty when they are none that this version wrote or understands. */
+    public static Optional<InstallationMarker> parse(byte[] bytes) {
+        Map<String, String> fields = new HashMap<>();
+        try (JsonParser json = JSON.createParser(bytes)) {
+            if (json.nextToken() != JsonToken.START_OBJECT) {
+                return Optional.empty();
+            }
+            while (json.nextToken() == JsonToken.FIELD_NAME) {
+                String name = json.currentName();
+                if (json.nextToken() != JsonToken.VALUE_STRING || fields.put(name, json.getText()) != null) {
+                    return Optional.empty();
+                }
+            }
+            if (json.currentToken() != JsonToken.END_OBJECT || json.nextToken() != null) {
+                return Optional.empty();
+            }
+        } catch (IOException e) {
+            // Not JSON: somebody else's file.
+            return Optional.empty();
+        }
+        return of(fields);
+    }
+
+    private static Optional<InstallationMarker> of(Map<String, String> fields) {
+        String name = fields.getOrDefault("name", "");
+        String directory = fields.getOrDefault("directory", "");
+        String revision = fields.getOrDefault("revision", "");
+        String key = fields.getOrDefault("key", "");
+        String sha256 = fields.getOrDefault("sha256", "");
+        String files = fields.getOrDefault("files", "");
+        boolean valid = FORMAT.equals(fields.get("formatVersion"))
+                && WorkloadId.NAME.matcher(name).matches()
+                && REVISION.matcher(revision).matches()
+                && KEY.matcher(key).matches()
+                && SHA256.matcher(sha256).matches()
+                && (files.isEmpty() || SHA256.matcher(files).matches())
+                && isDirectoryOf(name, directory);
+        if (!valid) {
+            return Optional.empty();
+        }
+        return Kind.ofTitle(fields.getOrDefault("kind", ""))
+                .map(kind -> new InstallationMarker(
+                        new WorkloadId(kind, name), new Installation(directory, revision, key, sha256), files));
+    }
+
+    /**
+     * Whether an install directory of this workload may be called so. Necessary, not sufficient: plugin {@code a} at revision
+     * {@code b_c} and plugin {@code a_b} share their beginning, and only the marker tells them apart.
+     */
+    public static boolean isDirectoryOf(String workload, String directory) {
+        return directory.startsWith(workload + "_") && directory.indexOf('/') < 0 && directory.indexOf('\0') < 0;
+    }
+}

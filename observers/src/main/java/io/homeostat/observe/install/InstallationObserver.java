@@ -1,0 +1,229 @@
+package io.homeostat.observe.install;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.Observation;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotLinkException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Which archives and which revisions are on disk.
+ *
+ * <p>An installation is a directory with a marker that names it; what has none, or one that does not fit, belongs to somebody
+ * else and is not seen. A directory that does not exist has nothing in it; one that can't be read is {@link Observation.Unseen}.
+ */
+public final class InstallationObserver {
+    private static final Pattern ARCHIVE = Pattern.compile("(unverified-)?[0-9a-f]{64}");
+
+    private final Layout layout;
+    private final DirectoryNames names;
+    private final InstallationCheck check = new InstallationCheck(Ticker.systemTicker());
+
+    public InstallationObserver(Layout layout) {
+        this(layout, InstantSource.system());
+    }
+
+    InstallationObserver(Layout layout, InstantSource clock) {
+        this.layout = layout;
+        this.names = new DirectoryNames(clock);
+    }
+
+    /** The complete installations of a workload, sorted by directory. Whether they are whole is not looked at. */
+    public Observation<ImmutableList<Installation>> installations(WorkloadId id) {
+        return installations(id, (directory, marker) -> marker.installation());
+    }
+
+    /** The complete installations of a workload, sorted by directory, with what is wrong with their files. */
+    public Observation<ImmutableList<Installation>> examined(WorkloadId id) {
+        return installations(
+                id,
+                (directory, marker) -> marker.installation()
+                        .withDamage(check.damage(directory, marker).orElse("")));
+    }
+
+    private interface Examination {
+        Installation examine(Path directory, InstallationMarker marker) throws IOException;
+    }
+
+    private Observation<ImmutableList<Installation>> installations(WorkloadId id, Examination examination) {
+        return look("the installations of " + id, layout.installs(id), () -> {
+            ImmutableList.Builder<Installation> installations = ImmutableList.builder();
+            String prefix = id.name() + "_";
+            // '`' is the character after '_': the names between the two are those that start with the prefix.
+            for (String directory : names.in(layout.installs(id)).subSet(prefix, id.name() + "`")) {
+                Path place = layout.install(id, directory);
+                Optional<InstallationMarker> marker =
+                        marker(place).filter(found -> found.id().equals(id));
+                if (marker.isPresent()) {
+                    installations.add(examination.examine(place, marker.get()));
+                }
+            }
+            return installations.build();
+        });
+    }
+
+    /** The name of the directory that the workload's symlink points to, whether or not it exists; empty when there is no symlink of ours. */
+    public Observation<Optional<String>> active(WorkloadId id) {
+        Path link = layout.active(id);
+        return look("the active revision of " + id, link, () -> target(id, link));
+    }
+
+    /** The keys of the archives that are complete. */
+    public Observation<ImmutableSet<String>> archives() {
+        return look("the archives", layout.archives(), () -> {
+            ImmutableSet.Builder<String> keys = ImmutableSet.builder();
+            for (String name : names.in(layout.archives())) {
+                if (ARCHIVE.matcher(name).matches() && isRegularFile(layout.archive(name))) {
+                    keys.add(name);
+                }
+            }
+            return keys.build();
+        });
+    }
+
+    /** Whether anything of the workload is left besides its installations: own state, log, notes on launches, an interrupted unpacking. */
+    public Observation<Boolean> residue(WorkloadId id) {
+        return look(
+                "what is left of " + id,
+                layout.instance(),
+                () -> exists(layout.staging(id)) || exists(layout.workloadState(id)) || exists(layout.launches(id)));
+    }
+
+    /** Every workload of which anything is on disk. */
+    public Observation<ImmutableSet<WorkloadId>> traces() {
+        return look("the installed workloads", layout.instance(), () -> {
+            ImmutableSortedSet.Builder<WorkloadId> found = ImmutableSortedSet.naturalOrder();
+            for (Kind kind : Kind.all()) {
+                addInstalled(kind, found);
+                addNamed(kind, layout.stagings(kind), found);
+                addNamed(kind, layout.workloadStates(kind), found);
+                addNamed(kind, layout.launches(kind), found);
+            }
+            return found.build();
+        });
+    }
+
+    /**
+     * The marker of a directory.
+     *
+     * @return empty when it is not an installation
+     * @throws IOException when that can't be told
+     */
+    public static Optional<InstallationMarker> marker(Path directory) throws IOException {
+        Path file = directory.resolve(InstallationMarker.FILE);
+        Optional<BasicFileAttributes> place = attributes(directory);
+        if (place.isEmpty() || !place.get().isDirectory()) {
+            return Optional.empty();
+        }
+        // Looked at before it is opened: opening a FIFO would wait for a writer.
+        Optional<BasicFileAttributes> attributes = attributes(file);
+        if (attributes.isEmpty()
+                || !attributes.get().isRegularFile()
+                || attributes.get().size() > InstallationMarker.MAX_BYTES) {
+            return Optional.empty();
+        }
+        byte[] bytes;
+        try (var in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
+            bytes = in.readNBytes(InstallationMarker.MAX_BYTES);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+        String name = String.valueOf(directory.getFileName());
+        return InstallationMarker.parse(bytes)
+                .filter(marker -> marker.installation().directory().equals(name));
+    }
+
+    /**
+     * Where a workload's symlink points.
+     *
+     * @return empty when there is no symlink, or one that does not point to a directory beside it that could be the workload's
+     */
+    private static Optional<String> target(WorkloadId id, Path link) throws IOException {
+        try {
+            String target = Files.readSymbolicLink(link).toString();
+            return Optional.of(target).filter(name -> InstallationMarker.isDirectoryOf(id.name(), name));
+        } catch (NoSuchFileException | NotLinkException e) {
+            return Optional.empty();
+        }
+    }
+
+    private void addInstalled(Kind kind, ImmutableSortedSet.Builder<WorkloadId> found) throws IOException {
+        for (String name : names.in(layout.installs(kind))) {
+            Path entry = layout.installs(kind).resolve(name);
+            Optional<BasicFileAttributes> attributes = attributes(entry);
+            if (attributes.isPresent() && attributes.get().isSymbolicLink()) {
+                Optional<WorkloadId> id = WorkloadId.parse(kind.word() + "/" + name.replaceFirst("~$", ""));
+                if (id.isPresent()
+                        && layout.active(id.get()).equals(entry)
+                        && target(id.get(), entry).isPresent()) {
+                    found.add(id.get());
+                }
+            } else if (attributes.isPresent() && attributes.get().isDirectory()) {
+                marker(entry)
+                        .map(InstallationMarker::id)
+                        .filter(id -> id.kind().equals(kind))
+                        .ifPresent(found::add);
+            }
+        }
+    }
+
+    private void addNamed(Kind kind, Path directory, ImmutableSortedSet.Builder<WorkloadId> found) throws IOException {
+        for (String name : names.in(directory)) {
+            if (WorkloadId.NAME.matcher(name).matches()
+                    && attributes(directory.resolve(name))
+                            .map(BasicFileAttributes::isDirectory)
+                            .orElse(false)) {
+                found.add(new WorkloadId(kind, name));
+            }
+        }
+    }
+
+    private static boolean isRegularFile(Path path) throws IOException {
+        return attributes(path).map(BasicFileAttributes::isRegularFile).orElse(false);
+    }
+
+    private static boolean exists(Path path) throws IOException {
+        return attributes(path).isPresent();
+    }
+
+    private static Optional<BasicFileAttributes> attributes(Path path) throws IOException {
+        try {
+            return Optional.of(Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    private interface Look<T> {
+        T look() throws IOException;
+    }
+
+    private static <T> Observation<T> look(String what, Path where, Look<T> look) {
+        try {
+            return Observation.seen(look.look());
+        } catch (AccessDeniedException e) {
+            return Observation.unseen("can't see " + what + ": " + e.getFile() + ": permission denied");
+        } catch (FileSystemException e) {
+            String file = e.getFile() == null ? where.toString() : e.getFile();
+            String reason = e.getReason() == null ? e.getClass().getSimpleName() : e.getReason();
+            return Observation.unseen("can't see " + what + ": " + file + ": " + reason);
+        } catch (IOException e) {
+            return Observation.unseen("can't see " + what + ": " + where + ": " + e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,221 @@
+package io.homeostat.observe.limits;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.limits.CgroupHierarchy.Version;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Where the control groups of workloads are on this machine, cgroups(7):
+ *
+ * <ul>
+ *   <li>version 1, and machines with both: {@code <controller>/homeostat/<kind>-<name>} in each controller's tree;
+ *   <li>version 2, in a subtree that was delegated to us (a systemd unit with {@code Delegate=yes}): beside our own processes, which
+ *       are in the group {@value #AGENT}, since a group that passes controllers down may have none;
+ *   <li>version 2, not delegated: {@code homeostat.slice} at the top.
+ * </ul>
+ *
+ * <p>Looks and changes nothing; whether we may write there is seen when it is tried.
+ *
+ * @param hierarchies empty when the machine has no control groups for memory and processor time
+ */
+public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
+    /** That of a machine that has none, or on which none are to be used. */
+    public static final CgroupLayout NONE = new CgroupLayout(ImmutableList.of());
+
+    /** The group of our own processes in a delegated subtree. */
+    public static final String AGENT = "agent";
+
+    /** Why a controller that no hierarchy has can't be used, for people. */
+    public static final String NO_CONTROLLER = "this machine has no control groups for it, or none that pass it on";
+
+    private static final String CONTROLLERS = "cgroup.controllers";
+
+    /** What may be assumed to be delegated where the kernel can't say so: the units we come with. */
+    private static final Pattern OUR_UNIT = Pattern.compile("homeostat(@[^/]*)?\\.service");
+
+    private static final Path SERVICE = Path.of("system.slice", "homeostat.service");
+
+    /** Of the group that holds the groups of workloads, for who keeps state where it belongs. */
+    private static final String NAME = "homeostat";
+
+    private static final Path USUAL_STATE = Path.of("/var/lib/homeostat");
+    private static final int HASH_DIGITS = 8;
+
+    /**
+     * This machine's. Whoever keeps state in another place than the usual one has groups of another name: two of us may have a
+     * workload of the same name each.
+     */
+    public static CgroupLayout detect(Layout state) {
+        Path directory = state.stateDir();
+        String name = directory.equals(USUAL_STATE)
+                ? NAME
+                : NAME + "-"
+                        + Hashing.sha256()
+                                .hashString(directory.toString(), StandardCharsets.UTF_8)
+                                .toString()
+                                .substring(0, HASH_DIGITS);
+        return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), name);
+    }
+
+    /**
+     * That of another place.
+     *
+     * @param root where control groups are mounted
+     * @param proc where /proc is
+     * @param name of the group that holds the workloads' groups, {@code homeostat} but for a second one of us on a machine
+     */
+    public static CgroupLayout detect(Path root, Path proc, String name) {
+        if (Files.exists(root.resolve(CONTROLLERS))) {
+            return new CgroupLayout(ImmutableList.of(unified(root, proc, name, EnumSet.noneOf(Controller.class))));
+        }
+        ImmutableList.Builder<CgroupHierarchy> found = ImmutableList.builder();
+        Set<Controller> separate = EnumSet.noneOf(Controller.class);
+        for (Controller controller : Controller.values()) {
+            Path tree = root.resolve(controller.word());
+            if (Files.exists(tree.resolve("cgroup.procs"))) {
+                separate.add(controller);
+                found.add(new CgroupHierarchy(
+                        Version.V1,
+                        ImmutableSet.of(controller),
+                        tree.resolve(name),
+                        ImmutableList.of(),
+                        ImmutableList.of()));
+            }
+        }
+        Path unified = root.resolve("unified");
+        if (separate.size() < Controller.values().length && Files.exists(unified.resolve(CONTROLLERS))) {
+            CgroupHierarchy rest = unified(unified, proc, name, separate);
+            if (!rest.controllers().isEmpty()) {
+                found.add(rest);
+            }
+        }
+        return new CgroupLayout(found.build());
+    }
+
+    private static CgroupHierarchy unified(Path root, Path proc, String name, Set<Controller> separate) {
+        Path slice = root.resolve(name + ".slice");
+        // The service is that of the usual state: to anybody else, what is in it belongs to another of us.
+        ImmutableList<Path> known =
+                name.equals(NAME) ? ImmutableList.of(slice, root.resolve(SERVICE)) : ImmutableList.of(slice);
+        Optional<Path> delegated =
+                own(proc).map(path -> root.resolve(path.substring(1))).flatMap(CgroupLayout::delegated);
+        Path home = delegated.orElse(slice);
+        return new CgroupHierarchy(
+                Version.V2,
+                ImmutableSet.copyOf(Sets.difference(controllers(delegated.orElse(root)), separate)),
+                home,
+                known.stream().filter(place -> !place.equals(home)).collect(ImmutableList.toImmutableList()),
+                delegated.isPresent() ? ImmutableList.of(home) : ImmutableList.of(root, home));
+    }
+
+    /** The subtree that is ours, when our own group is in one: at its top, or in the group for our processes. */
+    private static Optional<Path> delegated(Path own) {
+        Path parent = own.getParent();
+        if (parent != null && own.endsWith(AGENT) && isDelegated(parent)) {
+            return Optional.of(parent);
+        }
+        return isDelegated(own) ? Optional.of(own) : Optional.empty();
+    }
+
+    /** Not by mere writability: root may write everywhere, and a terminal's group is its user's but not ours. */
+    private static boolean isDelegated(Path group) {
+        return Files.isWritable(group) && (OUR_UNIT.matcher(last(group)).matches() || isMarked(group));
+    }
+
+    /** Whether systemd says that the group is left to what runs in it. */
+    private static boolean isMarked(Path group) {
+        try {
+            UserDefinedFileAttributeView attributes =
+                    Files.getFileAttributeView(group, UserDefinedFileAttributeView.class);
+            if (attributes == null || !attributes.list().contains("delegate")) {
+                return false;
+            }
+            ByteBuffer value = ByteBuffer.allocate(attributes.size("delegate"));
+            int length = attributes.read("delegate", value);
+            return length == 1 && value.get(0) == '1';
+        } catch (IOException e) {
+            // Kernels and file systems without such attributes: then the name has to tell.
+            return false;
+        }
+    }
+
+    /** Our own path in the unified tree. */
+    private static Optional<String> own(Path proc) {
+        try {
+            return Files.readAllLines(proc.resolve("self/cgroup"), StandardCharsets.UTF_8).stream()
+                    .filter(line -> line.startsWith("0::/"))
+                    .map(line -> line.substring("0::".length()))
+                    .findFirst();
+        } catch (IOException e) {
+            // Nothing is delegated to what has no place.
+            return Optional.empty();
+        }
+    }
+
+    /** What can't be limited here, and why; what the kernel refuses although it looks possible shows only when it is tried. */
+    public LimitObstacles obstacles() {
+        Map<Controller, String> reasons = new EnumMap<>(Controller.class);
+        for (Controller controller : Controller.values()) {
+            Optional<CgroupHierarchy> hierarchy = hierarchies.stream()
+                    .filter(each -> each.controllers().contains(controller))
+                    .findFirst();
+            if (hierarchy.isEmpty()) {
+                reasons.put(controller, NO_CONTROLLER);
+            } else {
+                hierarchy.get().obstacle().ifPresent(why -> reasons.put(controller, why));
+            }
+        }
+        return new LimitObstacles(ImmutableMap.copyOf(reasons), obstacleToOomGroup(reasons));
+    }
+
+    private String obstacleToOomGroup(Map<Controller, String> reasons) {
+        String memory = reasons.get(Controller.MEMORY);
+        if (memory != null) {
+            return memory;
+        }
+        boolean second = hierarchies.stream()
+                .anyMatch(hierarchy -> hierarchy.controllers().contains(Controller.MEMORY)
+                        && hierarchy.version() == CgroupHierarchy.Version.V2);
+        return second
+                ? ""
+                : "the memory controller is in control groups of version 1 here, which know no memory.oom.group";
+    }
+
+    private static Set<Controller> controllers(Path group) {
+        Set<Controller> found = EnumSet.noneOf(Controller.class);
+        try {
+            ImmutableSet<String> words = ImmutableSet.copyOf(Splitter.on(' ')
+                    .split(Files.readString(group.resolve(CONTROLLERS)).strip()));
+            for (Controller controller : Controller.values()) {
+                if (words.contains(controller.word())) {
+                    found.add(controller);
+                }
+            }
+        } catch (IOException e) {
+            return found;
+        }
+        return found;
+    }
+
+    private static String last(Path path) {
+        Path name = path.getFileName();
+        return name == null ? "" : name.toString();
+    }
+}

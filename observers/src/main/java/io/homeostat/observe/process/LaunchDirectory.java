@@ -1,0 +1,144 @@
+package io.homeostat.observe.process;
+
+import com.google.common.base.Splitter;
+import com.google.common.primitives.Longs;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Exit;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** Reads the notes on one launch. Each file in it becomes visible complete, by a rename; a reader never sees half of one. */
+public record LaunchDirectory(Path path) {
+    private static final int SIGNAL_BASE = 128;
+    private static final int LAST_SIGNAL = 64;
+
+    /** What was launched: a {@link LaunchNote}. */
+    public Path noteFile() {
+        return path.resolve("launch.json");
+    }
+
+    /** Made by whoever may run the launch, and whoever it is makes sure that it can be made only once. */
+    public Path claimFile() {
+        return path.resolve("claim");
+    }
+
+    /** The process's line of /proc/PID/stat, written by itself, then the boot id. */
+    public Path identityFile() {
+        return path.resolve("identity");
+    }
+
+    /** The status that the shell saw, then /proc/uptime; the file's own time is the time of the end. */
+    public Path exitFile() {
+        return path.resolve("exit");
+    }
+
+    /** How many processes of the workload the kernel had killed for want of memory before this launch. */
+    public Path oomKillsFile() {
+        return path.resolve("oom-kills");
+    }
+
+    /** What the launching shell itself had to say; empty when all went well. */
+    public Path outputFile() {
+        return path.resolve("output");
+    }
+
+    /**
+     * A process that has told who it is.
+     *
+     * @param keeper number of the process of ours that waits for it
+     */
+    public record Born(ProcessIdentity identity, long keeper) {}
+
+    /**
+     * An end that was recorded.
+     *
+     * @param ticks when, in clock ticks since boot
+     */
+    public record Recorded(Exit exit, long ticks) {}
+
+    /** Empty when there is none. */
+    public Optional<LaunchNote> note() throws IOException {
+        Optional<String> text = read(noteFile());
+        if (text.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(LaunchNote.fromJson(text.get()));
+        } catch (IOException e) {
+            throw new IOException(noteFile() + " can't be used: " + e.getMessage(), e);
+        }
+    }
+
+    /** Empty when the process has not come so far, and when a power failure took the file's content. */
+    public Optional<Born> born() throws IOException {
+        Optional<String> text = read(identityFile());
+        if (text.isEmpty()) {
+            return Optional.empty();
+        }
+        List<String> lines = Splitter.on('\n').splitToList(text.get());
+        if (lines.size() < 2 || lines.get(1).isBlank()) {
+            return Optional.empty();
+        }
+        return ProcFs.Stat.parse(lines.get(0))
+                .map(stat -> new Born(
+                        new ProcessIdentity(
+                                stat.pid(), stat.startTicks(), lines.get(1).strip()),
+                        stat.parent()));
+    }
+
+    /** Empty when no end was recorded. */
+    public Optional<Recorded> exit() throws IOException {
+        Optional<String> text = read(exitFile());
+        if (text.isEmpty()) {
+            return Optional.empty();
+        }
+        List<String> words =
+                Splitter.on(' ').omitEmptyStrings().splitToList(text.get().strip());
+        if (words.size() < 2) {
+            return Optional.empty();
+        }
+        try {
+            Instant at = Files.getLastModifiedTime(exitFile()).toInstant();
+            return Optional.of(
+                    new Recorded(exit(Integer.parseInt(words.get(0)), at), ProcFs.uptimeTicks(words.get(1))));
+        } catch (NumberFormatException e) {
+            throw new IOException(exitFile() + " can't be used: " + text.get().strip(), e);
+        }
+    }
+
+    /** Empty when it was not known, as without control groups, and when a power failure took the file's content. */
+    public OptionalLong oomKillsBefore() throws IOException {
+        Long kills =
+                read(oomKillsFile()).map(text -> Longs.tryParse(text.strip())).orElse(null);
+        return kills == null ? OptionalLong.empty() : OptionalLong.of(kills);
+    }
+
+    /** A shell says 128+n for signal n, and can't tell it from a program that says so itself. */
+    private static Exit exit(int status, Instant at) {
+        int signal = status - SIGNAL_BASE;
+        return signal >= 1 && signal <= LAST_SIGNAL
+                ? new Exit(status, signal, Exit.Reason.SIGNALED, at)
+                : new Exit(status, null, Exit.Reason.EXITED, at);
+    }
+
+    private static Optional<String> read(Path file) throws IOException {
+        try {
+            return Optional.of(Files.readString(file, StandardCharsets.UTF_8));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // An error of reading, unlike one of opening, does not say of what.
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package io.homeostat.observe.process;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The calls that Java has no class for. Each returns what the kernel does: a negative result is an error number with its sign
+ * turned. A call that waits pins the thread it is on.
+ */
+public final class Libc {
+    static final int EPERM = 1;
+    static final int ESRCH = 3;
+    static final int EINTR = 4;
+    static final int EINVAL = 22;
+    static final int ENOSYS = 38;
+
+    // The same on every architecture: they are younger than the common table.
+    private static final long PIDFD_SEND_SIGNAL = 424;
+    private static final long PIDFD_OPEN = 434;
+
+    /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
+    private static final int EVENTFD_FLAGS = 02000000 | 04000;
+
+    private static final int AF_UNIX = 1;
+    /** SOCK_DGRAM | SOCK_CLOEXEC, socket(2). */
+    private static final int DATAGRAMS = 2 | 02000000;
+    /** MSG_DONTWAIT | MSG_NOSIGNAL, send(2). */
+    private static final int AT_ONCE = 0x40 | 0x4000;
+
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final VarHandle ERRNO =
+            Linker.Option.captureStateLayout().varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+    private static final MethodHandle SYSCALL = function(
+            "syscall",
+            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
+            Linker.Option.firstVariadicArg(1));
+    private static final MethodHandle KILL = function("kill", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle EVENTFD =
+            function("eventfd", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle POLL =
+            function("poll", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));
+    private static final MethodHandle READ =
+            function("read", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle WRITE =
+            function("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+    private static final MethodHandle SOCKET =
+            function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
+    private static final MethodHandle SENDTO = function(
+            "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+
+    private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
+
+    private Libc() {}
+
+    /** How many bytes the kernel's pages have. */
+    public static int pageSize() {
+        return (int) result(errno -> (int) GETPAGESIZE.invokeExact(errno));
+    }
+
+    /** A descriptor of the process that has this number now, pidfd_open(2). It is closed on exec. */
+    static int pidfdOpen(long pid) {
+        return (int) result(errno -> (long) SYSCALL.invokeExact(errno, PIDFD_OPEN, pid, 0L, 0L, 0L));
+    }
+
+    static int pidfdSendSignal(int descriptor, int signal) {
+        return (int) result(errno ->
+                (long) SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
+    }
+
+    static int kill(long pid, int signal) {
+        return (int) result(errno -> (int) KILL.invokeExact(errno, (int) pid, signal));
+    }
+
+    /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again. It is closed on exec. */
+    static int eventfd() {
+        return (int) result(errno -> (int) EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
+    }
+
+    static int notify(int eventfd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocateFrom(JAVA_LONG, 1L);
+            return (int) result(errno -> (long) WRITE.invokeExact(errno, eventfd, one, one.byteSize()));
+        }
+    }
+
+    static int drain(int eventfd) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_LONG);
+            return (int) result(errno -> (long) READ.invokeExact(errno, eventfd, count, count.byteSize()));
+        }
+    }
+
+    /** Waits without limit until one of these descriptors is ready, poll(2). */
+    static int poll(MemorySegment descriptors, long count) {
+        return (int) result(errno -> (int) POLL.invokeExact(errno, descriptors, count, -1));
+    }
+
+    /** A socket for datagrams between processes of this machine. It is closed on exec. */
+    static int datagramSocket() {
+        return (int) result(errno -> (int) SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
+    }
+
+    /**
+     * Sends without waiting.
+     *
+     * @param name of sockaddr_un; a first byte of 0 makes it an abstract one
+     */
+    static int sendTo(int descriptor, byte[] name, byte[] message) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = unixAddress(arena, name);
+            MemorySegment content = arena.allocateFrom(JAVA_BYTE, message);
+            return (int) result(errno -> (long) SENDTO.invokeExact(
+                    errno, descriptor, content, content.byteSize(), AT_ONCE, address, (int) address.byteSize()));
+        }
+    }
+
+    /** A sockaddr_un that is no longer than its name: in the abstract namespace every byte counts. */
+    private static MemorySegment unixAddress(Arena arena, byte[] name) {
+        MemorySegment address = arena.allocate(JAVA_SHORT.byteSize() + name.length, JAVA_SHORT.byteAlignment());
+        address.set(JAVA_SHORT, 0, (short) AF_UNIX);
+        MemorySegment.copy(name, 0, address, JAVA_BYTE, JAVA_SHORT.byteSize(), name.length);
+        return address;
+    }
+
+    static int close(int descriptor) {
+        return (int) result(errno -> (int) CLOSE.invokeExact(errno, descriptor));
+    }
+
+    private interface Call {
+        long make(MemorySegment errno) throws Throwable;
+    }
+
+    private static long result(Call call) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
+            long result = call.make(state);
+            return result < 0 ? -(int) ERRNO.get(state, 0L) : result;
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new AssertionError("a foreign function threw what it does not declare", e);
+        }
+    }
+
+    private static MethodHandle function(String name, FunctionDescriptor type, Linker.Option... options) {
+        Linker.Option[] all = new Linker.Option[options.length + 1];
+        all[0] = Linker.Option.captureCallState("errno");
+        System.arraycopy(options, 0, all, 1, options.length);
+        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(name), type, all);
+    }
+}

@@ -1,0 +1,109 @@
+package io.homeostat.observe.process;
+
+import java.io.IOException;
+
+/**
+ * One certain process, whoever gets its number later: the kernel is asked for a descriptor of whatever has the number now
+ * (pidfd_open(2)), and then it is checked who that is. Not for several threads at once.
+ */
+public final class Pidfd implements AutoCloseable {
+    private final long pid;
+    private int descriptor;
+
+    private Pidfd(long pid, int descriptor) {
+        this.pid = pid;
+        this.descriptor = descriptor;
+    }
+
+    /** What came of an attempt to open one. */
+    public sealed interface Opened {
+        /** To be closed by whoever asked. */
+        record Open(Pidfd pidfd) implements Opened {}
+
+        /** That process is not there any more; it may have been nobody's concern for long. */
+        record Gone() implements Opened {}
+
+        /** This machine has no such descriptors: Linux before 5.3, or a sandbox that forbids them. */
+        record Unsupported(String why) implements Opened {}
+    }
+
+    /**
+     * Opens the process with this number that started then; one that has ended and waits for its parent to notice can be opened too.
+     *
+     * @param startTicks clock ticks since boot
+     * @throws IOException when it can't be seen who that is, or no descriptor is left
+     */
+    public static Opened open(ProcFs procFs, long pid, long startTicks) throws IOException {
+        int descriptor = Libc.pidfdOpen(pid);
+        switch (-descriptor) {
+            // EINVAL: a thread has that number now.
+            case Libc.ESRCH, Libc.EINVAL -> {
+                return new Opened.Gone();
+            }
+            case Libc.ENOSYS, Libc.EPERM -> {
+                return new Opened.Unsupported("pidfd_open failed with errno " + -descriptor);
+            }
+            default -> {
+                if (descriptor < 0) {
+                    throw refused("pidfd_open", pid, -descriptor);
+                }
+            }
+        }
+        Pidfd pidfd = new Pidfd(pid, descriptor);
+        boolean same = false;
+        try {
+            same = procFs.stat(pid)
+                    .filter(stat -> stat.startTicks() == startTicks)
+                    .isPresent();
+        } finally {
+            if (!same) {
+                pidfd.close();
+            }
+        }
+        return same ? new Opened.Open(pidfd) : new Opened.Gone();
+    }
+
+    /**
+     * Sends a signal.
+     *
+     * @return false when the process is not there any more
+     * @throws IOException when the kernel refuses
+     */
+    public boolean send(int signal) throws IOException {
+        return sent("pidfd_send_signal", pid, Libc.pidfdSendSignal(descriptor, signal));
+    }
+
+    /**
+     * Sends a signal to whatever has this number, kill(2): where {@link Opened.Unsupported} leaves nothing better.
+     *
+     * @return false when nothing has it
+     * @throws IOException when the kernel refuses
+     */
+    public static boolean sendToNumber(long pid, int signal) throws IOException {
+        return sent("kill", pid, Libc.kill(pid, signal));
+    }
+
+    private static boolean sent(String call, long pid, int result) throws IOException {
+        if (result < 0 && result != -Libc.ESRCH) {
+            throw refused(call, pid, -result);
+        }
+        return result >= 0;
+    }
+
+    /** Readable as soon as the process, with all its threads, has ended. */
+    int descriptor() {
+        return descriptor;
+    }
+
+    @Override
+    public void close() {
+        if (descriptor >= 0) {
+            Libc.close(descriptor);
+            descriptor = -1;
+        }
+    }
+
+    private static IOException refused(String call, long pid, int error) {
+        return new IOException(call + " on process " + pid + " failed with errno " + error);
+    }
+}

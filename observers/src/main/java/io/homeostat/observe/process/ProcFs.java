@@ -1,0 +1,252 @@
+package io.homeostat.observe.process;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.state.ProcessIdentity;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What the kernel says about processes, read from /proc (proc(5)). A process that is not there is an empty answer; what can't be
+ * read is an {@link IOException}.
+ */
+public final class ProcFs {
+    /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
+    private static final long TICKS_PER_SECOND = 100;
+
+    public static final long NANOS_PER_TICK = Duration.ofSeconds(1).toNanos() / TICKS_PER_SECOND;
+
+    private final Path root;
+    private final long self = ProcessHandle.current().pid();
+    private final SharedLook<RunningProcesses> everything = new SharedLook<>(this::lookAtEverything);
+
+    public ProcFs() {
+        this(Path.of("/proc"));
+    }
+
+    public ProcFs(Path root) {
+        this.root = root;
+    }
+
+    /** What a process has open under a descriptor, as the kernel names it; empty when it is closed, or another user's. */
+    Optional<String> openFile(long pid, int descriptor) {
+        try {
+            Path file = root.resolve(Long.toString(pid)).resolve("fd").resolve(Integer.toString(descriptor));
+            return Optional.of(Files.readSymbolicLink(file).toString());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * One line of /proc/PID/stat.
+     *
+     * @param name of the program, at most 15 bytes, chosen by it: may have spaces and parentheses in it
+     * @param state one letter, proc_pid_stat(5)
+     * @param ownTicks processor time that it used itself
+     * @param childTicks processor time that its children used, theirs included, of those that ended and that it has waited for
+     * @param startTicks clock ticks since boot
+     * @param residentPages its pages that are in memory, shared ones included
+     */
+    public record Stat(
+            long pid,
+            String name,
+            char state,
+            long parent,
+            long session,
+            long ownTicks,
+            long childTicks,
+            int threads,
+            long startTicks,
+            long residentPages) {
+        /** Reads a line of the kernel's. The name is in parentheses and unescaped, so the last one closes it. */
+        static Optional<Stat> parse(String line) {
+            int open = line.indexOf('(');
+            int close = line.lastIndexOf(')');
+            if (open < 1 || close < open) {
+                return Optional.empty();
+            }
+            List<String> rest = Splitter.on(' ')
+                    .omitEmptyStrings()
+                    .splitToList(line.substring(close + 1).strip());
+            if (rest.size() < 22) {
+                return Optional.empty();
+            }
+            try {
+                return Optional.of(new Stat(
+                        Long.parseLong(line.substring(0, open).strip()),
+                        line.substring(open + 1, close),
+                        rest.get(0).charAt(0),
+                        Long.parseLong(rest.get(1)),
+                        Long.parseLong(rest.get(3)),
+                        Long.parseLong(rest.get(11)) + Long.parseLong(rest.get(12)),
+                        Long.parseLong(rest.get(13)) + Long.parseLong(rest.get(14)),
+                        Integer.parseInt(rest.get(17)),
+                        Long.parseLong(rest.get(19)),
+                        Long.parseLong(rest.get(21))));
+            } catch (NumberFormatException e) {
+                return Optional.empty();
+            }
+        }
+
+        /** False for what has ended and only waits for its parent to notice. A first thread that ended before the others is such a state too, but no end. */
+        public boolean alive() {
+            return switch (state) {
+                case 'X', 'x' -> false;
+                case 'Z' -> threads > 1;
+                default -> true;
+            };
+        }
+
+        public boolean is(ProcessIdentity identity) {
+            return pid == identity.pid() && startTicks == identity.startTicks();
+        }
+    }
+
+    /** The process with this number, dead ones that nobody has collected included. */
+    public Optional<Stat> stat(long pid) throws IOException {
+        Path directory = root.resolve(Long.toString(pid));
+        Path file = directory.resolve("stat");
+        String line;
+        try {
+            line = read(file);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            // A process that ends between open and read: ESRCH, for which Java has no type.
+            if (Files.notExists(directory)) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+        Optional<Stat> stat = Stat.parse(line);
+        if (stat.isEmpty()) {
+            throw new IOException(file + " is not what proc_pid_stat(5) describes: " + line.strip());
+        }
+        return stat;
+    }
+
+    /** Whether this very process runs: number, start and boot are the same, and it isn't a zombie. */
+    public boolean runs(ProcessIdentity identity) throws IOException {
+        return identity.bootId().equals(bootId())
+                && stat(identity.pid())
+                        .filter(stat -> stat.is(identity) && stat.alive())
+                        .isPresent();
+    }
+
+    /** Everything that runs, zombies left out. */
+    public ImmutableList<Stat> processes() throws IOException {
+        return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());
+    }
+
+    /**
+     * Everything that runs, with the launch it belongs to by its environment. Read once for all who ask at the same time, and never
+     * before they asked: a thousand workloads that are stopped at once would each read a thousand processes.
+     */
+    public RunningProcesses running() throws IOException {
+        return everything.answer();
+    }
+
+    private RunningProcesses lookAtEverything() throws IOException {
+        ImmutableList.Builder<Stat> found = ImmutableList.builder();
+        ImmutableMap.Builder<Long, String> marks = ImmutableMap.builder();
+        for (Stat stat : processes()) {
+            if (stat.pid() != self) {
+                found.add(stat);
+                variable(stat.pid(), LaunchMarks.LAUNCH).ifPresent(mark -> marks.put(stat.pid(), mark));
+            }
+        }
+        return new RunningProcesses(found.build(), marks.buildKeepingLast());
+    }
+
+    /** Everything that has a number, zombies included. */
+    public ImmutableList<Stat> table() throws IOException {
+        ImmutableList.Builder<Stat> found = ImmutableList.builder();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, "[0-9]*")) {
+            for (Path entry : entries) {
+                stat(Long.parseLong(entry.getFileName().toString())).ifPresent(found::add);
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return found.build();
+    }
+
+    /**
+     * Whether a process was given this environment variable with this value when its program was executed. False when that can't be read, as
+     * another user's can't: then the process isn't known to be ours.
+     */
+    public boolean carries(long pid, String variable, String value) {
+        return variable(pid, variable).filter(value::equals).isPresent();
+    }
+
+    /** The value of an environment variable with which a process's program was executed; empty when it has none, or it can't be read. */
+    public Optional<String> variable(long pid, String variable) {
+        try {
+            String environment = "\0" + read(root.resolve(Long.toString(pid)).resolve("environ"));
+            String start = "\0" + variable + "=";
+            int found = environment.indexOf(start);
+            int end = environment.indexOf('\0', found + 1);
+            return found < 0 || end < 0
+                    ? Optional.empty()
+                    : Optional.of(environment.substring(found + start.length(), end));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** A different one after every boot. */
+    public String bootId() throws IOException {
+        return read(root.resolve("sys/kernel/random/boot_id")).strip();
+    }
+
+    /** When this machine booted, by today's clock. */
+    public Instant bootTime() throws IOException {
+        for (String line : Splitter.on('\n').split(read(root.resolve("stat")))) {
+            if (line.startsWith("btime ")) {
+                return Instant.ofEpochSecond(
+                        Long.parseLong(line.substring("btime ".length()).strip()));
+            }
+        }
+        throw new IOException(root.resolve("stat") + " has no line btime");
+    }
+
+    /** How long a process that started then has lived. */
+    public Duration age(long startTicks) throws IOException {
+        long age = uptimeTicks() - startTicks;
+        return Duration.ofMillis(Math.max(0, age) * 1000 / TICKS_PER_SECOND);
+    }
+
+    /** How long ago the machine booted. */
+    public long uptimeTicks() throws IOException {
+        return uptimeTicks(read(root.resolve("uptime")));
+    }
+
+    /** Reads /proc/uptime: seconds since boot with two decimals, which are ticks. */
+    static long uptimeTicks(String uptime) {
+        String seconds = Splitter.on(' ').splitToList(uptime.strip()).get(0);
+        return Math.round(Double.parseDouble(seconds) * TICKS_PER_SECOND);
+    }
+
+    private static String read(Path file) throws IOException {
+        try {
+            return new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) {
+            // An error of reading, unlike one of opening, does not say of what.
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
+        }
+    }
+}

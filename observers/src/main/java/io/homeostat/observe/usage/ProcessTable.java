@@ -1,0 +1,149 @@
+package io.homeostat.observe.usage;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableCollection;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import com.google.common.collect.Multimaps;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.Stat;
+import io.homeostat.observe.process.ProcessKey;
+import io.homeostat.observe.process.ProcessTree;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All processes of the machine, read once for all who ask which of them are a workload's. Zombies are among them: what they used is
+ * counted nowhere else until somebody has waited for them.
+ *
+ * <p>Who belongs to a launch is found by the signs of {@link ProcessTree}, but not as carefully: nobody is killed for it.
+ */
+final class ProcessTable {
+    private final long readAt;
+    private final String bootId;
+    private final long uptimeTicks;
+    private final ImmutableMap<Long, Stat> byPid;
+    private final ImmutableListMultimap<Long, Stat> byParent;
+    private final ImmutableListMultimap<Long, Stat> bySession;
+    private final ImmutableListMultimap<String, Stat> byLaunch;
+
+    private ProcessTable(
+            long readAt,
+            String bootId,
+            long uptimeTicks,
+            ImmutableMap<Long, Stat> byPid,
+            ImmutableListMultimap<String, Stat> byLaunch) {
+        this.readAt = readAt;
+        this.bootId = bootId;
+        this.uptimeTicks = uptimeTicks;
+        this.byPid = byPid;
+        this.byParent = Multimaps.index(byPid.values(), Stat::parent);
+        this.bySession = Multimaps.index(byPid.values(), Stat::session);
+        this.byLaunch = byLaunch;
+    }
+
+    /**
+     * Reads tables, one after another. A process keeps its mark for ever, so its environment is read once.
+     *
+     * <p>Used by one thread.
+     */
+    static final class Reader {
+        private static final String UNMARKED = "";
+
+        private final ProcFs procFs;
+        private final Ticker ticker;
+        private Map<ProcessKey, String> marks = Map.of();
+
+        Reader(ProcFs procFs, Ticker ticker) {
+            this.procFs = procFs;
+            this.ticker = ticker;
+        }
+
+        ProcessTable read() throws IOException {
+            String bootId = procFs.bootId();
+            long uptimeTicks = procFs.uptimeTicks();
+            long self = ProcessHandle.current().pid();
+            Map<Long, Stat> found = new LinkedHashMap<>();
+            for (Stat stat : procFs.table()) {
+                if (stat.pid() != self) {
+                    found.put(stat.pid(), stat);
+                }
+            }
+            long readAt = ticker.read();
+            return new ProcessTable(readAt, bootId, uptimeTicks, ImmutableMap.copyOf(found), marked(found));
+        }
+
+        private ImmutableListMultimap<String, Stat> marked(Map<Long, Stat> found) {
+            Map<ProcessKey, String> next = Maps.newHashMapWithExpectedSize(found.size());
+            ImmutableListMultimap.Builder<String, Stat> marked = ImmutableListMultimap.builder();
+            for (Stat stat : found.values()) {
+                ProcessKey key = ProcessKey.of(stat);
+                String known = marks.get(key);
+                String mark = known != null
+                        ? known
+                        : procFs.variable(stat.pid(), LaunchMarks.LAUNCH).orElse(UNMARKED);
+                next.put(key, mark);
+                if (!mark.equals(UNMARKED)) {
+                    marked.put(mark, stat);
+                }
+            }
+            marks = next;
+            return marked.build();
+        }
+    }
+
+    /** When it was read, in the ticker's nanoseconds. */
+    long readAt() {
+        return readAt;
+    }
+
+    /** How long a process has lived, in nanoseconds. */
+    long age(Stat stat) {
+        return (uptimeTicks - stat.startTicks()) * ProcFs.NANOS_PER_TICK;
+    }
+
+    /**
+     * The processes of a workload's launches.
+     *
+     * @param grouped numbers of processes that are in the workload's control groups
+     */
+    ImmutableCollection<Stat> members(ImmutableList<Instance> launches, Iterable<Long> grouped) {
+        Map<Long, Stat> found = new LinkedHashMap<>();
+        Deque<Stat> next = new ArrayDeque<>();
+        grouped.forEach(pid -> add(byPid.get(pid), next));
+        for (Instance launch : launches) {
+            byLaunch.get(launch.launchId()).forEach(next::add);
+            ProcessIdentity main = launch.identity();
+            if (main == null || !main.bootId().equals(bootId)) {
+                continue;
+            }
+            Stat process = byPid.get(main.pid());
+            if (process != null && process.is(main)) {
+                next.add(process);
+                bySession.get(main.pid()).forEach(next::add);
+            }
+        }
+        while (!next.isEmpty()) {
+            Stat stat = next.remove();
+            if (found.put(stat.pid(), stat) == null) {
+                next.addAll(byParent.get(stat.pid()));
+            }
+        }
+        return ImmutableList.copyOf(found.values());
+    }
+
+    private static void add(@Nullable Stat stat, Deque<Stat> all) {
+        if (stat != null) {
+            all.add(stat);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+package io.homeostat.observe.usage;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Metrics;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Samples what workloads use, each at its own interval, and keeps the samples until they are delivered or newer ones need their
+ * place. All are read by the one thread that calls {@link #sample}; what they are is told, and asked for, by any thread.
+ *
+ * <p>Samples of one interval are due at the same moments for all workloads, so that one look at the processes of the machine is enough.
+ */
+public final class UsageSampler {
+    private static final Logger LOG = LoggerFactory.getLogger(UsageSampler.class);
+
+    /** How soon a workload that has just come is measured for the first time. */
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+
+    private static final Duration SHORTEST_PAUSE = Duration.ofMillis(10);
+
+    private final CgroupLayout groups;
+    private final ProcessTable.Reader processes;
+    private final InstantSource clock;
+    private final Ticker ticker;
+    private final Map<WorkloadId, Followed> followed = new HashMap<>();
+    private long numbers;
+
+    /** One workload, guarded by the sampler; but the meter, and whether it fails, are for the thread that samples alone. */
+    private static final class Followed {
+        private final WorkloadId id;
+        private final UsageMeter meter;
+        private final UsageRing ring = new UsageRing();
+        private Metrics how;
+        private ImmutableList<Instance> launches;
+        private boolean moved;
+        private long due;
+        private @Nullable Usage latest;
+        private boolean failing;
+
+        private Followed(WorkloadId id, UsageMeter meter, Metrics how, ImmutableList<Instance> launches, long due) {
+            this.id = id;
+            this.meter = meter;
+            this.how = how;
+            this.launches = launches;
+            this.due = due;
+        }
+    }
+
+    /** What is due now, as it was when that was found. */
+    private record Due(Followed workload, ImmutableList<Instance> launches, boolean moved) {}
+
+    /** @param ticker for intervals, which the clock may jump over */
+    public UsageSampler(Layout layout, ProcFs procFs, InstantSource clock, Ticker ticker) {
+        this(CgroupLayout.detect(layout), procFs, clock, ticker);
+    }
+
+    UsageSampler(CgroupLayout groups, ProcFs procFs, InstantSource clock, Ticker ticker) {
+        this.groups = groups;
+        this.processes = new ProcessTable.Reader(procFs, ticker);
+        this.clock = clock;
+        this.ticker = ticker;
+    }
+
+    /**
+     * Samples a workload from now on, by the launches that it has now.
+     *
+     * @param launches none: it does not run, and what was sampled before is kept
+     */
+    public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
+        Followed known = followed.get(id);
+        if (known == null) {
+            followed.put(id, new Followed(id, new UsageMeter(id, groups, ticker), how, launches, ticker.read()));
+            return;
+        }
+        if (!known.how.interval().equals(how.interval())) {
+            known.due = nextDue(ticker.read(), how.interval());
+        }
+        known.how = how;
+        known.launches = launches;
+        known.moved = true;
+        if (launches.isEmpty()) {
+            known.latest = null;
+        }
+    }
+
+    /** Forgets a workload and all that was sampled of it. */
+    public synchronized void forget(WorkloadId id) {
+        followed.remove(id);
+    }
+
+    /** The newest sample of what runs; empty before the first. Delivering it makes no difference. */
+    public synchronized Optional<Usage> latest(WorkloadId id) {
+        Followed known = followed.get(id);
+        return known == null ? Optional.empty() : Optional.ofNullable(known.latest);
+    }
+
+    /** The newest sample of everything that runs and has been sampled. */
+    public synchronized ImmutableSortedMap<WorkloadId, Usage> latest() {
+        ImmutableSortedMap.Builder<WorkloadId, Usage> all = ImmutableSortedMap.naturalOrder();
+        followed.forEach((id, known) -> {
+            if (known.latest != null) {
+                all.put(id, known.latest);
+            }
+        });
+        return all.buildOrThrow();
+    }
+
+    /** All that has not been delivered. */
+    public UsageReport report() {
+        return report(Integer.MAX_VALUE);
+    }
+
+    /**
+     * What has not been delivered, the oldest of it when it is much; the rest is in a report after this one was delivered.
+     *
+     * @param most samples of each workload, at least 1
+     */
+    public synchronized UsageReport report(int most) {
+        ImmutableListMultimap.Builder<WorkloadId, Usage> samples = ImmutableListMultimap.builder();
+        ImmutableMap.Builder<WorkloadId, Long> last = ImmutableMap.builder();
+        followed.forEach((id, known) -> {
+            if (!known.ring.isEmpty()) {
+                samples.putAll(id, known.ring.oldest(most));
+                last.put(id, known.ring.last(most));
+            }
+        });
+        return new UsageReport(samples.build(), last.buildOrThrow());
+    }
+
+    /** What this report has is known where it belongs, and in no later report. Reports may be delivered in any order. */
+    public synchronized void delivered(UsageReport report) {
+        report.last().forEach((id, number) -> {
+            Followed known = followed.get(id);
+            if (known != null) {
+                known.ring.dropUpTo(number);
+            }
+        });
+    }
+
+    /** How long to wait before the next {@link #sample}. */
+    public synchronized Duration pause() {
+        long now = ticker.read();
+        long shortest = LONGEST_PAUSE.toNanos();
+        for (Followed each : followed.values()) {
+            shortest = Math.min(shortest, each.due - now);
+        }
+        return Duration.ofNanos(Math.max(SHORTEST_PAUSE.toNanos(), shortest));
+    }
+
+    /** Samples what is due. */
+    public void sample() {
+        @Nullable ProcessTable[] table = new ProcessTable[1];
+        UsageMeter.Processes once = () -> {
+            ProcessTable read = table[0];
+            if (read == null) {
+                read = processes.read();
+                table[0] = read;
+            }
+            return read;
+        };
+        for (Due due : due()) {
+            if (due.moved()) {
+                due.workload().meter.moved();
+            }
+            try {
+                due.workload().meter.measure(due.launches(), once).ifPresent(measured -> keep(due, measured));
+                due.workload().failing = false;
+            } catch (IOException e) {
+                failed(due.workload(), e);
+            }
+        }
+    }
+
+    private synchronized ImmutableList<Due> due() {
+        long now = ticker.read();
+        ImmutableList.Builder<Due> due = ImmutableList.builder();
+        for (Followed each : followed.values()) {
+            if (each.due <= now) {
+                each.due = nextDue(now, each.how.interval());
+                if (!each.launches.isEmpty()) {
+                    due.add(new Due(each, each.launches, each.moved));
+                    each.moved = false;
+                }
+            }
+        }
+        return due.build();
+    }
+
+    private synchronized void keep(Due due, UsageMeter.Measured measured) {
+        Followed workload = due.workload();
+        Long used = measured.processorNanos();
+        if (used == null || measured.nanos() <= 0 || workload.launches.isEmpty()) {
+            return;
+        }
+        Instant now = clock.instant();
+        Usage usage = new Usage(now, used * 100.0 / measured.nanos(), measured.memoryBytes());
+        workload.latest = usage;
+        workload.ring.add(numbers++, usage, workload.how.maxDatapoints());
+    }
+
+    /** Nobody waits for samples: the loop goes by something else. */
+    private static void failed(Followed workload, IOException e) {
+        if (workload.failing) {
+            LOG.debug("[{}] still can't be sampled", workload.id, e);
+        } else {
+            LOG.warn("[{}] what it uses can't be sampled, and is tried again: {}", workload.id, e.getMessage());
+            workload.failing = true;
+        }
+    }
+
+    /** Never sooner than after half an interval: what a shorter time shows is mostly chance. */
+    private static long nextDue(long now, Duration interval) {
+        long nanos = interval.toNanos();
+        return (Math.floorDiv(now + nanos / 2, nanos) + 1) * nanos;
+    }
+}

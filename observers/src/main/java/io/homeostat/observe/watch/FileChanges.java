@@ -1,0 +1,227 @@
+package io.homeostat.observe.watch;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
+import io.homeostat.observe.watch.WatchedTree.Change;
+import java.io.IOException;
+import java.nio.file.ClosedWatchServiceException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells soon after something at or below a set of paths has changed, whether they exist already or not. A hint and nothing more: what
+ * can't be watched is warned of, and only the periodic look notices its changes. What the kernel doesn't tell (a mount, another target
+ * of a symbolic link) is looked for every 10 s.
+ *
+ * <p>Many changes at once are one call: after 100 ms of quiet, or one second after the first. A call begins after all directories
+ * that are there by then are watched, so a change that it is too late for brings another call.
+ */
+public final class FileChanges implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FileChanges.class);
+    private static final Duration QUIET = Duration.ofMillis(100);
+    private static final Duration LONGEST_DELAY = Duration.ofSeconds(1);
+    private static final Duration RETRY = Duration.ofSeconds(10);
+    private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
+
+    /** Where trees come from. */
+    interface Trees {
+        WatchedTree watching(ImmutableSet<Path> paths) throws IOException;
+    }
+
+    private final Trees trees;
+    private final ImmutableSet<Path> paths;
+    private final Runnable onChange;
+    private final Duration retry;
+    private final Ticker ticker = Ticker.systemTicker();
+    private final Debounce debounce = new Debounce(QUIET, LONGEST_DELAY);
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final Thread thread;
+
+    private final Object lock = new Object();
+    /** Null while nothing can be watched. Exchanged under the lock, so that closing closes the last one. */
+    private @Nullable WatchedTree tree;
+
+    // Of the thread alone.
+    private ImmutableSet<String> problems = ImmutableSet.of();
+    private boolean stale;
+
+    /**
+     * Watches from now on: what changes after this has returned is told.
+     *
+     * @param onChange called on a thread of this object's own, one call at a time
+     */
+    public FileChanges(ImmutableSet<Path> directories, Runnable onChange) {
+        this(directories, onChange, RETRY, WatchedTree::new);
+    }
+
+    /** @param retry how often what can't be watched is tried again, and what the kernel doesn't tell is looked for */
+    FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees) {
+        this.trees = trees;
+        this.paths = directories;
+        this.onChange = onChange;
+        this.retry = retry;
+        this.thread = Thread.ofPlatform().name("file-changes").daemon(true).unstarted(this::run);
+        exchange();
+        thread.start();
+    }
+
+    /** Stops watching; no call begins after this has returned, unless one takes longer than five seconds. */
+    @Override
+    public void close() {
+        synchronized (lock) {
+            closed.countDown();
+            discard();
+        }
+        if (!thread.equals(Thread.currentThread())) {
+            try {
+                thread.join(PATIENCE_AT_CLOSE);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void run() {
+        while (closed.getCount() > 0) {
+            try {
+                watch();
+            } catch (ClosedWatchServiceException e) {
+                LOG.debug("No file is watched any more");
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            } catch (RuntimeException | Error e) {
+                LOG.error("Watching files failed; it is tried again in {}", retry, e);
+                startAgainLater();
+            }
+        }
+    }
+
+    private void watch() throws InterruptedException {
+        long nextLook = ticker.read() + retry.toNanos();
+        while (closed.getCount() > 0) {
+            long now = ticker.read();
+            if (debounce.untilDue(now) <= 0) {
+                report();
+            } else if (now >= nextLook) {
+                look(now);
+                nextLook = ticker.read() + retry.toNanos();
+            } else {
+                await(Duration.ofNanos(Math.min(debounce.untilDue(now), nextLook - now)));
+            }
+        }
+    }
+
+    private void startAgainLater() {
+        try {
+            boolean ignored = closed.await(retry.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        stale = true;
+        debounce.changed(ticker.read());
+    }
+
+    /** Looks for what no event tells of. */
+    private void look(long now) {
+        WatchedTree current = current();
+        if (current != null && !current.isCurrent()) {
+            stale = true;
+            debounce.changed(now);
+        } else if (!problems.isEmpty()) {
+            retry(now);
+        }
+    }
+
+    private void await(Duration atMost) throws InterruptedException {
+        WatchedTree current = current();
+        Change change = Change.NONE;
+        if (current == null) {
+            boolean ignored = closed.await(atMost.toNanos(), TimeUnit.NANOSECONDS);
+        } else {
+            change = current.await(atMost);
+        }
+        if (change != Change.NONE) {
+            stale |= change == Change.STRUCTURE;
+            debounce.changed(ticker.read());
+        }
+    }
+
+    private void report() {
+        debounce.reported();
+        if (stale) {
+            stale = false;
+            exchange();
+        }
+        if (closed.getCount() > 0) {
+            try {
+                onChange.run();
+            } catch (RuntimeException | Error e) {
+                LOG.error("What should follow a change of files failed; the periodic look will make up for it", e);
+            }
+        }
+    }
+
+    /** Looks whether what could not be watched can be now, without losing an event if it can't. */
+    private void retry(long now) {
+        try (WatchedTree trial = trees.watching(paths)) {
+            if (trial.problems().equals(problems)) {
+                return;
+            }
+        } catch (IOException e) {
+            LOG.debug("Files still can't be watched", e);
+            return;
+        }
+        stale = true;
+        debounce.changed(now);
+    }
+
+    /** Watches what is there now. Between the two trees nothing is watched: whoever exchanges them reports a change. */
+    private void exchange() {
+        synchronized (lock) {
+            discard();
+            if (closed.getCount() == 0) {
+                return;
+            }
+            try {
+                tree = trees.watching(paths);
+                warn(tree.problems());
+            } catch (IOException e) {
+                warn(ImmutableSet.of("anything: " + e.getMessage()));
+            }
+        }
+    }
+
+    private void discard() {
+        if (tree != null) {
+            try {
+                tree.close();
+            } catch (IOException e) {
+                LOG.warn("Could not stop watching files: {}", e.getMessage());
+            }
+            tree = null;
+        }
+    }
+
+    private void warn(ImmutableSet<String> now) {
+        for (String problem : Sets.difference(now, problems)) {
+            LOG.warn("Changes are noticed late, at each periodic look, of {}", problem);
+        }
+        if (now.isEmpty() && !problems.isEmpty()) {
+            LOG.info("All files are watched again");
+        }
+        problems = now;
+    }
+
+    private @Nullable WatchedTree current() {
+        synchronized (lock) {
+            return tree;
+        }
+    }
+}

@@ -1,0 +1,243 @@
+package io.homeostat.observe.watch;
+
+import com.google.common.collect.ImmutableSet;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.StandardWatchEventKinds;
+import java.nio.file.WatchEvent;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the kernel has been asked to watch for a set of paths: every directory at and below them, symbolic links to directories
+ * followed; and of each directory above them the one name that leads down, which may come, go or become another.
+ *
+ * <p>Built once and never changed: when directories come and go, another tree takes its place. The kernel says nothing when a mount
+ * covers a directory, or when what a symbolic link leads to is replaced or, if it is a file, written: {@link #isCurrent} looks.
+ */
+final class WatchedTree implements AutoCloseable {
+    private static final WatchEvent.Kind<?>[] NAMES = {
+        StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE
+    };
+    private static final WatchEvent.Kind<?>[] EVERYTHING = {
+        StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE, StandardWatchEventKinds.ENTRY_MODIFY
+    };
+
+    /** More than any sensible declaration of files has; a link to the root of the machine has more. */
+    private static final int MOST_DIRECTORIES = 10_000;
+
+    /** As deep as declarations are read; shallow enough for any stack, and for one descriptor a level. */
+    private static final int MOST_LEVELS = 64;
+
+    private final WatchService service;
+    private final Map<WatchKey, Interest> interests = new HashMap<>();
+    private final Set<Path> directories = new HashSet<>();
+    /** What each path led to when it was about to be watched. */
+    private final Map<Path, Identity> identities = new HashMap<>();
+
+    private final ImmutableSet.Builder<String> problems = ImmutableSet.builder();
+    private int visits;
+
+    /** What has changed, in the order of what follows from it. */
+    enum Change {
+        /** Nothing that anybody asked about. */
+        NONE,
+        /** A file. */
+        CONTENT,
+        /** A directory, or what leads to one: another tree is needed. */
+        STRUCTURE
+    }
+
+    /**
+     * What a path leads to.
+     *
+     * @param key tells files and directories apart; null when nothing is there, or nothing that can be looked at
+     * @param changed when what a link leads to was last written; null of all else, whose changes are events
+     */
+    private record Identity(@Nullable Object key, @Nullable FileTime changed) {
+        static Identity of(Path path) {
+            try {
+                BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+                boolean silent = !attributes.isDirectory() && Files.isSymbolicLink(path);
+                return new Identity(attributes.fileKey(), silent ? attributes.lastModifiedTime() : null);
+            } catch (IOException e) {
+                return new Identity(null, null);
+            }
+        }
+    }
+
+    /** What the events of one directory, which may be known under several paths, mean. */
+    private static final class Interest {
+        private final Set<Path> names = new HashSet<>();
+        private final Set<Path> contents = new HashSet<>();
+        private boolean everything;
+
+        Change of(WatchEvent<?> event, Set<Path> directories) {
+            if (!(event.context() instanceof Path name)) {
+                return Change.STRUCTURE;
+            }
+            if (names.contains(name)) {
+                return Change.STRUCTURE;
+            }
+            for (Path directory : contents) {
+                Path child = directory.resolve(name);
+                if (directories.contains(child) || Files.isDirectory(child)) {
+                    return Change.STRUCTURE;
+                }
+            }
+            return contents.isEmpty() ? Change.NONE : Change.CONTENT;
+        }
+    }
+
+    /** @throws IOException when the kernel watches nothing for us at all */
+    WatchedTree(ImmutableSet<Path> paths) throws IOException {
+        this.service = FileSystems.getDefault().newWatchService();
+        boolean complete = false;
+        try {
+            for (Path path : paths) {
+                Path absolute = path.toAbsolutePath().normalize();
+                watchAbove(absolute);
+                if (Files.isDirectory(absolute)) {
+                    watchBelow(absolute, new HashSet<>());
+                }
+            }
+            complete = true;
+        } finally {
+            if (!complete) {
+                service.close();
+            }
+        }
+    }
+
+    /** What could not be watched, for people. */
+    ImmutableSet<String> problems() {
+        return problems.build();
+    }
+
+    /** Whether every path still leads to what it led to: false means that a change may have gone unnoticed, and so may others. */
+    boolean isCurrent() {
+        return identities.entrySet().stream().allMatch(known -> known.getValue().equals(Identity.of(known.getKey())));
+    }
+
+    /** Waits for a change; {@link Change#NONE} when there was none in this time. */
+    Change await(Duration atMost) throws InterruptedException {
+        WatchKey key = service.poll(atMost.toNanos(), TimeUnit.NANOSECONDS);
+        if (key == null) {
+            return Change.NONE;
+        }
+        Interest interest = interests.get(key);
+        Change change = Change.NONE;
+        for (WatchEvent<?> event : key.pollEvents()) {
+            Change next = interest == null ? Change.STRUCTURE : interest.of(event, directories);
+            change = next.compareTo(change) > 0 ? next : change;
+        }
+        // A key that can't be reset is one whose directory is gone.
+        return key.reset() ? change : Change.STRUCTURE;
+    }
+
+    @Override
+    public void close() throws IOException {
+        service.close();
+    }
+
+    private void watchAbove(Path path) {
+        identify(path);
+        boolean exists = Files.exists(path);
+        // A file is watched through the directory it is in.
+        boolean file = exists && !Files.isDirectory(path);
+        Path child = path;
+        for (Path parent = path.getParent(); parent != null; child = parent, parent = parent.getParent()) {
+            identify(parent);
+            if (!Files.isDirectory(parent)) {
+                continue;
+            }
+            try {
+                Interest interest = watch(parent, file);
+                interest.names.add(child.getFileName());
+            } catch (IOException e) {
+                // Of what is there, its own events tell nearly everything.
+                if (!exists) {
+                    problem(parent, e);
+                }
+            }
+            file = false;
+            exists = true;
+        }
+    }
+
+    /** @param above what tells the directories on the way here from others: a link may lead back to one of them */
+    private void watchBelow(Path directory, Set<Object> above) {
+        visits++;
+        if (visits > MOST_DIRECTORIES) {
+            // Once: problems are a set.
+            problems.add("what comes after the first " + MOST_DIRECTORIES + " directories");
+            return;
+        }
+        if (above.size() == MOST_LEVELS) {
+            problems.add("what is more than " + MOST_LEVELS + " directories deep");
+            return;
+        }
+        Object key = identify(directory).key();
+        if (key == null || !above.add(key)) {
+            return;
+        }
+        try {
+            // Before its children are listed: one that appears afterwards is an event.
+            watch(directory, true).contents.add(directory);
+            directories.add(directory);
+            try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
+                for (Path child : children) {
+                    if (Files.isDirectory(child)) {
+                        watchBelow(child, above);
+                    } else if (Files.isSymbolicLink(child)) {
+                        identify(child);
+                    }
+                }
+            } catch (DirectoryIteratorException e) {
+                throw e.getCause();
+            }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            // Gone in the meantime, which is an event of its parent.
+            directories.remove(directory);
+        } catch (IOException e) {
+            problem(directory, e);
+        }
+        above.remove(key);
+    }
+
+    private Identity identify(Path path) {
+        return identities.computeIfAbsent(path, Identity::of);
+    }
+
+    /** Watches a directory, in addition to what is watched of it already. */
+    private Interest watch(Path directory, boolean everything) throws IOException {
+        WatchKey key = directory.register(service, everything ? EVERYTHING : NAMES);
+        Interest interest = interests.computeIfAbsent(key, any -> new Interest());
+        if (interest.everything && !everything) {
+            // The last registration is the one that counts.
+            directory.register(service, EVERYTHING);
+        }
+        interest.everything |= everything;
+        return interest;
+    }
+
+    private void problem(Path directory, IOException e) {
+        problems.add(directory + ": " + (e instanceof AccessDeniedException ? "permission denied" : e.getMessage()));
+    }
+}

@@ -1,0 +1,265 @@
+package io.homeostat.observe.health;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.sun.net.httpserver.HttpServer;
+import io.grpc.Server;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.homeostat.desired.model.Probe;
+import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(60)
+class ProbesTest {
+    private static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    @TempDir
+    Path root;
+
+    private final Probes probes = new Probes(() -> NOW);
+
+    @AfterEach
+    void tearDown() {
+        probes.close();
+    }
+
+    private static Probe http(String url) {
+        return new Probe(new Probe.Http(url), null, null, null);
+    }
+
+    private static Probe tcp(String address) {
+        return new Probe(null, new Probe.Tcp(address), null, null);
+    }
+
+    private static Probe exec(String... command) {
+        return new Probe(null, null, new Probe.Exec(ImmutableList.copyOf(command)), null);
+    }
+
+    private static Probe grpc(String address, String service) {
+        return new Probe(null, null, null, new Probe.Grpc(address, service));
+    }
+
+    private static ServerSocket listen() throws IOException {
+        return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    }
+
+    private static int closedPort() throws IOException {
+        try (ServerSocket server = listen()) {
+            return server.getLocalPort();
+        }
+    }
+
+    private static Health unhealthy(String problem) {
+        return Health.failed(Verdict.UNHEALTHY, problem, NOW);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200,true", "204,true", "301,true", "399,true", "400,false", "404,false", "500,false", "503,false"})
+    void httpIsHealthyFrom200To399(int status, boolean healthy) throws Exception {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        AtomicInteger followed = new AtomicInteger();
+        server.createContext("/health", exchange -> {
+            exchange.getResponseHeaders().add("Location", "/elsewhere");
+            exchange.sendResponseHeaders(status, -1);
+            exchange.close();
+        });
+        server.createContext("/elsewhere", exchange -> {
+            followed.incrementAndGet();
+            exchange.sendResponseHeaders(500, -1);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String url = "http://127.0.0.1:" + server.getAddress().getPort() + "/health";
+            Health expected =
+                    healthy ? Health.healthy(NOW) : unhealthy("GET " + url + "?... was answered with status " + status);
+            assertEquals(expected, probes.ask(http(url + "?token=secret"), LONG));
+            assertEquals(0, followed.get());
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
+    void httpThatNobodyServesIsUnhealthy() throws Exception {
+        String url = "http://127.0.0.1:" + closedPort() + "/";
+        assertEquals(unhealthy("GET " + url + " failed: Connection refused"), probes.ask(http(url), LONG));
+    }
+
+    @Test
+    void httpFromAHostThatNobodyKnowsIsUnhealthy() {
+        Health health = probes.ask(http("http://no-such-host.invalid/"), LONG);
+        assertEquals(
+                unhealthy("GET http://no-such-host.invalid/ failed: the host no-such-host.invalid is not known"),
+                health);
+    }
+
+    @Test
+    void httpThatDoesNotAnswerHangs() throws Exception {
+        try (ServerSocket mute = listen()) {
+            String url = "http://127.0.0.1:" + mute.getLocalPort() + "/";
+            assertEquals(
+                    Health.failed(Verdict.HUNG, "GET " + url + " was not answered within 300 ms", NOW),
+                    probes.ask(http(url), SHORT));
+        }
+    }
+
+    @Test
+    void httpThatTricklesItsAnswerHangsToo() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        try (ServerSocket server = listen()) {
+            Thread trickle = Thread.ofVirtual().start(() -> {
+                try (Socket peer = server.accept();
+                        OutputStream out = peer.getOutputStream()) {
+                    asked.countDown();
+                    while (true) {
+                        out.write("x".getBytes(StandardCharsets.US_ASCII));
+                        out.flush();
+                        Thread.sleep(50);
+                    }
+                } catch (IOException | InterruptedException e) {
+                    // The probe has given up and closed.
+                    Thread.currentThread().interrupt();
+                }
+            });
+            assertEquals(
+                    Verdict.HUNG,
+                    probes.ask(http("http://127.0.0.1:" + server.getLocalPort() + "/"), SHORT)
+                            .verdict());
+            assertEquals(0, asked.getCount());
+            trickle.join();
+        }
+    }
+
+    @Test
+    void tcpIsHealthyWhenItConnects() throws Exception {
+        try (ServerSocket server = listen()) {
+            assertEquals(Health.healthy(NOW), probes.ask(tcp("127.0.0.1:" + server.getLocalPort()), LONG));
+            assertEquals(Health.healthy(NOW), probes.ask(tcp("localhost:" + server.getLocalPort()), LONG));
+        }
+        String address = "127.0.0.1:" + closedPort();
+        assertEquals(
+                unhealthy("connecting to " + address + " failed: Connection refused"), probes.ask(tcp(address), LONG));
+        assertEquals(
+                unhealthy("connecting to no-such-host.invalid:1 failed: the host no-such-host.invalid is not known"),
+                probes.ask(tcp("no-such-host.invalid:1"), LONG));
+    }
+
+    @Test
+    void execIsHealthyWhenItExitsWith0() {
+        assertEquals(
+                Health.healthy(NOW),
+                probes.ask(exec("/bin/sh", "-c", "[ \"$1\" = 'a b$(id)' ]", "sh", "a b$(id)"), LONG));
+        assertEquals(
+                unhealthy("the probe's command /bin/sh exited with status 3"),
+                probes.ask(exec("/bin/sh", "-c", "exit 3"), LONG));
+    }
+
+    @Test
+    void execMayPrintWithoutEnd() {
+        assertEquals(Health.healthy(NOW), probes.ask(exec("/bin/sh", "-c", "head -c 10000000 /dev/zero"), LONG));
+    }
+
+    @Test
+    void execOfWhatIsNoProgramIsUnhealthyAndSaysWhich() throws Exception {
+        Path plain = Files.writeString(root.resolve("plain"), "text");
+        for (String command : new String[] {root.resolve("missing").toString(), plain.toString(), "no-such-command"}) {
+            Health health = probes.ask(exec(command), LONG);
+            assertEquals(Verdict.UNHEALTHY, health.verdict());
+            assertTrue(
+                    health.problem().startsWith("the probe's command " + command + " could not be started: "),
+                    health.problem());
+            assertFalse(health.problem().contains("\n"), health.problem());
+        }
+    }
+
+    @Test
+    void execThatTakesTooLongIsKilledWithItsChildren() throws Exception {
+        Path pids = root.resolve("pids");
+        Health health = probes.ask(
+                exec("/bin/sh", "-c", "sleep 1000 & echo $! $$ > \"$1\"; wait", "sh", pids.toString()),
+                Duration.ofSeconds(1));
+
+        assertEquals(
+                Health.failed(Verdict.HUNG, "the probe's command /bin/sh did not end within 1000 ms", NOW), health);
+        ProcFs procFs = new ProcFs();
+        for (String pid : Files.readString(pids).strip().split(" ", -1)) {
+            await().atMost(LONG)
+                    .until(() -> procFs.stat(Long.parseLong(pid))
+                            .filter(ProcFs.Stat::alive)
+                            .isEmpty());
+        }
+    }
+
+    @Test
+    void grpcIsHealthyWhenItServes() throws Exception {
+        HealthStatusManager manager = new HealthStatusManager();
+        Server server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .addService(manager.getHealthService())
+                .build()
+                .start();
+        String address = "127.0.0.1:" + server.getPort();
+        try {
+            manager.setStatus("db", ServingStatus.NOT_SERVING);
+            assertEquals(Health.healthy(NOW), probes.ask(grpc(address, ""), LONG));
+            assertEquals(
+                    unhealthy("the health check of " + address + " was answered with NOT_SERVING"),
+                    probes.ask(grpc(address, "db"), LONG));
+            Health unknown = probes.ask(grpc(address, "no-such-service"), LONG);
+            assertEquals(Verdict.UNHEALTHY, unknown.verdict());
+            assertTrue(unknown.problem().contains("NOT_FOUND"), unknown.problem());
+        } finally {
+            server.shutdownNow().awaitTermination();
+        }
+        assertEquals(Verdict.UNHEALTHY, probes.ask(grpc(address, ""), LONG).verdict());
+    }
+
+    @Test
+    void grpcThatDoesNotAnswerHangs() throws Exception {
+        try (ServerSocket mute = listen()) {
+            assertEquals(
+                    Verdict.HUNG,
+                    probes.ask(grpc("127.0.0.1:" + mute.getLocalPort(), ""), SHORT)
+                            .verdict());
+        }
+    }
+
+    @Test
+    void aProbeThatIsInterruptedSaysNothing() throws Exception {
+        try (ServerSocket mute = listen()) {
+            for (Probe probe :
+                    new Probe[] {http("http://127.0.0.1:" + mute.getLocalPort() + "/"), exec("/bin/sleep", "1000")}) {
+                Thread.currentThread().interrupt();
+                assertEquals(Verdict.UNKNOWN, probes.ask(probe, LONG).verdict());
+                assertTrue(Thread.interrupted());
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package io.homeostat.observe.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.process.ProcFs.Stat;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ProcFsTest {
+    @TempDir
+    Path root;
+
+    private FakeProc proc;
+
+    @BeforeEach
+    void setUp() throws Exception {
+        proc = new FakeProc(root);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"sh", "a b", "(sd-pam)", ") S 1 1 (", "x) Z 9 9 9", "", "tab\there", "\u00fc\u00e4", "new\nline"
+            })
+    void aProgramsNameCanBeAnything(String name) throws Exception {
+        proc.line(7, FakeProc.line(7, name, "R", 3, 5, 2, 4711));
+
+        assertEquals(Optional.of(new Stat(7, name, 'R', 3, 5, 5 + 6, 7 + 8, 2, 4711, 169)), proc.procFs.stat(7));
+    }
+
+    @Test
+    void aProcessThatIsNotThereIsEmptyAndNoError() throws Exception {
+        assertEquals(Optional.empty(), proc.procFs.stat(7));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "7 sh S 1", "7 (sh) S 1 2 3", "x (sh) S 1 5 5 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 4711 1"})
+    void aLineThatIsNotTheKernelsIsAnErrorThatQuotesIt(String line) throws Exception {
+        proc.line(7, line);
+
+        IOException e = assertThrows(IOException.class, () -> proc.procFs.stat(7));
+        assertEquals(root.resolve("7/stat") + " is not what proc_pid_stat(5) describes: " + line, e.getMessage());
+    }
+
+    @Test
+    void aProcessThatCanNotBeReadIsAnErrorAndNotAnAbsence() throws Exception {
+        proc.unreadable("7/stat");
+
+        assertThrows(IOException.class, () -> proc.procFs.stat(7));
+        assertThrows(IOException.class, proc.procFs::processes);
+    }
+
+    @Test
+    void aZombieDoesNotRunUnlessOtherThreadsOfItDo() throws Exception {
+        proc.process(1, "Z", 0, 1, 1, 10).process(2, "Z", 0, 2, 3, 20).process(3, "X", 0, 3, 1, 30);
+        proc.process(4, "D", 0, 4, 1, 40).process(5, "T", 0, 5, 1, 50);
+
+        assertEquals(
+                List.of(2L, 4L, 5L),
+                proc.procFs.processes().stream().map(Stat::pid).sorted().toList());
+    }
+
+    @Test
+    void aProcessIsTheOneThatIsMeantOnlyWhenNumberStartAndBootAgree() throws Exception {
+        proc.process(7, 1, 7, 4711);
+
+        assertTrue(proc.procFs.runs(new ProcessIdentity(7, 4711, FakeProc.BOOT)));
+        assertFalse(proc.procFs.runs(new ProcessIdentity(7, 4712, FakeProc.BOOT)));
+        assertFalse(proc.procFs.runs(new ProcessIdentity(8, 4711, FakeProc.BOOT)));
+        assertFalse(proc.procFs.runs(new ProcessIdentity(7, 4711, "boot-before")));
+    }
+
+    @Test
+    void aMarkIsAWholeVariableWithAWholeValue() throws Exception {
+        proc.process(7, 1, 7, 1, "A=1", "MARK=abc", "B=MARK=xyz").process(8, 1, 8, 1);
+
+        assertTrue(proc.procFs.carries(7, "MARK", "abc"));
+        assertTrue(proc.procFs.carries(7, "A", "1"));
+        assertFalse(proc.procFs.carries(7, "MARK", "ab"));
+        assertFalse(proc.procFs.carries(7, "MARK", "abcd"));
+        assertFalse(proc.procFs.carries(7, "ARK", "abc"));
+        assertFalse(proc.procFs.carries(7, "MARK", "xyz"));
+        assertFalse(proc.procFs.carries(8, "MARK", "abc"));
+        assertFalse(proc.procFs.carries(9, "MARK", "abc"));
+    }
+
+    @Test
+    void ageAndBootComeFromTheKernelsCount() throws Exception {
+        proc.uptime("1000.25");
+
+        assertEquals(Duration.ofMillis(250), proc.procFs.age(100_000));
+        assertEquals(Duration.ZERO, proc.procFs.age(200_000));
+        assertEquals(Instant.ofEpochSecond(1_700_000_000), proc.procFs.bootTime());
+        assertEquals(FakeProc.BOOT, proc.procFs.bootId());
+    }
+
+    @Test
+    void thisMachineIsRead() throws Exception {
+        ProcFs real = new ProcFs();
+        long self = ProcessHandle.current().pid();
+        Stat stat = real.stat(self).orElseThrow();
+
+        assertTrue(real.runs(new ProcessIdentity(self, stat.startTicks(), real.bootId())));
+        assertEquals(ProcessHandle.current().parent().orElseThrow().pid(), stat.parent());
+        assertTrue(real.processes().stream().anyMatch(process -> process.pid() == self));
+        Duration age = real.age(stat.startTicks());
+        Duration known =
+                Duration.between(ProcessHandle.current().info().startInstant().orElseThrow(), Instant.now());
+        assertTrue(age.minus(known).abs().compareTo(Duration.ofSeconds(5)) < 0, age + " and " + known);
+    }
+}

@@ -1,0 +1,179 @@
+package io.homeostat.observe.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Main is process 100, started at tick 5000; others' processes have numbers from 500. */
+class ProcessTreeTest {
+    private static final ProcessIdentity MAIN = new ProcessIdentity(100, 5000, FakeProc.BOOT);
+    private static final String MARK = LaunchMarks.LAUNCH + "=l1";
+
+    @TempDir
+    Path root;
+
+    private FakeProc proc;
+    private Launches launches;
+    private Instance instance;
+
+    @BeforeEach
+    void setUp() throws Exception {
+        proc = new FakeProc(root.resolve("proc"));
+        launches = new Launches(new Layout(root.resolve("state"), root.resolve("run"), "i"));
+        instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
+        proc.process(1, 0, 1, 0).process(500, 1, 500, 100).process(501, 500, 500, 7000);
+    }
+
+    private ProcessTree tree(@Nullable ProcessIdentity main) {
+        return new ProcessTree(
+                proc.procFs,
+                launches.directory(instance),
+                Launches.ID,
+                "l1",
+                main,
+                new LimitObserver(CgroupLayout.NONE));
+    }
+
+    private ProcessTree grouped(String pids) throws Exception {
+        Files.writeString(root.resolve("cgroup.controllers"), "memory\n");
+        Path group = Files.createDirectories(root.resolve("homeostat.slice/plugin-ops-agent"));
+        Files.writeString(group.resolve("cgroup.procs"), pids);
+        LimitObserver groups = new LimitObserver(CgroupLayout.detect(root, root.resolve("no-proc"), "homeostat"));
+        return new ProcessTree(proc.procFs, launches.directory(instance), Launches.ID, "l1", MAIN, groups);
+    }
+
+    @Test
+    void whatHasLeftEveryOtherTraceIsFoundByItsGroup() throws Exception {
+        proc.process(110, 1, 110, 5100);
+        assertMembers(List.of(), tree(MAIN));
+        assertMembers(List.of(110L), grouped("110\n7777\n"));
+    }
+
+    @Test
+    void inTheGroupsWhatHasAnotherLaunchsMarkBelongsToThat() throws Exception {
+        proc.process(110, 1, 110, 5100, LaunchMarks.LAUNCH + "=l2");
+        assertMembers(List.of(), grouped("110\n"));
+    }
+
+    @Test
+    void noGroupOfAnotherBootIsLookedAt() throws Exception {
+        proc.process(110, 1, 110, 5100);
+        ProcessTree tree = grouped("110\n");
+        proc.write("sys/kernel/random/boot_id", "boot-next\n");
+        assertMembers(List.of(), tree);
+    }
+
+    private static void assertMembers(List<Long> expected, ProcessTree tree) throws Exception {
+        assertEquals(
+                expected, tree.members().stream().map(ProcFs.Stat::pid).sorted().toList());
+    }
+
+    @Test
+    void theMainProcessAndItsDescendantsBelongToIt() throws Exception {
+        proc.process(100, 99, 100, 5000).process(101, 100, 100, 5001).process(102, 101, 102, 5002);
+        proc.process(103, 102, 102, 5003);
+
+        assertMembers(List.of(100L, 101L, 102L, 103L), tree(MAIN));
+    }
+
+    @Test
+    void neitherTheKeeperNorAnybodyElseBelongsToIt() throws Exception {
+        proc.process(99, 1, 99, 4999, LaunchMarks.KEEPER + "=l1").process(100, 99, 100, 5000);
+        proc.process(502, 1, 502, 5001, LaunchMarks.LAUNCH + "=l11");
+
+        assertMembers(List.of(100L), tree(MAIN));
+    }
+
+    @Test
+    void aDaemonThatLeftSessionAndParentIsFoundByItsMark() throws Exception {
+        proc.process(110, 1, 110, 5100, MARK).process(111, 110, 110, 5101);
+
+        assertMembers(List.of(110L, 111L), tree(MAIN));
+        assertMembers(List.of(110L, 111L), tree(null));
+    }
+
+    @Test
+    void anotherProcessWithTheNumberOfTheMainOneIsNotOurs() throws Exception {
+        proc.process(100, 1, 100, 9000).process(101, 100, 100, 9001);
+
+        assertMembers(List.of(), tree(MAIN));
+    }
+
+    @Test
+    void whoWasInTheSessionBeforeTheMainProcessEndedMakesSureOfAllThatAreInItNow() throws Exception {
+        launches.exited(instance, 0, "60.00");
+        proc.process(110, 1, 100, 5999).process(111, 1, 100, 6500);
+
+        assertMembers(List.of(110L, 111L), tree(MAIN));
+    }
+
+    @Test
+    void aSessionWithTheSameNumberThatBeganLaterIsNotOurs() throws Exception {
+        launches.exited(instance, 0, "60.00");
+        proc.process(110, 1, 100, 6000).process(111, 1, 100, 6500);
+
+        assertMembers(List.of(), tree(MAIN));
+    }
+
+    @Test
+    void aSessionAloneIsNoProofWhenNobodyRecordedTheEnd() throws Exception {
+        proc.process(110, 1, 100, 5500);
+
+        assertMembers(List.of(), tree(MAIN));
+    }
+
+    @Test
+    void aMarkedProcessInTheSessionMakesSureOfTheOthersInIt() throws Exception {
+        proc.process(110, 1, 100, 5500, MARK).process(111, 1, 100, 6500);
+
+        assertMembers(List.of(110L, 111L), tree(MAIN));
+    }
+
+    @Test
+    void whoWasOnceSeenToBelongToItStaysKnownWhenNothingTellsAnyMore() throws Exception {
+        proc.process(100, 99, 100, 5000).process(101, 100, 101, 5001);
+        ProcessTree tree = tree(MAIN);
+        assertMembers(List.of(100L, 101L), tree);
+
+        proc.end(100).process(101, 1, 101, 5001);
+        assertMembers(List.of(101L), tree);
+        assertMembers(List.of(), tree(MAIN));
+
+        proc.process(101, 1, 101, 8000);
+        assertMembers(List.of(), tree);
+    }
+
+    @Test
+    void aZombieIsNoMember() throws Exception {
+        proc.process(100, "Z", 99, 100, 1, 5000, MARK);
+
+        assertMembers(List.of(), tree(MAIN));
+    }
+
+    @Test
+    void theAgentItselfIsNoMemberWhoeverStartedIt() throws Exception {
+        long self = ProcessHandle.current().pid();
+        proc.process(100, 99, 100, 5000).process(self, 100, 100, 5001, MARK);
+        List<Long> expected = self == 100 ? List.of() : List.of(100L);
+
+        assertMembers(expected, tree(MAIN));
+    }
+
+    @Test
+    void nothingSurvivesAReboot() throws Exception {
+        proc.process(100, 99, 100, 5000, MARK);
+
+        assertMembers(List.of(), tree(new ProcessIdentity(100, 5000, "boot-before")));
+    }
+}
