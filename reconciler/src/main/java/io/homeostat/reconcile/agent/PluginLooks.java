@@ -8,6 +8,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -54,7 +55,7 @@ final class PluginLooks implements PassListener {
     ImmutableList<Finding> plugins() throws InterruptedException {
         awaitFirst();
         Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
-                .everything(declared.now(), Survey.Depth.HEALTH, PluginLooks::isPlugin);
+                .everything(declared.now(), Situations.Depth.HEALTH, PluginLooks::isPlugin);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
         return findings.workloads();
     }

@@ -10,7 +10,7 @@ import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.PlanText;
 import io.homeostat.reconcile.command.output.Rivals;
 import io.homeostat.reconcile.plan.Plan;
-import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 
 /** Shows what apply would do; touches nothing. */
@@ -29,7 +29,7 @@ final class PlanCommand implements Command {
     public int run() throws InterruptedException {
         Console console = workspace.console();
         // As apply does: what it is given is tried at once.
-        Workspace.Sight sight = workspace.survey(this::desired, given.ids(), Survey.Depth.PRESENCE);
+        Workspace.Sight sight = workspace.survey(this::desired, given.ids(), Situations.Depth.PRESENCE);
         Plan plan = new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         Rivals.overruled(given.ids(), sight.desired()).forEach(console::say);
         if (console.json()) {

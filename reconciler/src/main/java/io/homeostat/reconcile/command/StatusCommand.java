@@ -9,7 +9,7 @@ import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.StatusJson;
 import io.homeostat.reconcile.command.output.StatusText;
-import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
@@ -61,7 +61,7 @@ final class StatusCommand implements Command {
     /** @param introduced whether to say who enforces */
     private int look(boolean introduced) throws InterruptedException {
         Console console = workspace.console();
-        Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH);
+        Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH);
         ImmutableList<WorkloadStatus> all =
                 sight.findings().stream().map(this::status).collect(ImmutableList.toImmutableList());
         ImmutableList<WorkloadStatus> shown = asked.isEmpty()

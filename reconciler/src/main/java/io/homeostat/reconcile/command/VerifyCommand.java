@@ -8,7 +8,7 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
-import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import org.jspecify.annotations.Nullable;
@@ -27,15 +27,14 @@ final class VerifyCommand implements Command {
 
     @Override
     public int run() throws InterruptedException {
-        WorkloadStatus status =
-                workspace
-                        .survey(StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH, id::equals)
-                        .findings()
-                        .stream()
-                        .filter(finding -> finding.id().equals(id))
-                        .map(WorkloadStatus::of)
-                        .findFirst()
-                        .orElse(null);
+        WorkloadStatus status = workspace
+                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id::equals)
+                .findings()
+                .stream()
+                .filter(finding -> finding.id().equals(id))
+                .map(WorkloadStatus::of)
+                .findFirst()
+                .orElse(null);
         String problem = problem(status);
         Console console = workspace.console();
         if (console.json()) {

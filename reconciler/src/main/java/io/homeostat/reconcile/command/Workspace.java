@@ -17,6 +17,7 @@ import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
@@ -85,16 +86,16 @@ public record Workspace(Environment environment, Console console, Layout layout,
     public Sight survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,
-            Survey.Depth depth)
+            Situations.Depth depth)
             throws InterruptedException {
         return survey(wanted, triedNow, depth, id -> true);
     }
 
-    /** As {@link #survey(Function, Collection, Survey.Depth)}, of what is asked for only. */
+    /** As {@link #survey(Function, Collection, Situations.Depth)}, of what is asked for only. */
     public Sight survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,
-            Survey.Depth depth,
+            Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
         Policy policy = Policy.of(enforcer.config());

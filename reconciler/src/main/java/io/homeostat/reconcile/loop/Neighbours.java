@@ -11,7 +11,7 @@ import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Company;
 import io.homeostat.reconcile.plan.FormerNeeds;
 import io.homeostat.reconcile.plan.Neighbourhood;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
+import io.homeostat.reconcile.plan.Remembered;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
@@ -96,7 +96,7 @@ final class Neighbours {
             return ImmutableSet.of();
         }
         Neighbourhood now = neighbourhood();
-        Neighbour neighbour = look(id);
+        Remembered neighbour = look(id);
         boolean wanted = desired.now().get(id).isPresent();
         Standing standing = new Standing(
                 now.isWell(id, host, neighbour),
@@ -122,12 +122,11 @@ final class Neighbours {
                         .immutableCopy();
     }
 
-    private Neighbour look(WorkloadId id) {
-        return new Neighbour(
-                store.history(id), store.instances(id), store.pause(id).isPresent());
+    private Remembered look(WorkloadId id) {
+        return Remembered.by(store, id);
     }
 
-    private ImmutableMap<WorkloadId, Neighbour> leftOver(DesiredState now) {
+    private ImmutableMap<WorkloadId, Remembered> leftOver(DesiredState now) {
         return store.instances().stream()
                 .map(Instance::workload)
                 .distinct()

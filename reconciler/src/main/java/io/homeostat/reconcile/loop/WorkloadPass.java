@@ -2,7 +2,6 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
@@ -11,18 +10,17 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
-import io.homeostat.observe.host.HostFact;
-import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Bookkeeping;
 import io.homeostat.reconcile.plan.Conditions;
 import io.homeostat.reconcile.plan.Drift;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Prevention;
+import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Signatures;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.StepLedger;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -55,6 +53,7 @@ public final class WorkloadPass {
     private final Journal journal;
     private final PassListener listener;
     private final Neighbours neighbours;
+    private final Situations situations;
     /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
@@ -76,6 +75,7 @@ public final class WorkloadPass {
         this.journal = new Journal(store, logs);
         this.listener = listener;
         this.neighbours = new Neighbours(desired, store);
+        this.situations = new Situations(observer, id -> Remembered.by(store, id), store::seed, clock);
     }
 
     public Next run(WorkloadId id) {
@@ -144,26 +144,18 @@ public final class WorkloadPass {
     }
 
     private Situation look(WorkloadId id) {
-        Declaration declared = desired.declaration(id).orElse(null);
-        WorkloadHistory history = store.history(id);
-        ObservedWorkload seen = observer.look(id, store.instances(id), Bookkeeping.checks(declared, history));
         ImmutableSet<String> archives = switch (observer.archives()) {
             case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
             // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
-        HostFacts host = observer.host(HostFact.askedBy(declared));
-        return new Situation(
-                declared,
+        return situations.look(
+                id,
+                desired.declaration(id).orElse(null),
                 desired.now().policy(),
-                seen,
-                host,
-                neighbours.of(id, host),
+                host -> neighbours.of(id, host),
                 archives,
-                history,
-                pause(id),
-                store.seed(),
-                clock.instant());
+                Situations.Depth.HEALTH);
     }
 
     private @Nullable Pause pause(WorkloadId id) {

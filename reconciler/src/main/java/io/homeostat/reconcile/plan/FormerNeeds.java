@@ -9,7 +9,6 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.ProvenRevision;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 
 /** What a workload depended on that nobody wants any more: its declaration is gone, and what still runs of it is to be stopped first. */
 public final class FormerNeeds {
@@ -25,7 +24,7 @@ public final class FormerNeeds {
     }
 
     /** As its last good revision says; or as its process was launched, when that is another one, which was never well. */
-    public static ImmutableSet<WorkloadId> of(Neighbour neighbour) {
+    public static ImmutableSet<WorkloadId> of(Remembered neighbour) {
         ProvenRevision proven = neighbour.history().proven();
         ImmutableSet<WorkloadId> unproven = neighbour.instances().stream()
                 .filter(instance -> proven == null || !LaunchInputs.matches(instance, proven.workload()))

@@ -10,6 +10,10 @@ public interface KindTraits {
     /** The same for every declaration of the kind, so that it is known of what is no longer declared, too. */
     Traits.Start start();
 
-    /** @param spec of this kind */
+    /**
+     * The traits of a declaration.
+     *
+     * @param spec of this kind
+     */
     Traits traits(WorkloadSpec spec);
 }

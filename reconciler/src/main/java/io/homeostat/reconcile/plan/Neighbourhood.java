@@ -12,7 +12,6 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
@@ -50,11 +49,8 @@ public final class Neighbourhood {
     private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
     private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
 
-    /** What is remembered of a workload. */
-    public record Neighbour(WorkloadHistory history, ImmutableList<Instance> instances, boolean paused) {}
-
     /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when the first one that nobody wants is to be stopped */
-    public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Neighbour>> alive) {
+    public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
         this.desired = desired;
         this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
@@ -94,7 +90,7 @@ public final class Neighbourhood {
      * @param changing those that were stopped for a change and are not well again
      */
     public Company of(
-            WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look, Predicate<WorkloadId> changing) {
+            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
             return new Company(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
@@ -138,7 +134,7 @@ public final class Neighbourhood {
     }
 
     /** Whether a workload runs as well as its own process, since this boot, could be seen to. */
-    public boolean isWell(WorkloadId id, HostFacts host, Neighbour neighbour) {
+    public boolean isWell(WorkloadId id, HostFacts host, Remembered neighbour) {
         Declaration declared = desired.declarations().get(id);
         if (declared == null || neighbour.history().observedGeneration() != declared.generation()) {
             return false;
@@ -149,7 +145,7 @@ public final class Neighbourhood {
     }
 
     /** What is remembered from before a boot says nothing of a process now. */
-    private static boolean runs(HostFacts host, Neighbour neighbour) {
+    private static boolean runs(HostFacts host, Remembered neighbour) {
         return neighbour.instances().stream()
                 .filter(instance -> instance.phase() == Phase.STARTED)
                 .anyMatch(instance -> isOfThisBoot(instance.identity(), host));
@@ -164,7 +160,7 @@ public final class Neighbourhood {
     }
 
     /** What is to run at each boot has to have run since this one. */
-    private static boolean ranHere(Declaration declared, HostFacts host, Neighbour neighbour) {
+    private static boolean ranHere(Declaration declared, HostFacts host, Remembered neighbour) {
         OneShotRun run = neighbour.history().run().oneShot();
         Execution execution = declared.workload().lifecycle().execution();
         boolean eachBoot = execution.triggers() != null && execution.triggers().startup();
@@ -174,11 +170,11 @@ public final class Neighbourhood {
                 && (!eachBoot || isThisBoot(run.bootId(), host));
     }
 
-    private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look) {
+    private Need.State state(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
         if (desired.get(id).isEmpty()) {
             return Need.State.UNDECLARED;
         }
-        Neighbour neighbour = look.apply(id);
+        Remembered neighbour = look.apply(id);
         if (isWell(id, host, neighbour)) {
             return Need.State.WELL;
         }
@@ -186,7 +182,7 @@ public final class Neighbourhood {
     }
 
     /** Whether it, or anything that it has to wait for, does not become well by itself as far as is known. */
-    private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Neighbour> look) {
+    private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
         Set<WorkloadId> seen = new HashSet<>(Set.of(id));
         Deque<WorkloadId> open = new ArrayDeque<>(seen);
         while (!open.isEmpty()) {
@@ -195,7 +191,7 @@ public final class Neighbourhood {
             if (declared == null) {
                 return true;
             }
-            Neighbour neighbour = look.apply(next);
+            Remembered neighbour = look.apply(next);
             if (isWell(next, host, neighbour)) {
                 continue;
             }
@@ -208,9 +204,9 @@ public final class Neighbourhood {
         return false;
     }
 
-    private static boolean isStuck(Declaration declared, Neighbour neighbour) {
+    private static boolean isStuck(Declaration declared, Remembered neighbour) {
         WorkloadHistory history = neighbour.history();
-        if (neighbour.paused() || is(Condition.Type.DISABLED, neighbour)) {
+        if (neighbour.pause() != null || is(Condition.Type.DISABLED, neighbour)) {
             return true;
         }
         if (history.observedGeneration() != declared.generation()) {
@@ -224,14 +220,14 @@ public final class Neighbourhood {
                 || isHeld(neighbour, HELD);
     }
 
-    private static boolean isHeld(Neighbour neighbour, ImmutableSet<Reason> reasons) {
+    private static boolean isHeld(Remembered neighbour, ImmutableSet<Reason> reasons) {
         return neighbour.history().conditions().stream()
                 .anyMatch(condition -> condition.type() == Condition.Type.CONVERGED
                         && condition.status() != Condition.Status.TRUE
                         && reasons.contains(condition.reason()));
     }
 
-    private static boolean is(Condition.Type type, Neighbour neighbour) {
+    private static boolean is(Condition.Type type, Remembered neighbour) {
         return neighbour.history().conditions().stream()
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
@@ -240,7 +236,7 @@ public final class Neighbourhood {
             WorkloadId id,
             Declaration declared,
             HostFacts host,
-            Function<WorkloadId, Neighbour> look,
+            Function<WorkloadId, Remembered> look,
             Predicate<WorkloadId> changing) {
         MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
         if (disruption == null) {
@@ -251,7 +247,7 @@ public final class Neighbourhood {
                 .filter(other -> !other.equals(id))
                 .filter(this::isDaemon)
                 .filter(other -> {
-                    Neighbour neighbour = look.apply(other);
+                    Remembered neighbour = look.apply(other);
                     return !is(Condition.Type.DISABLED, neighbour)
                             && (changing.test(other) || !isWell(other, host, neighbour));
                 })
@@ -267,13 +263,13 @@ public final class Neighbourhood {
     }
 
     /** Who has to be stopped first. Where each waits for the other nobody waits, and nobody for what is left alone. */
-    private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Neighbour> look) {
+    private ImmutableList<WorkloadId> leaving(WorkloadId id, Function<WorkloadId, Remembered> look) {
         ImmutableSetMultimap<WorkloadId, WorkloadId> former = formerDependants.get();
         return former.get(id).stream()
                 .filter(other -> {
-                    Neighbour neighbour = look.apply(other);
+                    Remembered neighbour = look.apply(other);
                     return !neighbour.instances().isEmpty()
-                            && !neighbour.paused()
+                            && neighbour.pause() == null
                             && neighbour.history().isOfSomethingDeclared();
                 })
                 .filter(other -> Dependencies.cycle(id, former::get).isEmpty())
@@ -281,7 +277,7 @@ public final class Neighbourhood {
                 .collect(ImmutableList.toImmutableList());
     }
 
-    private ImmutableSetMultimap<WorkloadId, WorkloadId> formerDependants(Map<WorkloadId, Neighbour> alive) {
+    private ImmutableSetMultimap<WorkloadId, WorkloadId> formerDependants(Map<WorkloadId, Remembered> alive) {
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
         alive.forEach((id, neighbour) -> {
             if (desired.get(id).isEmpty()) {

@@ -1,25 +1,17 @@
 package io.homeostat.reconcile.plan;
 
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.observe.ActualState;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeSet;
 
 /**
  * Computes what has to be done from what is wanted, what is there and what happened before. Pure: no file, no process, no clock,
@@ -31,34 +23,6 @@ public final class Planner {
     private static final Duration PENDING_POLL = Duration.ofMillis(100);
 
     private Planner() {}
-
-    /** A plan for all that is wanted and all of which there is a trace. */
-    public static Plan plan(DesiredState desired, ActualState actual, History history, Instant now) {
-        TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
-        ids.addAll(actual.workloads().keySet());
-        Neighbourhood neighbourhood = new Neighbourhood(
-                desired, () -> Maps.toMap(actual.workloads().keySet(), id -> remembered(id, actual, history)));
-        ImmutableList.Builder<WorkloadPlan> plans = ImmutableList.builder();
-        for (WorkloadId id : ids) {
-            Declaration declared = desired.declarations().get(id);
-            Situation situation = new Situation(
-                    declared,
-                    desired.policy(),
-                    actual.get(id),
-                    actual.host(),
-                    neighbourhood.of(id, actual.host(), other -> remembered(other, actual, history), other -> false),
-                    actual.archives(),
-                    history.get(id),
-                    history.pauses().get(id),
-                    history.seed(),
-                    now);
-            WorkloadPlan plan = plan(situation);
-            if (declared != null || !plan.steps().isEmpty()) {
-                plans.add(plan);
-            }
-        }
-        return new Plan(plans.build());
-    }
 
     /** A plan for one workload, whose history already knows all that its observation shows (see {@link Bookkeeping#observed}). */
     public static WorkloadPlan plan(Situation situation) {
@@ -203,13 +167,5 @@ public final class Planner {
             case Observation.Seen<T>(T value) -> value;
             case Observation.Unseen<T>(String why) -> throw new IllegalStateException("planned although blind: " + why);
         };
-    }
-
-    private static Neighbour remembered(WorkloadId id, ActualState actual, History history) {
-        ImmutableList<Instance> instances =
-                actual.get(id).processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
-                        ? processes.stream().map(ObservedInstance::instance).collect(ImmutableList.toImmutableList())
-                        : ImmutableList.of();
-        return new Neighbour(history.get(id), instances, history.pauses().containsKey(id));
     }
 }

@@ -6,23 +6,20 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
-import io.homeostat.observe.host.HostFact;
-import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Bookkeeping;
 import io.homeostat.reconcile.plan.Neighbourhood;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.InstantSource;
 import java.util.Collection;
@@ -40,22 +37,14 @@ import java.util.function.Predicate;
  * written, sent or started.
  */
 public final class Survey {
-    /** What to ask running processes. */
-    public enum Depth {
-        /** Nothing: that they run is enough, as it is for a plan. */
-        PRESENCE,
-        /** How they are, in the way their declaration says; an exec probe runs its command. */
-        HEALTH
-    }
-
     private final Observer observer;
     private final Memory memory;
-    private final InstantSource clock;
+    private final Situations situations;
 
     public Survey(Observer observer, Memory memory, InstantSource clock) {
         this.observer = observer;
         this.memory = memory;
-        this.clock = clock;
+        this.situations = new Situations(observer, memory::of, memory::seed, clock);
     }
 
     /**
@@ -87,8 +76,8 @@ public final class Survey {
             return new Memory(ImmutableMap.copyOf(retried), instances, pauses, seed);
         }
 
-        WorkloadHistory history(WorkloadId id) {
-            return histories.getOrDefault(id, WorkloadHistory.NONE);
+        Remembered of(WorkloadId id) {
+            return new Remembered(histories.getOrDefault(id, WorkloadHistory.NONE), instances.get(id), pauses.get(id));
         }
     }
 
@@ -118,12 +107,12 @@ public final class Survey {
     public record Findings(ImmutableList<Finding> workloads, ImmutableList<String> blind) {}
 
     /** Looks at everything. */
-    public Findings everything(DesiredState desired, Depth depth) throws InterruptedException {
+    public Findings everything(DesiredState desired, Situations.Depth depth) throws InterruptedException {
         return everything(desired, depth, id -> true);
     }
 
     /** Looks at everything that is asked for, and asks nothing else how it is. */
-    public Findings everything(DesiredState desired, Depth depth, Predicate<WorkloadId> asked)
+    public Findings everything(DesiredState desired, Situations.Depth depth, Predicate<WorkloadId> asked)
             throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(memory.instances().keySet());
@@ -140,14 +129,17 @@ public final class Survey {
         }
         ids.removeIf(asked.negate());
         Neighbourhood neighbourhood =
-                new Neighbourhood(desired, () -> Maps.toMap(memory.instances().keySet(), this::neighbour));
+                new Neighbourhood(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
         return new Findings(look(ids, neighbourhood, depth, archives), blind.build());
     }
 
     private ImmutableList<Finding> look(
-            Collection<WorkloadId> ids, Neighbourhood neighbourhood, Depth depth, ImmutableSet<String> archives)
+            Collection<WorkloadId> ids,
+            Neighbourhood neighbourhood,
+            Situations.Depth depth,
+            ImmutableSet<String> archives)
             throws InterruptedException {
-        if (depth == Depth.PRESENCE) {
+        if (depth == Situations.Depth.PRESENCE) {
             // A few reads of small files each: threads would cost more than they bring.
             return ids.stream()
                     .map(id -> look(id, neighbourhood, depth, archives))
@@ -167,29 +159,17 @@ public final class Survey {
         }
     }
 
-    private Finding look(WorkloadId id, Neighbourhood neighbourhood, Depth depth, ImmutableSet<String> archives) {
+    private Finding look(
+            WorkloadId id, Neighbourhood neighbourhood, Situations.Depth depth, ImmutableSet<String> archives) {
         DesiredState desired = neighbourhood.desired();
-        Declaration declared = desired.declarations().get(id);
-        HostFacts host = observer.host(HostFact.askedBy(declared));
-        WorkloadHistory remembered = memory.history(id);
-        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered);
-        Situation before = new Situation(
-                declared,
+        Situation before = situations.look(
+                id,
+                desired.get(id).orElse(null),
                 desired.policy(),
-                observer.look(id, memory.instances().get(id), checks),
-                host,
-                neighbourhood.of(id, host, this::neighbour, other -> false),
+                host -> neighbourhood.of(id, host, memory::of, other -> false),
                 archives,
-                remembered,
-                memory.pauses().get(id),
-                memory.seed(),
-                clock.instant());
+                depth);
         Situation learned = Bookkeeping.observed(before).situation();
-        return new Finding(remembered, learned, Planner.plan(learned));
-    }
-
-    private Neighbour neighbour(WorkloadId id) {
-        return new Neighbour(
-                memory.history(id), memory.instances().get(id), memory.pauses().containsKey(id));
+        return new Finding(before.history(), learned, Planner.plan(learned));
     }
 }

@@ -26,7 +26,6 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Company.Need;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -42,7 +41,7 @@ class NeedTest {
     private static final Condition HEALTHY =
             new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "", NOW);
 
-    private record Row(String situation, Need.State state, String execution, Supplier<Neighbour> db) {}
+    private record Row(String situation, Need.State state, String execution, Supplier<Remembered> db) {}
 
     @TestFactory
     Stream<DynamicTest> whatIsRememberedTells() {
@@ -124,12 +123,12 @@ class NeedTest {
         assertEquals(ImmutableSet.of(), neighbourhood(DAEMON).concernedBy(WEB));
     }
 
-    private static Row row(String situation, Need.State state, Supplier<Neighbour> db) {
+    private static Row row(String situation, Need.State state, Supplier<Remembered> db) {
         return new Row(situation, state, DAEMON, db);
     }
 
-    private static Need.State state(String execution, Neighbour db) {
-        Neighbour other = neighbour(WorkloadHistory.NONE);
+    private static Need.State state(String execution, Remembered db) {
+        Remembered other = neighbour(WorkloadHistory.NONE);
         Company company = neighbourhood(execution)
                 .of(WEB, HostFacts.of("this-boot", "instance"), id -> id.equals(DB) ? db : other, id -> false);
         return Iterables.getOnlyElement(company.needs()).state();
@@ -167,7 +166,7 @@ class NeedTest {
         return new Condition(type, Condition.Status.FALSE, reason, "", NOW);
     }
 
-    private static Neighbour runs(Phase start) {
+    private static Remembered runs(Phase start) {
         Instance instance = new Instance(
                 "launch",
                 DB,
@@ -179,18 +178,18 @@ class NeedTest {
                 new ProcessIdentity(4711, 1, "this-boot"),
                 start,
                 "");
-        return new Neighbour(
-                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(instance), false);
+        return new Remembered(
+                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(instance), null);
     }
 
-    private static Neighbour ran(String bootId) {
+    private static Remembered ran(String bootId) {
         WorkloadHistory history = acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY));
         OneShotRun run =
                 OneShotRun.begun("work", "launch", bootId, "instance", NOW).completed(NOW, null);
         return neighbour(history.withRun(history.run().withOneShot(run)));
     }
 
-    private static Neighbour neighbour(WorkloadHistory history) {
-        return new Neighbour(history, ImmutableList.of(), false);
+    private static Remembered neighbour(WorkloadHistory history) {
+        return new Remembered(history, ImmutableList.of(), null);
     }
 }

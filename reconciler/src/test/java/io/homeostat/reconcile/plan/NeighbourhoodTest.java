@@ -14,6 +14,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
@@ -26,7 +27,6 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Company.Need;
-import io.homeostat.reconcile.plan.Neighbourhood.Neighbour;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,9 +37,10 @@ class NeighbourhoodTest {
     private static final HostFacts HOST = HostFacts.of("this-boot", "instance");
     private static final WorkloadId DB = WorkloadId.process("db");
     private static final WorkloadId WEB = WorkloadId.process("web");
+    private static final Pause PAUSED = new Pause(DB, "a look by hand", Example.NOW);
     private static final WorkloadId OTHER = WorkloadId.process("other");
 
-    private final Map<WorkloadId, Neighbour> remembered = new HashMap<>();
+    private final Map<WorkloadId, Remembered> remembered = new HashMap<>();
 
     @Test
     void whatRunsWellSinceThisBootIsWell() {
@@ -70,10 +71,10 @@ class NeighbourhoodTest {
         declaredAndNeeded();
         WorkloadHistory failing = WorkloadHistory.NONE.withTrial(
                 1, Trial.of("hash").withInstall(Attempts.NONE.failed(Example.NOW, "gone", false)));
-        remembered.put(DB, new Neighbour(failing, ImmutableList.of(), false));
+        remembered.put(DB, new Remembered(failing, ImmutableList.of(), null));
         assertEquals(Need.State.STUCK, stateOfDb());
 
-        remembered.put(DB, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), true));
+        remembered.put(DB, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), PAUSED));
         assertEquals(Need.State.STUCK, stateOfDb());
     }
 
@@ -92,10 +93,10 @@ class NeighbourhoodTest {
     @Test
     void whatIsTriedAgainAtOnceIsOnItsWay() {
         declaredAndNeeded();
-        remembered.put(DB, new Neighbour(startFailed(1), ImmutableList.of(), false));
+        remembered.put(DB, new Remembered(startFailed(1), ImmutableList.of(), null));
         assertEquals(Need.State.COMING, stateOfDb());
 
-        remembered.put(DB, new Neighbour(startFailed(3), ImmutableList.of(), false));
+        remembered.put(DB, new Remembered(startFailed(3), ImmutableList.of(), null));
         assertEquals(Need.State.STUCK, stateOfDb());
     }
 
@@ -112,7 +113,7 @@ class NeighbourhoodTest {
                 .withTrial(1, Trial.of("hash"))
                 .withConditions(ImmutableList.of(new Condition(
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
-        remembered.put(b, new Neighbour(disabled, ImmutableList.of(), false));
+        remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
         Company company = neighbourhood.of(WorkloadId.process("a"), HOST, this::look, b::equals);
 
@@ -166,7 +167,7 @@ class NeighbourhoodTest {
         assertEquals(List.of(WEB), company(neighbourhood, DB).leaving());
         assertEquals(List.of(), company(neighbourhood, WEB).leaving());
 
-        remembered.put(WEB, new Neighbour(look(WEB).history(), ImmutableList.of(), false));
+        remembered.put(WEB, new Remembered(look(WEB).history(), ImmutableList.of(), null));
         assertEquals(List.of(), company(neighbourhood, DB).leaving(), "stopped");
     }
 
@@ -196,7 +197,7 @@ class NeighbourhoodTest {
     void whoIsLeftAloneOrStandsInACircleIsNotWaitedFor() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
-        remembered.put(WEB, new Neighbour(look(WEB).history(), look(WEB).instances(), true));
+        remembered.put(WEB, new Remembered(look(WEB).history(), look(WEB).instances(), PAUSED));
         assertEquals(List.of(), company(neighbourhood(), DB).leaving());
 
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
@@ -235,7 +236,7 @@ class NeighbourhoodTest {
                 "failed after a run that was well, and not looked at since");
     }
 
-    private static Neighbour ran(String bootId) {
+    private static Remembered ran(String bootId) {
         return ran(begun(bootId).completed(Example.NOW, null));
     }
 
@@ -243,13 +244,13 @@ class NeighbourhoodTest {
         return OneShotRun.begun("work", "launch", bootId, "instance", Example.NOW);
     }
 
-    private static Neighbour ran(OneShotRun run) {
+    private static Remembered ran(OneShotRun run) {
         WorkloadHistory history = healthy(1);
-        return new Neighbour(history.withRun(history.run().withOneShot(run)), ImmutableList.of(), false);
+        return new Remembered(history.withRun(history.run().withOneShot(run)), ImmutableList.of(), null);
     }
 
     private void declaredAndNeeded() {
-        remembered.put(WEB, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), false));
+        remembered.put(WEB, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), null));
     }
 
     private Need.State stateOfDb() {
@@ -261,8 +262,8 @@ class NeighbourhoodTest {
         return neighbourhood.of(id, HOST, this::look, other -> false);
     }
 
-    private Neighbour look(WorkloadId id) {
-        return remembered.getOrDefault(id, new Neighbour(WorkloadHistory.NONE, ImmutableList.of(), false));
+    private Remembered look(WorkloadId id) {
+        return remembered.getOrDefault(id, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), null));
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, String bootId) {
@@ -286,7 +287,7 @@ class NeighbourhoodTest {
                 new ProcessIdentity(4711, 1, bootId),
                 Phase.STARTED,
                 "");
-        remembered.put(id, new Neighbour(history, ImmutableList.of(instance), false));
+        remembered.put(id, new Remembered(history, ImmutableList.of(instance), null));
     }
 
     private static WorkloadHistory healthy(long generation) {

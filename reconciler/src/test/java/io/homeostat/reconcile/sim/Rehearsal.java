@@ -1,34 +1,18 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.ImmutableSortedMap;
-import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.ProvenRevision;
-import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.observe.ActualState;
-import io.homeostat.observe.Checks;
-import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.observe.host.HostFact;
-import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.loop.Next;
-import io.homeostat.reconcile.plan.Bookkeeping;
-import io.homeostat.reconcile.plan.Company;
-import io.homeostat.reconcile.plan.History;
-import io.homeostat.reconcile.plan.Planner;
-import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.status.Survey;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** The dry run of a simulated machine, and whether it foretells what is then done. */
@@ -108,40 +92,15 @@ final class Rehearsal {
                 || (loop.last(id) instanceof Next.Later later && later.until().kind() == Step.Wait.Kind.PROGRESS);
     }
 
-    /** What is planned for a workload, with all that is known of the others. */
+    /** What {@code plan} would print for a workload. */
     ImmutableList<Step> planOf(WorkloadId id) {
-        Declaration declared = desired.declaration(id).orElse(null);
-        ImmutableSet<String> archives = ImmutableSet.copyOf(machine.disk.archives);
-        HostFacts host = machine.observer.host(HostFact.askedBy(declared));
-        Situation situation = new Situation(
-                declared,
-                desired.now().policy(),
-                machine.observer.look(
-                        id, machine.store.instances(id), Bookkeeping.checks(declared, machine.store.history(id))),
-                host,
-                Company.NONE,
-                archives,
-                machine.store.history(id),
-                machine.store.pause(id).orElse(null),
-                machine.store.seed(),
-                clock.instant());
-        Situation known = Bookkeeping.observed(situation).situation();
-        Map<WorkloadId, ObservedWorkload> seen = new TreeMap<>();
-        Map<WorkloadId, WorkloadHistory> remembered = new TreeMap<>();
-        for (WorkloadId other : Fate.IDS) {
-            seen.put(other, machine.observer.look(other, machine.store.instances(other), Checks.NONE));
-            remembered.put(other, machine.store.history(other));
+        try {
+            return new Survey(machine.observer, Survey.Memory.of(machine.store), clock)
+                    .everything(desired.now(), Situations.Depth.PRESENCE, id::equals).workloads().stream()
+                            .flatMap(finding -> finding.plan().steps().stream())
+                            .collect(ImmutableList.toImmutableList());
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("a look without threads waited for one", e);
         }
-        seen.put(id, known.seen());
-        remembered.put(id, known.history());
-        History history = new History(
-                ImmutableMap.copyOf(remembered),
-                Maps.uniqueIndex(machine.store.pauses(), Pause::workload),
-                machine.store.seed());
-        ActualState actual = new ActualState(ImmutableSortedMap.copyOf(seen), archives, host);
-        return Planner.plan(desired.now(), actual, history, clock.instant()).workloads().stream()
-                .filter(plan -> plan.workload().equals(id))
-                .flatMap(plan -> plan.steps().stream())
-                .collect(ImmutableList.toImmutableList());
     }
 }

@@ -15,7 +15,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.Table;
 import io.homeostat.reconcile.controlplane.PluginStates;
-import io.homeostat.reconcile.status.Survey;
+import io.homeostat.reconcile.plan.Situations;
 import java.util.stream.Collectors;
 
 /** Shows how plugins are as a control plane would be told; nothing counts as told thereby. JSON as the protocol has it. */
@@ -29,7 +29,7 @@ public final class StatesCommand implements Command {
     @Override
     public int run() throws InterruptedException {
         Workspace.Sight sight = workspace.survey(
-                StoredState::desired, ImmutableList.of(), Survey.Depth.HEALTH, id -> id.kind().equals(Kind.PLUGIN));
+                StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
                 PluginStates.of(sight.findings(), workspace.enforcer().usageReport());
         Console console = workspace.console();

@@ -1,0 +1,73 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.Observer;
+import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.host.HostFacts;
+import java.time.InstantSource;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one way to a {@link Situation}, for the loop, for a dry run and for status alike: looks at one workload and puts beside it what
+ * is wanted and what is remembered.
+ */
+public final class Situations {
+    /** What to ask running instances. */
+    public enum Depth {
+        /** Nothing: that they run is enough, as it is for a plan. */
+        PRESENCE,
+        /** How they are, in the way their declaration says; an exec probe runs its command. */
+        HEALTH
+    }
+
+    private final Observer observer;
+    private final Function<WorkloadId, Remembered> memory;
+    private final LongSupplier seed;
+    private final InstantSource clock;
+
+    public Situations(
+            Observer observer, Function<WorkloadId, Remembered> memory, LongSupplier seed, InstantSource clock) {
+        this.observer = observer;
+        this.memory = memory;
+        this.seed = seed;
+        this.clock = clock;
+    }
+
+    /**
+     * Looks at one workload.
+     *
+     * @param declared null when nobody wants it
+     * @param company how those fare that matter to it, on a machine like that
+     * @param archives keys of the complete archives in the cache
+     */
+    public Situation look(
+            WorkloadId id,
+            @Nullable Declaration declared,
+            Policy policy,
+            Function<HostFacts, Company> company,
+            ImmutableSet<String> archives,
+            Depth depth) {
+        Remembered remembered = memory.apply(id);
+        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered.history());
+        ObservedWorkload seen = observer.look(id, remembered.instances(), checks);
+        HostFacts host = observer.host(HostFact.askedBy(declared));
+        return new Situation(
+                declared,
+                policy,
+                seen,
+                host,
+                company.apply(host),
+                archives,
+                remembered.history(),
+                remembered.pause(),
+                seed.getAsLong(),
+                clock.instant());
+    }
+}
