@@ -13,4 +13,9 @@ public record PluginSpec(
 
         @Doc("Handed to the plugin at Start and, when it changes, at Apply.") @Nullable
         Config config)
-        implements ProgramSpec {}
+        implements ProgramSpec {
+    /** The same with another configuration, or none. */
+    public PluginSpec withConfig(@Nullable Config other) {
+        return new PluginSpec(program, lifecycle, other);
+    }
+}

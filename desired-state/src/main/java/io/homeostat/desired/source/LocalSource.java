@@ -140,7 +140,7 @@ public final class LocalSource {
                     return;
                 }
                 ManifestReader.Result result = ManifestReader.installed(ConfigurePlugin.parseFrom(bytes));
-                result.problems().forEach(message -> problem(file, message));
+                result.problems().forEach(found -> problem(file, found.toString()));
                 result.workload().ifPresent(workload -> declare(workload, file.toString(), file.toString()));
             } catch (InvalidProtocolBufferException e) {
                 problem(file, "not a serialized ConfigurePlugin message; install the package again");

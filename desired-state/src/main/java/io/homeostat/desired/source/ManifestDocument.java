@@ -1,21 +1,22 @@
 package io.homeostat.desired.source;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
 import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Program.Install;
 import io.homeostat.desired.model.Structs;
+import io.homeostat.desired.source.ManifestReader.Problem;
+import io.homeostat.desired.yaml.DocumentTree;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.ConfigurePluginStates.Manifest;
 import io.homeostat.proto.acp.ConfigurePluginStates.Plugin;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * Writes a message as the document that says the same. What is unset, or zero where zero makes no sense, is left out; what
- * is wrong is written as it is, for the reader of documents to refuse.
+ * Writes a message as the document that says the same. What is unset, or zero where zero makes no sense, is left out; what is wrong is
+ * written as it is, for the reader of documents to reject.
  */
 final class ManifestDocument {
     private static final long MAX_SECONDS = 315_576_000_000L;
@@ -24,74 +25,70 @@ final class ManifestDocument {
     private final Plugin plugin;
     private final Manifest manifest;
     private final Install install;
-    private final List<String> problems;
-    private final ObjectNode document = JsonNodeFactory.instance.objectNode();
+    private final List<Problem> problems;
 
-    /** @param problems where what no document could say is added */
-    ManifestDocument(ConfigurePlugin message, Install install, List<String> problems) {
+    /** @param problems where what a document could not say is added */
+    ManifestDocument(ConfigurePlugin message, Install install, List<Problem> problems) {
         this.plugin = message.getPlugin();
         this.manifest = message.getManifest();
         this.install = install;
         this.problems = problems;
     }
 
-    ObjectNode toDocument() {
-        document.put("apiVersion", "homeostat.io/v1").put("kind", "Plugin");
-        document.putObject("metadata").put("name", plugin.getName());
-        ObjectNode spec = document.putObject("spec");
+    DocumentTree toDocument() {
+        DocumentTree document = new DocumentTree();
+        document.text("apiVersion", "homeostat.io/v1").text("kind", "Plugin");
+        document.mapping("metadata").text("name", plugin.getName());
+        DocumentTree spec = document.mapping("spec");
         if (install == Install.DYNAMIC) {
-            spec.put("revision", plugin.getRevisionId());
-            source(spec.putObject("source"));
+            spec.text("revision", plugin.getRevisionId());
+            source(spec.mapping("source"));
         } else {
-            spec.put("install", "local");
+            spec.text("install", "local");
             text(spec, "revision", plugin.getRevisionId());
         }
-        spec.put("entryPoint", plugin.getEntryPoint());
-        plugin.getArgumentsList().forEach(spec.putArray("arguments")::add);
-        config(spec);
-        ObjectNode limits = spec.putObject("limits");
+        spec.text("entryPoint", plugin.getEntryPoint());
+        spec.texts("arguments", plugin.getArgumentsList());
+        config().ifPresent(config -> spec.mapping("config", config));
+        DocumentTree limits = spec.mapping("limits");
         number(limits, "memory", manifest.getMaxMemoryUsageBytes());
         if (manifest.getMaxCpuUsagePercentage() != 0) {
-            limits.put("cpu", manifest.getMaxCpuUsagePercentage() + "%");
+            limits.text("cpu", manifest.getMaxCpuUsagePercentage() + "%");
         }
-        ObjectNode start = spec.putObject("start");
+        DocumentTree start = spec.mapping("start");
         duration(start, "timeout", manifest.getStartTimeout());
         number(start, "attempts", manifest.getStartAttemptCount());
         number(start, "backoffFactor", manifest.getStartExpBackoffFactor());
-        duration(spec.putObject("stop"), "timeout", manifest.getStopTimeout());
-        ObjectNode metrics = spec.putObject("metrics");
+        duration(spec.mapping("stop"), "timeout", manifest.getStopTimeout());
+        DocumentTree metrics = spec.mapping("metrics");
         duration(metrics, "interval", manifest.getMetricsInterval());
-        // Unsigned: what looks negative is huge, and refused either way.
+        // Unsigned: what looks negative is huge, and rejected either way.
         number(metrics, "maxDatapoints", manifest.getMaxMetricDatapoints());
-        new ManifestExecution(manifest, problems).write(spec.putObject("execution"));
+        new ManifestExecution(manifest, problems).write(spec.mapping("execution"));
         return document;
     }
 
-    private void source(ObjectNode source) {
-        source.put("url", plugin.getGcsSignedUrl());
+    private void source(DocumentTree source) {
+        source.text("url", plugin.getGcsSignedUrl());
         text(source, "sha256", plugin.getChecksum());
         duration(source, "timeout", manifest.getDownloadTimeout());
         number(source, "attempts", manifest.getDownloadAttemptCount());
     }
 
-    /** Gives a specification the configuration of the message, and none when it has none. */
-    void configure(ObjectNode spec) {
-        spec.remove("config");
-        config(spec);
-    }
-
-    private void config(ObjectNode spec) {
-        switch (manifest.getConfigCase()) {
-            case STRING_CONFIG -> spec.putObject("config").put("string", manifest.getStringConfig());
+    /** The configuration; empty if there is none, or none that a document could say. */
+    Optional<DocumentTree> config() {
+        return switch (manifest.getConfigCase()) {
+            case STRING_CONFIG -> Optional.of(new DocumentTree().text("string", manifest.getStringConfig()));
             case STRUCT_CONFIG -> {
                 if (isFinite(manifest.getStructConfig())) {
-                    spec.putObject("config").set("struct", Structs.fromProto(manifest.getStructConfig()));
-                } else {
-                    problems.add("manifest.struct_config: a number that is infinite or none at all; put it in quotes");
+                    yield Optional.of(new DocumentTree().json("struct", Structs.fromProto(manifest.getStructConfig())));
                 }
+                problems.add(new Problem(
+                        "manifest.struct_config", "a number that is infinite or none at all; put it in quotes"));
+                yield Optional.empty();
             }
-            case CONFIG_NOT_SET -> {}
-        }
+            case CONFIG_NOT_SET -> Optional.empty();
+        };
     }
 
     private static boolean isFinite(Struct struct) {
@@ -107,25 +104,25 @@ final class ManifestDocument {
         };
     }
 
-    private static void text(ObjectNode object, String key, String value) {
+    private static void text(DocumentTree object, String key, String value) {
         if (!value.isEmpty()) {
-            object.put(key, value);
+            object.text(key, value);
         }
     }
 
-    private static void number(ObjectNode object, String key, long value) {
+    private static void number(DocumentTree object, String key, long value) {
         if (value != 0) {
-            object.put(key, value);
+            object.number(key, value);
         }
     }
 
-    static void duration(ObjectNode object, String key, com.google.protobuf.Duration value) {
+    static void duration(DocumentTree object, String key, com.google.protobuf.Duration value) {
         long seconds = value.getSeconds();
         int nanos = value.getNanos();
         if (seconds == 0 && nanos == 0) {
             return;
         }
         boolean possible = seconds >= 0 && seconds <= MAX_SECONDS && nanos >= 0 && nanos <= MAX_NANOS;
-        object.put(key, possible ? Notation.text(Duration.ofSeconds(seconds, nanos)) : seconds + "s " + nanos + "ns");
+        object.text(key, possible ? Notation.text(Duration.ofSeconds(seconds, nanos)) : seconds + "s " + nanos + "ns");
     }
 }

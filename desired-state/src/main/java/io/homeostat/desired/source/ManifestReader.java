@@ -1,15 +1,12 @@
 package io.homeostat.desired.source;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program.Install;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Problem;
 import io.homeostat.desired.yaml.ReadResult;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
@@ -20,13 +17,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Makes workloads of {@code ConfigurePlugin} messages, the form in which control planes and packages declare plugins. A
- * message is held to the rules of a YAML document; what it leaves out, or sets to zero, gets the defaults of one.
+ * Makes workloads of {@code ConfigurePlugin} messages, the form in which control planes and packages declare plugins. The rules and
+ * defaults of YAML documents hold; zero counts as left out.
  */
 public final class ManifestReader {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
-    /** Where the fields of a message went; the longer of two that begin alike comes first. */
+    /** Where the fields of a message are in a document; of two paths the longer one comes first. */
     private static final ImmutableMap<String, String> FIELDS = ImmutableMap.<String, String>builder()
             .put("metadata.name", "plugin.name")
             .put("spec.revision", "plugin.revision_id")
@@ -57,12 +52,24 @@ public final class ManifestReader {
     private ManifestReader() {}
 
     /**
+     * Something wrong with a message. Contains no secrets.
+     *
+     * @param field of the message, such as {@code plugin.name}
+     * @param detail what is wrong and what would be right
+     */
+    public record Problem(String field, String detail) {
+        @Override
+        public String toString() {
+            return field + ": " + detail;
+        }
+    }
+
+    /**
      * What became of a message.
      *
-     * @param workload empty when there is a problem
-     * @param problems each {@code field: what is wrong and what would be right}; no secrets in them
+     * @param workload empty if there are problems
      */
-    public record Result(Optional<Workload> workload, ImmutableList<String> problems) {}
+    public record Result(Optional<Workload> workload, ImmutableList<Problem> problems) {}
 
     /** Reads what a control plane sent: installed from its archive, unless it says that it is on the disk already. */
     public static Result sent(ConfigurePlugin message) {
@@ -71,68 +78,64 @@ public final class ManifestReader {
     }
 
     /**
-     * Reads what a package put beside its plugin: that is on the disk whatever the message says, and what it says of a
-     * download is ignored. The published ones leave action and revision unset.
+     * Reads what a package put beside its plugin: that is on the disk whatever the message says, and what it says of a download is
+     * ignored. The published ones leave action and revision unset.
      */
     public static Result installed(ConfigurePlugin message) {
         boolean unset = message.getActionValue() == Action.ACTION_UNSPECIFIED_VALUE;
         return read(unset ? message.toBuilder().setAction(Action.INSTALL).build() : message, Install.LOCAL);
     }
 
-    /** Reads what a control plane sent for a plugin that is declared already: another configuration, or none, and nothing else. */
-    public static Result reconfigured(Workload declared, ConfigurePlugin message) {
-        if (ManifestSize.isTooMuch(message)) {
-            return ManifestSize.REFUSED;
-        }
-        List<String> problems = new ArrayList<>();
-        ObjectNode document = tree(declared);
-        new ManifestDocument(message, Install.LOCAL, problems).configure((ObjectNode) document.path("spec"));
-        return read(document, problems);
-    }
-
-    private static ObjectNode tree(Workload declared) {
-        try {
-            return (ObjectNode) JSON.readTree(DocumentCodec.toJson(declared));
-        } catch (JsonProcessingException impossible) {
-            // Without its cause and message: they quote the document.
-            throw new IllegalStateException("the stored form of " + declared.id() + " is not JSON");
-        }
-    }
-
     private static Result read(ConfigurePlugin message, Install install) {
         if (ManifestSize.isTooMuch(message)) {
             return ManifestSize.REFUSED;
         }
-        List<String> problems = new ArrayList<>();
+        List<Problem> problems = new ArrayList<>();
         if (message.getAction() != Action.INSTALL) {
-            problems.add("action: " + message.getAction() + " declares nothing; only INSTALL does");
+            problems.add(new Problem("action", message.getAction() + " declares nothing; only INSTALL does"));
         }
-        return read(new ManifestDocument(message, install, problems).toDocument(), problems);
-    }
-
-    private static Result read(ObjectNode document, List<String> problems) {
-        ReadResult read = DocumentReader.readTree("manifest", document);
-        read.errors().stream()
-                .map(Problem::message)
-                .map(ManifestReader::translated)
-                .forEach(problems::add);
+        ReadResult read =
+                DocumentReader.readTree("manifest", new ManifestDocument(message, install, problems).toDocument());
+        read.errors().forEach(error -> problems.add(problem(error)));
         return new Result(
                 problems.isEmpty() ? Optional.of(read.declared().getFirst()) : Optional.empty(),
                 ImmutableList.copyOf(problems));
     }
 
-    /** Names the field of the message in place of the key of the document. */
-    private static String translated(String message) {
-        for (Map.Entry<String, String> field : FIELDS.entrySet()) {
-            String key = field.getKey();
-            if (message.startsWith(key) && endsAt(message, key.length())) {
-                return field.getValue() + message.substring(key.length());
-            }
+    /**
+     * Gives a declared plugin the configuration that a control plane sent, or none; nothing else of the message counts.
+     *
+     * @throws IllegalArgumentException if the workload is no plugin
+     */
+    public static Result reconfigured(Workload plugin, ConfigurePlugin message) {
+        if (!(plugin.spec() instanceof PluginSpec spec)) {
+            throw new IllegalArgumentException(plugin.id() + " takes no configuration");
         }
-        return message;
+        if (ManifestSize.isTooMuch(message)) {
+            return ManifestSize.REFUSED;
+        }
+        List<Problem> problems = new ArrayList<>();
+        Config config = new ManifestDocument(message, Install.LOCAL, problems)
+                .config()
+                .flatMap(sent -> DocumentReader.readPart(
+                        Config.class, "spec.config", sent, error -> problems.add(problem(error))))
+                .orElse(null);
+        return new Result(
+                problems.isEmpty()
+                        ? Optional.of(new Workload(plugin.id(), plugin.labels(), spec.withConfig(config)))
+                        : Optional.empty(),
+                ImmutableList.copyOf(problems));
     }
 
-    private static boolean endsAt(String message, int end) {
-        return end < message.length() && ":.[".indexOf(message.charAt(end)) >= 0;
+    /** Names the field of the message in place of the path in the document. */
+    private static Problem problem(io.homeostat.desired.yaml.Problem error) {
+        String path = error.path();
+        for (Map.Entry<String, String> field : FIELDS.entrySet()) {
+            String key = field.getKey();
+            if (path.equals(key) || path.startsWith(key + ".") || path.startsWith(key + "[")) {
+                return new Problem(field.getValue() + path.substring(key.length()), error.detail());
+            }
+        }
+        return new Problem(path, error.detail());
     }
 }

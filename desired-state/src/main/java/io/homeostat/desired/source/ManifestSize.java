@@ -16,9 +16,11 @@ final class ManifestSize {
 
     static final ManifestReader.Result REFUSED = new ManifestReader.Result(
             Optional.empty(),
-            ImmutableList.of("manifest: more than " + MOST
-                    + " arguments, rules, and keys and values of a configuration; write fewer, or send the configuration as a"
-                    + " string"));
+            ImmutableList.of(new ManifestReader.Problem(
+                    "manifest",
+                    "more than " + MOST
+                            + " arguments, rules, and keys and values of a configuration; write fewer, or send the configuration as a"
+                            + " string")));
 
     private ManifestSize() {}
 

@@ -203,7 +203,7 @@ final class Binder {
 
     @Nullable
     Object error(Node node, String message) {
-        report.error(node, message(path(), message));
+        report.error(node, path(), message);
         return null;
     }
 
@@ -218,10 +218,6 @@ final class Binder {
 
     static String join(String path, String key) {
         return path.isEmpty() ? key : path + "." + key;
-    }
-
-    static String message(String path, String message) {
-        return path.isEmpty() ? message : path + ": " + message;
     }
 
     /** What was written as an error may quote it: short, on one line, without the query of a URL. */

@@ -55,24 +55,24 @@ final class Bound {
 
     /** Says what is wrong with the record as a whole. */
     void error(String message) {
-        report.error(at, Binder.message(path, message));
+        report.error(at, path, message);
     }
 
     /** Says what is wrong with the value of a key that is there. */
     void errorAtValue(String key, String message) {
         Node value = written(key);
-        report.error(value == null ? at : value, Binder.message(Binder.join(path, key), message));
+        report.error(value == null ? at : value, Binder.join(path, key), message);
     }
 
     /** Says what is wrong with a key being there. */
     void errorAtKey(String key, String message) {
         Entry entry = entry(key);
-        report.error(entry == null ? at : entry.key(), Binder.message(Binder.join(path, key), message));
+        report.error(entry == null ? at : entry.key(), Binder.join(path, key), message);
     }
 
     void warningAtValue(String key, String message) {
         Node value = written(key);
-        report.warning(value == null ? at : value, Binder.message(Binder.join(path, key), message));
+        report.warning(value == null ? at : value, Binder.join(path, key), message);
     }
 
     private @Nullable Entry entry(String key) {

@@ -1,6 +1,5 @@
 package io.homeostat.desired.yaml;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
@@ -13,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,26 +45,35 @@ public final class DocumentReader {
     }
 
     /**
-     * Reads a document that was not written as YAML; the same rules hold, but for paths, which are refused.
+     * Reads a document that was not written as YAML. The same rules hold, except that paths are refused.
      *
      * @param name as errors call it; their lines and columns mean nothing
      */
-    public static ReadResult readTree(String name, ObjectNode document) {
+    public static ReadResult readTree(String name, DocumentTree document) {
         Report report = new Report(name);
-        ImmutableList<ReadWorkload> read;
-        try {
-            read = Documents.read(JsonText.read(document.toString()), report, null).stream()
-                    .map(named -> new ReadWorkload(named.workload(), name, name, 1))
-                    .collect(ImmutableList.toImmutableList());
-        } catch (IOException impossible) {
-            // Without its cause and message: they quote the document.
-            throw new IllegalArgumentException("the JSON of a tree can't be read, " + name);
-        }
-        boolean valid = report.errors().isEmpty();
+        Optional<Documents.Named> read = Documents.read(document.node(), report, null);
         return new ReadResult(
-                valid ? read : ImmutableList.of(),
+                report.errors().isEmpty()
+                        ? read.map(named -> new ReadWorkload(named.workload(), name, name, 1)).stream()
+                                .collect(ImmutableList.toImmutableList())
+                        : ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
                 ImmutableList.sortedCopyOf(report.warnings()));
+    }
+
+    /**
+     * Reads one record of a document, such as a {@code Config}.
+     *
+     * @param path the keys under which it stands in a document, for errors
+     * @param errors where those are added; if there are any, nothing is returned
+     */
+    public static <T extends Record> Optional<T> readPart(
+            Class<T> type, String path, DocumentTree part, Consumer<Problem> errors) {
+        Report report = new Report(path);
+        Node node = part.node();
+        Object read = new Binder(report, null).record(Shape.of(type), path, node, node);
+        report.errors().forEach(errors);
+        return Optional.ofNullable(read).map(type::cast);
     }
 
     private void order() {
@@ -131,7 +140,8 @@ public final class DocumentReader {
             } else {
                 report.error(
                         name,
-                        "metadata.name: " + named.workload().id() + " is declared twice, first at " + first.place()
+                        "metadata.name",
+                        named.workload().id() + " is declared twice, first at " + first.place()
                                 + "; remove or rename one");
             }
         });

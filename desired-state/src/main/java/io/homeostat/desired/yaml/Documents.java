@@ -56,7 +56,8 @@ final class Documents {
         if (disruption != null && !workload.labels().containsKey(disruption.label())) {
             report.error(
                     name,
-                    "spec.maxDisruption.label: the workload has no label '" + Binder.shown(disruption.label())
+                    "spec.maxDisruption.label",
+                    "the workload has no label '" + Binder.shown(disruption.label())
                             + "'; add it to metadata.labels, or name one that it has");
             return Optional.empty();
         }
@@ -72,8 +73,7 @@ final class Documents {
     private static void checkVersion(@Nullable Entry entry, Report report) {
         if (entry != null
                 && !(entry.value() instanceof Scalar version && version.text().equals(API_VERSION))) {
-            report.error(
-                    entry.value(), "apiVersion: " + described(entry.value()) + " is unknown; write " + API_VERSION);
+            report.error(entry.value(), "apiVersion", described(entry.value()) + " is unknown; write " + API_VERSION);
         }
     }
 
@@ -84,7 +84,7 @@ final class Documents {
         Optional<Kind> kind = entry.value() instanceof Scalar scalar ? Kind.ofTitle(scalar.text()) : Optional.empty();
         if (kind.isEmpty()) {
             String titles = Kind.all().stream().map(Kind::title).collect(Collectors.joining(" or "));
-            report.error(entry.value(), "kind: " + described(entry.value()) + " is unknown; write " + titles);
+            report.error(entry.value(), "kind", described(entry.value()) + " is unknown; write " + titles);
         }
         return kind.orElse(null);
     }

@@ -50,9 +50,8 @@ final class FreeForm {
                     case AMBIGUOUS -> {
                         report.error(
                                 scalar,
-                                Binder.message(
-                                        path,
-                                        "a number that not every reader of YAML reads alike; write it in decimal, or in quotes"));
+                                path,
+                                "a number that not every reader of YAML reads alike; write it in decimal, or in quotes");
                         yield JSON.nullNode();
                     }
                 };
@@ -76,8 +75,7 @@ final class FreeForm {
     }
 
     private JsonNode beyond(Scalar scalar) {
-        report.error(
-                scalar, Binder.message(path, "a number beyond what a structure holds exactly, 2^53; put it in quotes"));
+        report.error(scalar, path, "a number beyond what a structure holds exactly, 2^53; put it in quotes");
         return JSON.nullNode();
     }
 }

@@ -17,9 +17,14 @@ final class JsonText {
     private JsonText() {}
 
     static Node read(String json) throws IOException {
-        try (JsonParser parser = JSON.createParser(json)) {
-            parser.nextToken();
-            return node(parser);
+        return read(JSON.createParser(json));
+    }
+
+    /** Reads what a parser has, and closes it. */
+    static Node read(JsonParser json) throws IOException {
+        try (json) {
+            json.nextToken();
+            return node(json);
         }
     }
 

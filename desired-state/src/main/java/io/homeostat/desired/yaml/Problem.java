@@ -5,11 +5,12 @@ import java.util.Comparator;
 /**
  * Something wrong with what was read. Never quotes a secret.
  *
- * @param line from 1; 0 when the problem is the file as a whole
- * @param column from 1, in characters; 0 when the problem is the file as a whole
- * @param message what is wrong and what would be right
+ * @param line from 1; 0 if the problem is the file as a whole
+ * @param column from 1, in characters; 0 if the problem is the file as a whole
+ * @param path the keys that lead to it, such as {@code spec.limits.cpu}; empty if it is no field's problem
+ * @param detail what is wrong and what would be right
  */
-public record Problem(String file, int line, int column, String message) implements Comparable<Problem> {
+public record Problem(String file, int line, int column, String path, String detail) implements Comparable<Problem> {
     private static final Comparator<Problem> ORDER = Comparator.comparing(Problem::file)
             .thenComparingInt(Problem::line)
             .thenComparingInt(Problem::column)
@@ -20,6 +21,15 @@ public record Problem(String file, int line, int column, String message) impleme
         return ORDER.compare(this, other);
     }
 
+    Problem(String file, int line, int column, String detail) {
+        this(file, line, column, "", detail);
+    }
+
+    /** {@code path: detail}, or only the detail. */
+    public String message() {
+        return path.isEmpty() ? detail : path + ": " + detail;
+    }
+
     /** {@code file:line:column}. */
     String place() {
         return line == 0 ? file : file + ":" + line + ":" + column;
@@ -28,6 +38,6 @@ public record Problem(String file, int line, int column, String message) impleme
     /** {@code file:line:column: message}. */
     @Override
     public String toString() {
-        return place() + ": " + message;
+        return place() + ": " + message();
     }
 }

@@ -20,16 +20,26 @@ final class Report {
         return file;
     }
 
-    void error(Node at, String message) {
-        error(at.line(), at.column(), message);
+    /** @param path the keys that lead to it; empty if it is no field's problem */
+    void error(Node at, String path, String detail) {
+        error(new Problem(file, at.line(), at.column(), path, detail));
     }
 
-    void error(int line, int column, String message) {
+    void error(Node at, String detail) {
+        error(at, "", detail);
+    }
+
+    void error(int line, int column, String detail) {
+        error(new Problem(file, line, column, detail));
+    }
+
+    private void error(Problem problem) {
         count++;
         if (count <= MAX_ERRORS) {
-            errors.add(new Problem(file, line, column, message));
+            errors.add(problem);
         } else if (count == MAX_ERRORS + 1) {
-            errors.add(new Problem(file, line, column, "and more; the first " + MAX_ERRORS + " errors are shown"));
+            errors.add(new Problem(
+                    file, problem.line(), problem.column(), "and more; the first " + MAX_ERRORS + " errors are shown"));
         }
     }
 
@@ -37,8 +47,8 @@ final class Report {
         error(0, 0, message);
     }
 
-    void warning(Node at, String message) {
-        warnings.add(new Problem(file, at.line(), at.column(), message));
+    void warning(Node at, String path, String detail) {
+        warnings.add(new Problem(file, at.line(), at.column(), path, detail));
     }
 
     /** How many errors there have been, those that {@link #errors} leaves out included. */

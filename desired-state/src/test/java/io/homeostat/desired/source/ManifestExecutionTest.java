@@ -84,7 +84,7 @@ class ManifestExecutionTest {
                         "manifest.execution_model.rules: a value that is no text, number, true or false; send one of these",
                         "manifest.execution_model.rules[0].operator: 'unknown' is not possible here; write equal or notEqual or contains",
                         "manifest.execution_model.rules[0].scope: 'unknown' is not possible here; write os or instance or metadata"),
-                ImmutableList.sortedCopyOf(ManifestReader.sent(message.build()).problems()));
+                ImmutableList.sortedCopyOf(problems(message)));
     }
 
     @Test
@@ -94,7 +94,7 @@ class ManifestExecutionTest {
         assertEquals(
                 ImmutableList.of(
                         "manifest.plugin_type: DAEMON, but manifest.execution_model says otherwise; make them agree"),
-                ManifestReader.sent(message.build()).problems());
+                problems(message));
     }
 
     private static Rules rule(Value value) {
@@ -110,5 +110,11 @@ class ManifestExecutionTest {
         ManifestReader.Result result = ManifestReader.sent(message.build());
         assertEquals(ImmutableList.of(), result.problems());
         return result.workload().orElseThrow().lifecycle().execution();
+    }
+
+    private static ImmutableList<String> problems(ConfigurePlugin.Builder message) {
+        return ManifestReader.sent(message.build()).problems().stream()
+                .map(ManifestReader.Problem::toString)
+                .collect(ImmutableList.toImmutableList());
     }
 }

@@ -173,7 +173,8 @@ class ManifestReaderTest {
                         .putFields(
                                 "x",
                                 Value.newBuilder().setNumberValue(Double.NaN).build()));
-        ImmutableList<String> problems = ManifestReader.sent(message.build()).problems();
+        ImmutableList<ManifestReader.Problem> problems =
+                ManifestReader.sent(message.build()).problems();
         assertEquals(
                 List.of(
                         "manifest.download_attempt_count",
@@ -190,10 +191,7 @@ class ManifestReaderTest {
                         "plugin.checksum",
                         "plugin.entry_point",
                         "plugin.gcs_signed_url"),
-                problems.stream()
-                        .map(problem -> problem.substring(0, problem.indexOf(':')))
-                        .sorted()
-                        .toList(),
+                problems.stream().map(ManifestReader.Problem::field).sorted().toList(),
                 problems::toString);
         assertFalse(problems.toString().contains("secret"), problems::toString);
     }
@@ -225,8 +223,8 @@ class ManifestReaderTest {
         ConfigurePlugin.Builder message = installed();
         message.getPluginBuilder().setEntryPoint("ops-agent");
         assertEquals(
-                ImmutableList.of(
-                        "plugin.entry_point: has to be absolute when install is local, such as /usr/bin/ops-agent"),
+                ImmutableList.of(new ManifestReader.Problem(
+                        "plugin.entry_point", "has to be absolute when install is local, such as /usr/bin/ops-agent")),
                 ManifestReader.installed(message.build()).problems());
     }
 
@@ -276,7 +274,7 @@ class ManifestReaderTest {
     private static void assertRefused(String beginning, ConfigurePlugin.Builder message) {
         ManifestReader.Result result = ManifestReader.sent(message.build());
         assertEquals(1, result.problems().size(), result.problems()::toString);
-        assertEquals(beginning, result.problems().getFirst().substring(0, beginning.length()));
+        assertEquals(beginning, result.problems().getFirst().toString().substring(0, beginning.length()));
         assertEquals(Optional.empty(), result.workload());
     }
 }

@@ -53,7 +53,13 @@ record Item(
         }
         if (declares) {
             ManifestReader.Result read = ManifestReader.sent(sent);
-            return new Item(sent, Optional.of(read), plugin, read.problems());
+            return new Item(
+                    sent,
+                    Optional.of(read),
+                    plugin,
+                    read.problems().stream()
+                            .map(ManifestReader.Problem::toString)
+                            .collect(ImmutableList.toImmutableList()));
         }
         return new Item(
                 sent,

@@ -203,7 +203,7 @@ final class Translation {
             refusals.add("plugin.name: no plugin of this name is declared; INSTALL it first");
         } else if (refusals.isEmpty()) {
             ManifestReader.Result read = ManifestReader.reconfigured(base.get(), item.sent());
-            refusals.addAll(read.problems());
+            read.problems().forEach(problem -> refusals.add(problem.toString()));
             wanted = read.workload();
             if (refusals.isEmpty() && !wanted.map(room::take).orElse(false)) {
                 refusals.add(NO_ROOM);

@@ -1,0 +1,94 @@
+package io.homeostat.desired.yaml;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.yaml.Node.Entry;
+import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Node.Scalar;
+import io.homeostat.desired.yaml.Node.Sequence;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** A document that is written by a program and read by the rules of YAML without ever being text; or one mapping of it. */
+public final class DocumentTree {
+    private final Map<String, Supplier<Node>> entries = new LinkedHashMap<>();
+
+    /** Gives a key a text. */
+    public DocumentTree text(String key, String value) {
+        entries.put(key, () -> scalar(value, false));
+        return this;
+    }
+
+    /** Gives a key a number. */
+    public DocumentTree number(String key, long value) {
+        entries.put(key, () -> scalar(Long.toString(value), true));
+        return this;
+    }
+
+    /** Gives a key true or false. */
+    public DocumentTree flag(String key, boolean value) {
+        entries.put(key, () -> scalar(Boolean.toString(value), true));
+        return this;
+    }
+
+    /** Gives a key a list of texts. */
+    public DocumentTree texts(String key, List<String> values) {
+        entries.put(key, () -> sequence(values.stream().map(value -> scalar(value, false))));
+        return this;
+    }
+
+    /** Gives a key free-form JSON. */
+    public DocumentTree json(String key, ObjectNode value) {
+        entries.put(key, () -> {
+            try {
+                return JsonText.read(value.traverse());
+            } catch (IOException impossible) {
+                throw new UncheckedIOException("a tree in memory can't be read", impossible);
+            }
+        });
+        return this;
+    }
+
+    /** Gives a key a mapping, to be filled. */
+    public DocumentTree mapping(String key) {
+        DocumentTree child = new DocumentTree();
+        mapping(key, child);
+        return child;
+    }
+
+    /** Gives a key a mapping. */
+    public void mapping(String key, DocumentTree value) {
+        entries.put(key, value::node);
+    }
+
+    /** Gives a key a list of as many mappings, to be filled. */
+    public List<DocumentTree> mappings(String key, int count) {
+        List<DocumentTree> children =
+                Stream.generate(DocumentTree::new).limit(count).toList();
+        entries.put(key, () -> sequence(children.stream().map(DocumentTree::node)));
+        return children;
+    }
+
+    Node node() {
+        return new Mapping(
+                1,
+                1,
+                entries.entrySet().stream()
+                        .map(entry -> new Entry(
+                                scalar(entry.getKey(), false), entry.getValue().get()))
+                        .collect(ImmutableList.toImmutableList()));
+    }
+
+    private static Node sequence(Stream<Node> elements) {
+        return new Sequence(1, 1, elements.collect(ImmutableList.toImmutableList()));
+    }
+
+    private static Scalar scalar(String text, boolean plain) {
+        return new Scalar(1, 1, text, plain);
+    }
+}
