@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
-import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;

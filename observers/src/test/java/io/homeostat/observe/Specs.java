@@ -2,18 +2,18 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.HealthCheck;
-import io.homeostat.desired.model.Lifecycle;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Metrics;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
-import io.homeostat.desired.model.Restart;
-import io.homeostat.desired.model.Start;
-import io.homeostat.desired.model.Stop;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.HealthCheck;
+import io.homeostat.desired.model.lifecycle.Lifecycle;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.lifecycle.Metrics;
+import io.homeostat.desired.model.lifecycle.Restart;
+import io.homeostat.desired.model.lifecycle.Start;
+import io.homeostat.desired.model.lifecycle.Stop;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,7 @@
 package io.homeostat.actuate.limits;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.limits.LimitObstacles;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.model.Cpu;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.schema.Default;
 import io.homeostat.desired.model.schema.Doc;
 import io.homeostat.desired.model.schema.Matches;
 import io.homeostat.desired.model.schema.Range;
+import io.homeostat.desired.model.schema.Size;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -1,5 +1,6 @@
 package io.homeostat.desired.model;
 
+import io.homeostat.desired.model.lifecycle.Lifecycle;
 import io.homeostat.desired.model.schema.Doc;
 import io.homeostat.desired.model.schema.Inline;
 import org.jspecify.annotations.Nullable;

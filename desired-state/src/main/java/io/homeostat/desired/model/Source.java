@@ -2,6 +2,7 @@ package io.homeostat.desired.model;
 
 import io.homeostat.desired.model.schema.Default;
 import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Location;
 import io.homeostat.desired.model.schema.Matches;
 import io.homeostat.desired.model.schema.Range;
 import io.homeostat.desired.model.schema.Secret;

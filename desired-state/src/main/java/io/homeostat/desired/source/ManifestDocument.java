@@ -2,9 +2,9 @@ package io.homeostat.desired.source;
 
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.Program.Install;
 import io.homeostat.desired.model.Structs;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.source.ManifestReader.Problem;
 import io.homeostat.desired.yaml.DocumentTree;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;

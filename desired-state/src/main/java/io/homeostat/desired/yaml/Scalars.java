@@ -1,8 +1,8 @@
 package io.homeostat.desired.yaml;
 
-import io.homeostat.desired.model.Cpu;
-import io.homeostat.desired.model.Notation;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Text;
 import io.homeostat.desired.yaml.FieldType.Time;

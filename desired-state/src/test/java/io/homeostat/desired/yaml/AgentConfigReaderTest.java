@@ -9,7 +9,7 @@ import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.schema.Size;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.homeostat.observe.host;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Rule;
 import org.jspecify.annotations.Nullable;
 
 /**

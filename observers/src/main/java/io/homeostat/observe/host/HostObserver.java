@@ -3,7 +3,7 @@ package io.homeostat.observe.host;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import com.google.common.base.CharMatcher;
 import com.google.common.base.Suppliers;
 import com.google.common.collect.ImmutableList;
 import com.google.common.util.concurrent.Striped;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.desired.platform.CachedMetadata;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.platform.MetadataServer.Answer;

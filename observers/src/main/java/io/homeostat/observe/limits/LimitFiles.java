@@ -2,9 +2,9 @@ package io.homeostat.observe.limits;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.Cpu;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package io.homeostat.observe.limits;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.lifecycle.Limits;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;

@@ -1,7 +1,7 @@
 package io.homeostat.observe.limits;
 
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Limits;
+import io.homeostat.desired.model.lifecycle.Limits;
 
 /**
  * How a workload is limited.

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Rule.Scope;
+import io.homeostat.desired.model.lifecycle.Rule.Scope;
 import io.homeostat.desired.platform.MetadataServer.Answer;
 import io.homeostat.observe.Observation;
 import java.time.Duration;

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Cpu;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.Observation;
 import java.io.IOException;
 import java.nio.file.Files;

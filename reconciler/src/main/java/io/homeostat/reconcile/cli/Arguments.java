@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.GlobalOptions;
 import io.homeostat.reconcile.command.UsageException;
 import io.homeostat.reconcile.command.output.OutputFormat;

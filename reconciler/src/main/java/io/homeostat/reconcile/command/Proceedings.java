@@ -2,8 +2,8 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.fetch.Progress;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Display;
 import io.homeostat.reconcile.command.output.Json;

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Restart;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.FailedRevision;

@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Cpu;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Notation;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
-import io.homeostat.desired.model.Execution;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;

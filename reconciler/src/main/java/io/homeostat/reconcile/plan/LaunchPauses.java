@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Restart;
+import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.state.history.Attempts;
 import java.time.Instant;
 

@@ -1,9 +1,9 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Execution.Match;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Execution.Match;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Execution.State;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Execution.State;
 import io.homeostat.desired.state.history.Decision;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.MaxDisruption;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.Phase;

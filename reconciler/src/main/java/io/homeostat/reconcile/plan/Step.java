@@ -2,10 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.state.Instance;
 import java.time.Duration;
 import java.time.Instant;

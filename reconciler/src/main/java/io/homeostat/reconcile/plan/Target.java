@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.lifecycle.Lifecycle;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.observe.install.ArchiveKey;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.HealthCheck;
-import io.homeostat.desired.model.Notation;
+import io.homeostat.desired.model.lifecycle.HealthCheck;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.ProvenRevision;

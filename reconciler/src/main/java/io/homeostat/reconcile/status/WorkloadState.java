@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;

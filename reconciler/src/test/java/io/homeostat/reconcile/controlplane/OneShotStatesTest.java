@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.ConfigHash;
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.LaunchMarks;

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.MoreCollectors;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Condition.Status;

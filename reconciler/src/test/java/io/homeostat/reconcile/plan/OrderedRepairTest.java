@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.MaintenanceWindow;
-import io.homeostat.desired.model.MaxDisruption;
-import io.homeostat.desired.model.Size;
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
+import io.homeostat.desired.model.lifecycle.MaxDisruption;
+import io.homeostat.desired.model.lifecycle.Triggers;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;

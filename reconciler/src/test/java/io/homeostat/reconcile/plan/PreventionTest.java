@@ -3,8 +3,8 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import java.util.List;

@@ -6,8 +6,8 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Phase;

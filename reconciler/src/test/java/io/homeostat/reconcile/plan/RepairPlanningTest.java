@@ -7,7 +7,7 @@ import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;

@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Execution.Match;
-import io.homeostat.desired.model.Execution.State;
-import io.homeostat.desired.model.Rule;
-import io.homeostat.desired.model.Rule.Operator;
-import io.homeostat.desired.model.Rule.Scope;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Execution.Match;
+import io.homeostat.desired.model.lifecycle.Execution.State;
+import io.homeostat.desired.model.lifecycle.Rule;
+import io.homeostat.desired.model.lifecycle.Rule.Operator;
+import io.homeostat.desired.model.lifecycle.Rule.Scope;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;

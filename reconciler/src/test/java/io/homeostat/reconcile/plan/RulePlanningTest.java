@@ -9,9 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Execution.State;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Execution.State;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Rule;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import java.util.HashMap;

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.Limits;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;

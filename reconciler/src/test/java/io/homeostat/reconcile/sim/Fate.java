@@ -2,13 +2,13 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Cpu;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.lifecycle.Triggers;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.sim.Moment.When;

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.Size;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.reconcile.loop.Next;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,11 +1,11 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.MaintenanceWindow;
-import io.homeostat.desired.model.MaxDisruption;
-import io.homeostat.desired.model.Rule;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
+import io.homeostat.desired.model.lifecycle.MaxDisruption;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.host.HostFact;
 import java.time.Duration;
 import java.util.Optional;

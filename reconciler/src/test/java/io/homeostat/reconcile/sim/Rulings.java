@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Execution.State;
-import io.homeostat.desired.model.Rule;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Execution.State;
+import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;

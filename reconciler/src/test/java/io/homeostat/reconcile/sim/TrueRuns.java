@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.sim;
 
-import io.homeostat.desired.model.Triggers;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;

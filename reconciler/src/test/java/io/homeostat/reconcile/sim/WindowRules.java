@@ -2,11 +2,11 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Limits;
-import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.ProvenRevision;

@@ -3,9 +3,9 @@ package io.homeostat.reconcile.status;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Execution;
-import io.homeostat.desired.model.Rule;
-import io.homeostat.desired.model.Triggers;
+import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.lifecycle.Rule;
+import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;

@@ -1,4 +1,4 @@
-/** Annotations that describe the fields of a document: defaults, ranges, patterns, documentation. */
+/** How the fields of a document are described (annotations) and how their values are written (sizes, durations, shares of a CPU). */
 @NullMarked
 package io.homeostat.desired.model.schema;
 

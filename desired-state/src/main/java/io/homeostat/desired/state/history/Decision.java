@@ -1,6 +1,6 @@
 package io.homeostat.desired.state.history;
 
-import io.homeostat.desired.model.Execution;
+import io.homeostat.desired.model.lifecycle.Execution;
 import java.time.Instant;
 
 /**

@@ -1,6 +1,5 @@
 package io.homeostat.desired.state.sqlite;
 
-import static io.homeostat.desired.state.sqlite.Samples.AGENT;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.ObjectMapper;

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Joiner;
 import io.homeostat.desired.channel.ChannelStatus;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.SourceProblem;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;

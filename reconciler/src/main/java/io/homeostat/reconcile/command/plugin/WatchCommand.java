@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.command.plugin;
 
 import com.google.common.base.Strings;
-import io.homeostat.desired.model.Notation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;

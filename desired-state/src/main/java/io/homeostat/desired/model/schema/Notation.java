@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.schema;
 
 import java.time.Duration;
 import java.util.Optional;

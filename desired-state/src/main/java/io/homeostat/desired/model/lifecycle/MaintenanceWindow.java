@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.lifecycle;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.schema.Default;

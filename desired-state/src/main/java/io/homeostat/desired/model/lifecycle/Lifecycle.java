@@ -1,7 +1,8 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.lifecycle;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.NamesWorkload;
 import org.jspecify.annotations.Nullable;
 
 /** What every kind of workload declares of how it is kept running. */

@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.lifecycle;
 
 import io.homeostat.desired.model.schema.Default;
 import io.homeostat.desired.model.schema.Doc;

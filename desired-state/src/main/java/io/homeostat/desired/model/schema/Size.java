@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.schema;
 
 /** A number of bytes, written {@code 64Mi}, {@code 1Gi} or plain in a document. */
 public record Size(long bytes) {

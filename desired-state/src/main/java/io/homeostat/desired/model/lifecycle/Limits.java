@@ -1,8 +1,10 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.lifecycle;
 
+import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Default;
 import io.homeostat.desired.model.schema.Doc;
 import io.homeostat.desired.model.schema.Range;
+import io.homeostat.desired.model.schema.Size;
 import org.jspecify.annotations.Nullable;
 
 /** Limits of a process tree; what is left out is not limited. */

@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.schema;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

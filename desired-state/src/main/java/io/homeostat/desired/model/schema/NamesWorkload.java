@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.schema;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.model;
+package io.homeostat.desired.model.lifecycle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
