@@ -160,7 +160,7 @@ public final class TestBed implements AutoCloseable {
     }
 
     public static ProcessIdentity identity(Instance instance) {
-        return Objects.requireNonNull(instance.identity());
+        return Objects.requireNonNull(instance.process());
     }
 
     public static long pid(Instance instance) {
@@ -214,7 +214,7 @@ public final class TestBed implements AutoCloseable {
                         directory(instance),
                         instance.workload(),
                         instance.launchId(),
-                        instance.identity(),
+                        instance.process(),
                         groups)
                 .members()
                 .size();

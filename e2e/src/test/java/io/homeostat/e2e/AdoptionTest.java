@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.Bucket.Stored;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The agent is gone, and another one comes: it takes over what is there, and nothing else. */
 final class AdoptionTest {
@@ -41,6 +44,35 @@ final class AdoptionTest {
         homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
         homeostat.awaitAnother("plugin/greeter", homeostat.kill("plugin/greeter"));
         homeostat.awaitRunning("plugin/greeter");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatAFormerVersionLaunchedIsTakenOverAsItIs(boolean withDatabase) throws Exception {
+        homeostat.declare("all.yaml", greeter(), Document.script("web", "exec sleep 1000"));
+        Agent first = homeostat.agent();
+        homeostat.awaitRunning("plugin/greeter");
+        homeostat.awaitRunning("process/web");
+        long plugin = homeostat.pid("plugin/greeter");
+        long process = homeostat.pid("process/web");
+        first.kill();
+        FormerVersion.of(homeostat.stateDir());
+        if (!withDatabase) {
+            for (String suffix : new String[] {"", "-wal", "-shm"}) {
+                Files.deleteIfExists(homeostat.stateDir().resolve("homeostat.db" + suffix));
+            }
+        }
+
+        homeostat.agent();
+
+        homeostat.awaitRunning("plugin/greeter");
+        homeostat.awaitRunning("process/web");
+        assertEquals(plugin, homeostat.pid("plugin/greeter"));
+        assertEquals(process, homeostat.pid("process/web"));
+        assertEquals(1, homeostat.processes("plugin/greeter").size());
+        assertEquals(0, homeostat.status("plugin/greeter").get("restarts").asInt());
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
     }
 
     @Test

@@ -53,12 +53,13 @@ final class Reboot {
         try (Connection database = DriverManager.getConnection(
                         "jdbc:sqlite:" + homeostat.stateDir().resolve("homeostat.db"));
                 PreparedStatement update = database.prepareStatement(
-                        "UPDATE handle SET pid = ?, start_ticks = ?, boot_id = ? WHERE workload = ?")) {
+                        "UPDATE instance SET document = json_set(document, '$.identity.pid', ?, '$.identity.startTicks', ?,"
+                                + " '$.identity.bootId', ?) WHERE workload = ?")) {
             update.setLong(1, stranger.pid());
             update.setLong(2, startTicks(stranger.stat()));
             update.setString(3, bootId);
             update.setString(4, id);
-            assertEquals(1, update.executeUpdate(), "handles of " + id);
+            assertEquals(1, update.executeUpdate(), "instances of " + id);
         }
         return this;
     }

@@ -12,6 +12,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
@@ -94,8 +95,9 @@ public final class MachineObserver implements Observer, AutoCloseable {
         ImmutableSet.Builder<Long> pids = ImmutableSet.builder();
         if (launches instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)) {
             for (ObservedInstance process : found) {
-                if (process.liveness() instanceof Running running) {
-                    pids.add(running.identity().pid());
+                if (process.liveness() instanceof Running running
+                        && running.identity() instanceof ProcessIdentity main) {
+                    pids.add(main.pid());
                 }
             }
         }

@@ -1,8 +1,8 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.health.Health;
 import java.time.Duration;
@@ -38,14 +38,13 @@ public record ObservedInstance(Instance instance, boolean remembered, Liveness l
          * @param lost what it needs and only another launch can bring back
          */
         record Running(
-                ProcessIdentity identity,
+                Identity identity,
                 Duration age,
                 boolean listening,
                 @Nullable Health health,
-                ImmutableSet<Loss> lost)
-                implements Liveness {
+                ImmutableSet<Loss> lost) implements Liveness {
             /** One that has lost nothing. */
-            public Running(ProcessIdentity identity, Duration age, boolean listening, @Nullable Health health) {
+            public Running(Identity identity, Duration age, boolean listening, @Nullable Health health) {
                 this(identity, age, listening, health, ImmutableSet.of());
             }
         }

@@ -84,7 +84,7 @@ public final class Stopper {
         Instance instance = request.instance();
         try {
             LaunchDirectory directory = launches.of(instance);
-            ProcessIdentity identity = instance.identity();
+            ProcessIdentity identity = instance.process();
             if (identity == null) {
                 identity = settled(instance, directory);
             }

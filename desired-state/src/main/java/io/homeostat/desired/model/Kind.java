@@ -8,31 +8,47 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of workload, and the plain facts about it. Kinds are found once, by {@link KindProvider}; whoever goes through all of them
- * (reader, schema, directories, completion) finds a new one without being changed.
- *
- * @param title as written in {@code kind:} of a document
- * @param plural name of the kind's directory below the instance directory
- * @param spec the record that its documents declare
- * @param sockets name of the directory below the run directory in which its sockets are
- * @param errorLog name of a second log that its processes are told to write beside their standard output; null when there is none
- * @param reported whether the control plane hears of its events
+ * A kind of workload. Kinds are found once, by {@link KindProvider}; whoever goes through all of them (reader, schema, directories,
+ * completion) finds a new one without being changed. There is one object a kind, as with an enum.
  */
-public record Kind(
-        String title,
-        String plural,
-        Class<? extends WorkloadSpec> spec,
-        String sockets,
-        @Nullable String errorLog,
-        boolean reported)
-        implements Comparable<Kind> {
+public final class Kind implements Comparable<Kind> {
     public static final Kind PLUGIN =
             new Kind("Plugin", "plugins", PluginSpec.class, "plugin-connections", "errors.log", true);
     public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class);
 
-    /** A kind of which nothing special is known here. */
+    private final String title;
+    private final String word;
+    private final String plural;
+    private final Class<? extends WorkloadSpec> spec;
+    private final String sockets;
+    private final @Nullable String errorLog;
+    private final boolean reported;
+
+    /**
+     * A kind of which nothing special is known here.
+     *
+     * @param title as written in {@code kind:} of a document
+     * @param plural name of the kind's directory below the instance directory
+     * @param spec the record that its documents declare
+     */
     public Kind(String title, String plural, Class<? extends WorkloadSpec> spec) {
         this(title, plural, spec, "connections", null, false);
+    }
+
+    private Kind(
+            String title,
+            String plural,
+            Class<? extends WorkloadSpec> spec,
+            String sockets,
+            @Nullable String errorLog,
+            boolean reported) {
+        this.title = title;
+        this.word = title.toLowerCase(Locale.ROOT);
+        this.plural = plural;
+        this.spec = spec;
+        this.sockets = sockets;
+        this.errorLog = errorLog;
+        this.reported = reported;
     }
 
     /** All kinds there are, in their order. */
@@ -54,9 +70,39 @@ public record Kind(
         return all().stream().filter(condition).findFirst();
     }
 
+    /** As written in {@code kind:} of a document. */
+    public String title() {
+        return title;
+    }
+
     /** As written in {@code plugin/ops-agent}. */
     public String word() {
-        return title.toLowerCase(Locale.ROOT);
+        return word;
+    }
+
+    /** Name of the kind's directory below the instance directory. */
+    public String plural() {
+        return plural;
+    }
+
+    /** The record that its documents declare. */
+    public Class<? extends WorkloadSpec> spec() {
+        return spec;
+    }
+
+    /** Name of the directory below the run directory in which its sockets are. */
+    public String sockets() {
+        return sockets;
+    }
+
+    /** Name of a second log that its processes are told to write beside their standard output; null when there is none. */
+    public @Nullable String errorLog() {
+        return errorLog;
+    }
+
+    /** Whether the control plane hears of its events. */
+    public boolean isReported() {
+        return reported;
     }
 
     @Override
@@ -65,18 +111,8 @@ public record Kind(
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof Kind kind && kind.title.equals(title);
-    }
-
-    @Override
-    public int hashCode() {
-        return title.hashCode();
-    }
-
-    @Override
     public String toString() {
-        return word();
+        return word;
     }
 
     /** Apart from {@link Kind}, so that a provider can make kinds while they are being collected. */

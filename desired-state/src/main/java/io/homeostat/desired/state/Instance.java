@@ -25,15 +25,20 @@ public record Instance(
         @Nullable String directory,
         ImmutableSortedMap<String, String> inputs,
         Instant launchedAt,
-        @Nullable ProcessIdentity identity,
+        @Nullable Identity identity,
         Phase phase,
         String configHash) {
+
+    /** Its main process, when it is known and one of this host. */
+    public @Nullable ProcessIdentity process() {
+        return identity instanceof ProcessIdentity process ? process : null;
+    }
 
     public boolean isStarted() {
         return phase == Phase.STARTED;
     }
 
-    public Instance withIdentity(ProcessIdentity known) {
+    public Instance withIdentity(Identity known) {
         Phase next = phase == Phase.INTENDED ? Phase.CREATED : phase;
         return new Instance(
                 launchId, workload, target, revision, directory, inputs, launchedAt, known, next, configHash);

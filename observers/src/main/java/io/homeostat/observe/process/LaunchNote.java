@@ -3,15 +3,10 @@ package io.homeostat.observe.process;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.yaml.DocumentCodec;
 import java.io.IOException;
-import java.time.DateTimeException;
-import java.time.Instant;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What is written beside a launch before its process exists: enough to adopt the process when the database is lost.
@@ -19,79 +14,58 @@ import org.jspecify.annotations.Nullable;
  * @param bootId the boot in which the launch was made; a launch never comes alive in another
  */
 public record LaunchNote(Instance instance, String bootId) {
-    private static final int FORMAT = 1;
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final RecordCodec RECORDS = new RecordCodec(JSON, DocumentCodec::fromJson);
 
     /** The note as JSON text. */
     public String toJson() {
-        ObjectNode json = JSON.createObjectNode();
-        json.put("format", FORMAT);
-        json.put("launchId", instance.launchId());
-        json.put("workload", instance.workload().toString());
-        json.put("target", instance.target());
-        json.put("revision", instance.revision());
-        json.put("directory", instance.directory());
-        ObjectNode inputs = json.putObject("inputs");
-        instance.inputs().forEach(inputs::put);
-        json.put("launchedAt", instance.launchedAt().toString());
-        ProcessIdentity identity = instance.identity();
-        if (identity != null) {
-            json.putObject("identity")
-                    .put("pid", identity.pid())
-                    .put("startTicks", identity.startTicks())
-                    .put("bootId", identity.bootId());
-        }
-        json.put("start", instance.phase().stored());
-        json.put("configHash", instance.configHash());
-        json.put("bootId", bootId);
-        return json.toString();
+        return RECORDS.write(this);
     }
 
     /**
-     * Reads what {@link #toJson} wrote.
+     * Reads what {@link #toJson} wrote, now or in an earlier version.
      *
      * @throws IOException when it is something else
      */
     public static LaunchNote fromJson(String text) throws IOException {
-        JsonNode json = JSON.readTree(text);
-        if (json.path("format").asInt() != FORMAT) {
-            throw new IOException("not a note of format " + FORMAT);
-        }
-        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.naturalOrder();
-        json.path("inputs")
-                .properties()
-                .forEach(input -> inputs.put(input.getKey(), input.getValue().asText()));
+        ObjectNode json = object(JSON.readTree(text));
         try {
-            Instance instance = new Instance(
-                    text(json, "launchId"),
-                    WorkloadId.parse(text(json, "workload")).orElseThrow(() -> new IOException("names no workload")),
-                    text(json, "target"),
-                    text(json, "revision"),
-                    json.hasNonNull("directory") ? text(json, "directory") : null,
-                    inputs.buildOrThrow(),
-                    Instant.parse(text(json, "launchedAt")),
-                    identity(json.get("identity")),
-                    Phase.ofStored(text(json, "start"), json.hasNonNull("identity")),
-                    text(json, "configHash"));
-            return new LaunchNote(instance, text(json, "bootId"));
-        } catch (DateTimeException | IllegalArgumentException e) {
-            throw new IOException("has a value that can't be read: " + e.getMessage(), e);
+            return RECORDS.read(LaunchNote.class, json.has("format") ? ofFirstFormat(json) : text);
+        } catch (IllegalArgumentException e) {
+            throw new IOException(e.getMessage(), e);
         }
     }
 
-    private static @Nullable ProcessIdentity identity(@Nullable JsonNode json) throws IOException {
-        if (json == null || json.isNull()) {
-            return null;
+    /** The first format had the fields of the instance beside the boot, and other words for its phases. */
+    private static String ofFirstFormat(ObjectNode json) throws IOException {
+        if (json.remove("format").asInt() != 1) {
+            throw new IOException("a note of an unknown format");
         }
-        return new ProcessIdentity(
-                json.path("pid").asLong(), json.path("startTicks").asLong(), text(json, "bootId"));
+        ObjectNode note = JSON.createObjectNode();
+        note.set("bootId", json.remove("bootId"));
+        boolean created = json.hasNonNull("identity");
+        String start = json.path("start").asText();
+        json.remove("start");
+        json.put(
+                "phase",
+                switch (start) {
+                    case "NOT_SENT" -> created ? "CREATED" : "INTENDED";
+                    case "SENT" -> "START_SENT";
+                    case "SUCCEEDED" -> "STARTED";
+                    default -> start;
+                });
+        if (created) {
+            object(json.path("identity")).put("type", "process");
+        }
+        json.properties().removeIf(field -> field.getValue().isNull());
+        note.set("instance", json);
+        return note.toString();
     }
 
-    private static String text(JsonNode json, String field) throws IOException {
-        JsonNode value = json.get(field);
-        if (value == null || !value.isTextual()) {
-            throw new IOException("lacks the text field " + field);
+    private static ObjectNode object(JsonNode json) throws IOException {
+        if (json instanceof ObjectNode object) {
+            return object;
         }
-        return value.textValue();
+        throw new IOException("not a note");
     }
 }

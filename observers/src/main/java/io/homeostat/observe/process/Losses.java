@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;
@@ -30,13 +31,13 @@ public final class Losses {
 
     /** The same process with all that it has lost. What can't be looked at is taken to be there: a guess would cost a restart. */
     public Running of(Instance instance, Running running) {
-        if (instance.phase() != Phase.STARTED) {
+        if (instance.phase() != Phase.STARTED || !(running.identity() instanceof ProcessIdentity main)) {
             return running;
         }
         Observation<Boolean> log = logs.present(
                 layout.log(instance.workload()),
                 new LaunchDirectory(layout.launch(instance.workload(), instance.launchId())),
-                running.identity().pid());
+                main.pid());
         if (!(log instanceof Observation.Seen<Boolean>(Boolean present)) || present) {
             return running;
         }

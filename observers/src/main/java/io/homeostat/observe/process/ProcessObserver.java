@@ -108,7 +108,7 @@ public final class ProcessObserver {
     private Liveness liveness(Instance instance, String bootId) throws IOException {
         LaunchDirectory directory = new LaunchDirectory(layout.launch(instance.workload(), instance.launchId()));
         Optional<Born> born = directory.born();
-        ProcessIdentity identity = instance.identity();
+        ProcessIdentity identity = instance.process();
         if (identity == null) {
             identity = born.map(Born::identity).orElse(null);
         }

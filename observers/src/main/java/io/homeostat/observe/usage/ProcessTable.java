@@ -122,7 +122,7 @@ final class ProcessTable {
         grouped.forEach(pid -> add(byPid.get(pid), next));
         for (Instance launch : launches) {
             byLaunch.get(launch.launchId()).forEach(next::add);
-            ProcessIdentity main = launch.identity();
+            ProcessIdentity main = launch.process();
             if (main == null || !main.bootId().equals(bootId)) {
                 continue;
             }

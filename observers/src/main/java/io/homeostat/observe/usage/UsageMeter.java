@@ -7,6 +7,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
@@ -123,9 +124,8 @@ final class UsageMeter {
     private UsageFiles located(ImmutableList<Instance> launches) throws IOException {
         UsageFiles known = files;
         if (known == null) {
-            known = launches.getLast().identity() == null
-                    ? new UsageFiles(null, null)
-                    : UsageFiles.of(layout, id, launches.getLast().identity().pid());
+            ProcessIdentity main = launches.getLast().process();
+            known = main == null ? new UsageFiles(null, null) : UsageFiles.of(layout, id, main.pid());
             files = known;
         }
         return known;

@@ -1,17 +1,22 @@
 package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.io.Resources;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -51,6 +56,41 @@ class LaunchDirectoryTest {
         }
     }
 
+    @Test
+    void notesOfTheFirstFormatAreRead() throws Exception {
+        LaunchNote plugin = LaunchNote.fromJson(resource("launch-of-format-1-plugin.json"));
+        LaunchNote process = LaunchNote.fromJson(resource("launch-of-format-1-process.json"));
+
+        String boot = "802d7b16-ba13-4347-b0df-6b36b0ac6743";
+        assertEquals(boot, plugin.bootId());
+        assertEquals(WorkloadId.plugin("greeter"), plugin.instance().workload());
+        assertEquals("4a880506-ce8e-498b-a644-294b1867237c", plugin.instance().launchId());
+        assertEquals("greeter_1", plugin.instance().directory());
+        assertEquals(new ProcessIdentity(20995, 333858, boot), plugin.instance().identity());
+        assertEquals(Phase.STARTED, plugin.instance().phase());
+        assertEquals(4, plugin.instance().inputs().size());
+        assertTrue(plugin.instance().configHash().startsWith("2cf24dba"));
+        assertEquals(boot, process.bootId());
+        assertEquals(WorkloadId.process("web"), process.instance().workload());
+        assertNull(process.instance().directory());
+        assertNull(process.instance().identity());
+        assertEquals(Phase.INTENDED, process.instance().phase());
+        assertEquals(
+                Instant.parse("2026-11-22T11:25:33.335Z"), process.instance().launchedAt());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"NOT_SENT, CREATED", "SENT, START_SENT", "SUCCEEDED, STARTED"})
+    void thePhasesOfTheFirstFormatAreRead(String word, Phase phase) throws Exception {
+        String text = resource("launch-of-format-1-plugin.json").replace("SUCCEEDED", word);
+
+        assertEquals(phase, LaunchNote.fromJson(text).instance().phase());
+    }
+
+    private static String resource(String name) throws IOException {
+        return Resources.toString(Resources.getResource(LaunchDirectoryTest.class, name), StandardCharsets.UTF_8);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"{}", "{\"format\":2}", "nonsense", "{\"format\":1,\"launchId\":\"l\"}"})
     void aNoteThatIsNoneIsAnErrorThatNamesTheFile(String text) throws Exception {
@@ -63,7 +103,7 @@ class LaunchDirectoryTest {
 
     @Test
     void aNoteOfAnUnknownStateOfStartIsAnError() throws Exception {
-        String text = new LaunchNote(Launches.instance("l1"), "b").toJson().replace("NOT_SENT", "MAYBE");
+        String text = new LaunchNote(Launches.instance("l1"), "b").toJson().replace("INTENDED", "MAYBE");
         Files.writeString(directory().noteFile(), text);
 
         assertThrows(IOException.class, directory()::note);

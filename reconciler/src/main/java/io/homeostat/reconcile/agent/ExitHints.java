@@ -34,7 +34,7 @@ final class ExitHints implements PassListener, AutoCloseable {
     @Override
     public void finished(WorkloadId id, Next next) {
         ImmutableSet<ProcessIdentity> processes = store.instances(id).stream()
-                .map(Instance::identity)
+                .map(Instance::process)
                 .flatMap(Stream::ofNullable)
                 .collect(ImmutableSet.toImmutableSet());
         ImmutableSet<ProcessIdentity> before = processes.isEmpty() ? watched.remove(id) : watched.put(id, processes);

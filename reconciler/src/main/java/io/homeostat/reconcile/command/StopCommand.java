@@ -40,7 +40,7 @@ final class StopCommand implements Command {
 
     private boolean mayRun(WorkloadId id) {
         ProcFs procFs = new ProcFs();
-        return workspace.instances(id).stream().map(Instance::identity).anyMatch(identity -> mayRun(procFs, identity));
+        return workspace.instances(id).stream().map(Instance::process).anyMatch(identity -> mayRun(procFs, identity));
     }
 
     private static boolean mayRun(ProcFs procFs, @Nullable ProcessIdentity identity) {

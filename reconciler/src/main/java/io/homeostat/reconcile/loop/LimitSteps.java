@@ -113,7 +113,7 @@ final class LimitSteps {
         WorkloadId id = instance.workload();
         LaunchDirectory directory = new LaunchDirectory(layout.launch(id, instance.launchId()));
         try {
-            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.identity(), groups)
+            return new ProcessTree(procFs, directory, id, instance.launchId(), instance.process(), groups)
                     .members().stream().map(Stat::pid).collect(ImmutableList.toImmutableList());
         } catch (IOException e) {
             throw new ActuationFailure("could not look at the processes of " + id + ": " + e.getMessage(), false, e);

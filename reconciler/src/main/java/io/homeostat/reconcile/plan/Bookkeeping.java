@@ -189,7 +189,7 @@ public final class Bookkeeping {
             notes.event(
                     EventType.AGENT_ADOPTED,
                     instance.revision(),
-                    "found running with pid " + running.identity().pid());
+                    "found running with " + running.identity().words());
         }
         Instance known = instance.identity() == null ? instance.withIdentity(running.identity()) : instance;
         WorkloadSpec spec = checks(situation.declared(), situation.history()).of(known);
@@ -201,7 +201,7 @@ public final class Bookkeeping {
                 notes.event(
                         EventType.PLUGIN_STARTED,
                         known.revision(),
-                        "pid " + running.identity().pid());
+                        running.identity().words());
             }
             if (known.phase() == Phase.STARTED) {
                 noteHealth(situation, notes, spec, running.health());

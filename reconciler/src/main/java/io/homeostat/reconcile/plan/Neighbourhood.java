@@ -12,8 +12,8 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.lifecycle.MaxDisruption;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -151,8 +151,9 @@ public final class Neighbourhood {
                 .anyMatch(instance -> isOfThisBoot(instance.identity(), host));
     }
 
-    private static boolean isOfThisBoot(@Nullable ProcessIdentity identity, HostFacts host) {
-        return identity != null && isThisBoot(identity.bootId(), host);
+    private static boolean isOfThisBoot(@Nullable Identity identity, HostFacts host) {
+        return identity != null
+                && (!(host.bootId() instanceof Observation.Seen<String>(String now)) || identity.mayBeOf(now));
     }
 
     private static boolean isThisBoot(String bootId, HostFacts host) {

@@ -39,7 +39,7 @@ final class Runs {
             notes.event(
                     EventType.PLUGIN_STARTED,
                     known.revision(),
-                    "pid " + running.identity().pid());
+                    running.identity().words());
         }
         Declaration declared = situation.declared();
         if (declared != null && known.phase() == Phase.STARTED) {
@@ -152,7 +152,7 @@ final class Runs {
         if (last != null && last.isOf(instance)) {
             return;
         }
-        ProcessIdentity identity = instance.identity();
+        ProcessIdentity identity = instance.process();
         OneShotRun run = OneShotRun.begun(
                 Work.of(instance).orElse(""),
                 instance.launchId(),

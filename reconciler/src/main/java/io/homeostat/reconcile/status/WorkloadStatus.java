@@ -91,7 +91,7 @@ public record WorkloadStatus(
                 pending(declared, history),
                 execution != null && !execution.error().isEmpty() ? execution.error() : failure(declared, history),
                 main.map(ObservedInstance::instance)
-                        .map(Instance::identity)
+                        .map(Instance::process)
                         .map(ProcessIdentity::pid)
                         .orElse(null),
                 main.map(process -> startedAt(situation, process)).orElse(null),

@@ -148,7 +148,7 @@ final class AgentBench implements AutoCloseable {
     private Optional<ProcessIdentity> process(WorkloadId id) {
         return store.instances(id).stream()
                 .filter(instance -> instance.phase() == Phase.STARTED)
-                .map(Instance::identity)
+                .map(Instance::process)
                 .flatMap(Stream::ofNullable)
                 .findFirst();
     }

@@ -148,7 +148,7 @@ class AgentOrderTest {
                 instance.directory(),
                 instance.inputs(),
                 instance.launchedAt(),
-                ofAnotherBoot(Objects.requireNonNull(instance.identity())),
+                ofAnotherBoot(Objects.requireNonNull(instance.process())),
                 instance.phase(),
                 instance.configHash());
     }

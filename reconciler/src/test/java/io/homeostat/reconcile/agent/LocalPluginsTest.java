@@ -234,7 +234,7 @@ class LocalPluginsTest {
     private Optional<ProcessIdentity> process(String revision) {
         return bench.store().instances(ID).stream()
                 .filter(instance -> instance.revision().equals(revision) && instance.phase() == Phase.STARTED)
-                .map(Instance::identity)
+                .map(Instance::process)
                 .flatMap(Stream::ofNullable)
                 .findFirst();
     }

@@ -139,7 +139,7 @@ public final class Shell {
         ImmutableList<Instance> instances = instances();
         return instances.stream()
                 .filter(instance -> instance.workload().equals(id))
-                .map(instance -> Objects.requireNonNull(instance.identity()).pid())
+                .map(instance -> Objects.requireNonNull(instance.process()).pid())
                 .findFirst()
                 .orElseThrow();
     }

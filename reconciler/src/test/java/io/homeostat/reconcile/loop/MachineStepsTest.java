@@ -110,7 +110,7 @@ class MachineStepsTest {
     void aLaunchIsStoredBeforeThereIsAProcess() {
         Instance instance = launch("entryPoint: /bin/sleep\n  arguments: ['600']");
         assertEquals(false, launchedAtCommit.getFirst());
-        assertNotNull(instance.identity());
+        assertNotNull(instance.process());
         assertEquals(
                 List.of(instance.launchId()),
                 store.instances(PROCESS).stream().map(Instance::launchId).toList());
@@ -209,7 +209,7 @@ class MachineStepsTest {
     }
 
     private static long pid(Instance instance) {
-        return Objects.requireNonNull(instance.identity()).pid();
+        return Objects.requireNonNull(instance.process()).pid();
     }
 
     private ObservedWorkload look(WorkloadId id) {

@@ -216,8 +216,8 @@ final class FakeExecutor implements StepExecutor {
         if (dice.strikes(Fault.STOP_FAILS, id)) {
             return new Outcome.Failed("still there", false);
         }
-        if (step.instance().identity() != null) {
-            processes.signal(step.instance().identity());
+        if (step.instance().process() != null) {
+            processes.signal(step.instance().process());
             process.stopped = true;
         }
         agentMayDie(id, "before the children of a process have ended");

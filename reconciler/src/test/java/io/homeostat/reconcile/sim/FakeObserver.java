@@ -106,14 +106,14 @@ final class FakeObserver implements Observer {
         FakeProcess process = processes.of(instance.launchId());
         ProcessIdentity born = process != null && process.identityOnDisk ? process.identity : null;
         boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
-        boolean tellsWho = instance.identity() == null && born != null && over;
+        boolean tellsWho = instance.process() == null && born != null && over;
         return new ObservedInstance(
                 tellsWho ? instance.withIdentity(Objects.requireNonNull(born)) : instance, remembered, liveness);
     }
 
     private Liveness liveness(Instance instance, @Nullable WorkloadSpec spec) {
         FakeProcess process = processes.of(instance.launchId());
-        ProcessIdentity identity = instance.identity();
+        ProcessIdentity identity = instance.process();
         if (identity == null && process != null && process.identityOnDisk) {
             identity = process.identity;
         }

@@ -8,9 +8,9 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -105,7 +105,7 @@ final class StepRules {
                 .orElseThrow(
                         () -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
         switch (process.liveness()) {
-            case Liveness.Running(ProcessIdentity identity, var age, var listening, var health, var lost) ->
+            case Liveness.Running(Identity identity, var age, var listening, var health, var lost) ->
                 Invariant.NEVER_A_FOREIGN_PROCESS.require(
                         identity.equals(instance.identity()), () -> "stops somebody else than it saw: " + process);
             case Liveness.Orphaned orphaned -> {

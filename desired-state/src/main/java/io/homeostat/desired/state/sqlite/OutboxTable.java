@@ -23,7 +23,7 @@ final class OutboxTable {
     /** Whether a control plane has a word for it. */
     static boolean concerns(Event event) {
         WorkloadId workload = event.workload();
-        return workload != null && workload.kind().reported() && event.type().isPluginEvent();
+        return workload != null && workload.kind().isReported() && event.type().isPluginEvent();
     }
 
     /** Queues the event that was stored last, if there is a queue. */

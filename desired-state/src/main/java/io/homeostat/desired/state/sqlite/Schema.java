@@ -20,7 +20,8 @@ final class Schema {
     /** {@code HOME}: tells our databases from everybody else's. */
     static final int APPLICATION_ID = 0x484F4D45;
 
-    static final Schema CURRENT = new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql"));
+    static final Schema CURRENT =
+            new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",
@@ -29,7 +30,7 @@ final class Schema {
             "source_problem",
             "pause",
             "history",
-            "handle",
+            "instance",
             "event",
             "received_message",
             "outbox");

@@ -1,18 +1,14 @@
 package io.homeostat.desired.state.sqlite;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.EventQueue;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.SourceProblem;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
@@ -21,9 +17,7 @@ import io.homeostat.desired.state.StoredEvent;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.Instant;
 import java.util.Comparator;
-import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +25,6 @@ import org.slf4j.LoggerFactory;
 /** Reads the tables of {@link Schema}: one query a call, however many workloads there are. */
 sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     private static final Logger log = LoggerFactory.getLogger(SqliteStateReader.class);
-    private static final TypeReference<Map<String, String>> INPUTS = new TypeReference<>() {};
     private static final Comparator<Instance> OLDEST_FIRST =
             Comparator.comparing(Instance::launchedAt).thenComparing(Instance::launchId);
 
@@ -136,12 +129,12 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public ImmutableList<Instance> instances(WorkloadId id) {
-        return instances("SELECT * FROM handle WHERE workload = ?", id.toString());
+        return instances("SELECT launch_id, document FROM instance WHERE workload = ?", id.toString());
     }
 
     @Override
     public ImmutableList<Instance> instances() {
-        return instances("SELECT * FROM handle");
+        return instances("SELECT launch_id, document FROM instance");
     }
 
     @Override
@@ -179,19 +172,8 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     private Instance instance(ResultSet row) throws SQLException {
         String launchId = row.getString("launch_id");
         try {
-            String bootId = row.getString("boot_id");
-            return new Instance(
-                    launchId,
-                    WorkloadId.parse(row.getString("workload")).orElseThrow(),
-                    row.getString("target"),
-                    row.getString("revision"),
-                    row.getString("directory"),
-                    ImmutableSortedMap.copyOf(json.readValue(row.getString("inputs"), INPUTS)),
-                    Instant.parse(row.getString("launched_at")),
-                    bootId == null ? null : new ProcessIdentity(row.getLong("pid"), row.getLong("start_ticks"), bootId),
-                    Phase.ofStored(row.getString("start"), bootId != null),
-                    row.getString("config_hash"));
-        } catch (JsonProcessingException | RuntimeException e) {
+            return records.read(Instance.class, row.getString("document"));
+        } catch (IllegalArgumentException e) {
             // Never skipped: a process whose instance is overlooked would be started a second time.
             throw new StoreException(
                     "cannot read the instance " + launchId + " in " + database.file() + ": its row is not valid (" + e

@@ -1,6 +1,5 @@
 package io.homeostat.desired.state.sqlite;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
@@ -11,7 +10,6 @@ import io.homeostat.desired.state.ControlPlaneChange;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.SourceContent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.WorkloadHistory;
@@ -54,7 +52,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             }
             for (String launchId : change.ended()) {
                 Database.update(
-                        connection, "DELETE FROM handle WHERE workload = ? AND launch_id = ?", workload, launchId);
+                        connection, "DELETE FROM instance WHERE workload = ? AND launch_id = ?", workload, launchId);
             }
             for (Event event : change.events()) {
                 EventTable.add(connection, event);
@@ -210,33 +208,12 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     private void storeInstance(Connection connection, Instance instance) throws SQLException {
-        ProcessIdentity identity = instance.identity();
         Database.update(
                 connection,
-                """
-                INSERT OR REPLACE INTO handle(workload, launch_id, target, revision, directory, inputs, launched_at,
-                  pid, start_ticks, boot_id, start, config_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
+                "INSERT OR REPLACE INTO instance(workload, launch_id, document) VALUES (?, ?, ?)",
                 instance.workload().toString(),
                 instance.launchId(),
-                instance.target(),
-                instance.revision(),
-                instance.directory(),
-                inputs(instance),
-                instance.launchedAt().toString(),
-                identity == null ? null : identity.pid(),
-                identity == null ? null : identity.startTicks(),
-                identity == null ? null : identity.bootId(),
-                instance.phase().stored(),
-                instance.configHash());
-    }
-
-    private String inputs(Instance instance) {
-        try {
-            return json.writeValueAsString(instance.inputs());
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("a map of strings is always JSON", e);
-        }
+                records.write(instance));
     }
 
     private static ImmutableSet<String> words(ImmutableCollection<ToApply> documents) {

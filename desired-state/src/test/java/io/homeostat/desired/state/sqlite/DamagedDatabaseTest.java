@@ -119,7 +119,7 @@ final class DamagedDatabaseTest {
     @Test
     void aDatabaseThatLacksATableIsSetAside() throws IOException, SQLException {
         try (Connection connection = Sqlite.openExisting(file)) {
-            Sqlite.execute(connection, "DROP TABLE handle");
+            Sqlite.execute(connection, "DROP TABLE instance");
         }
 
         assertIsSetAside();

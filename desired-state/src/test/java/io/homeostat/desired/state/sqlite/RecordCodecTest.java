@@ -1,17 +1,28 @@
 package io.homeostat.desired.state.sqlite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.Resources;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -117,6 +128,54 @@ final class RecordCodecTest {
     @Test
     void whatIsEmptyIsNotWritten() {
         assertEquals("{}", codec.write(WorkloadHistory.NONE));
+    }
+
+    @Test
+    void anInstanceComesBackAsItWasWhateverItIsFoundBy() {
+        List<Identity> identities = List.of(
+                new ProcessIdentity(4711, 1234567890123L, "boot"),
+                new Identity.Task("exec", "alloc/task/1", "opaque", null),
+                new Identity.Sandbox("vsock://3:1024", "guest-boot"),
+                new Identity.Container("launch-of-sandbox", "c-1"));
+        for (Identity identity : identities) {
+            Instance instance = instance(identity);
+            assertEquals(instance, codec.read(Instance.class, codec.write(instance)));
+        }
+        assertEquals("""
+                {"launchId":"l","workload":"process/a","target":"t","revision":"r","inputs":{"arguments":"01"},\
+                "launchedAt":"2026-01-02T03:04:05Z","identity":{"type":"process","pid":1,"startTicks":2,"bootId":"b"},\
+                "phase":"STOPPING"}""", codec.write(instance(new ProcessIdentity(1, 2, "b"))));
+    }
+
+    @Test
+    void anInstanceOfWhichAPartIsLostIsAnError() {
+        String text = codec.write(instance(new ProcessIdentity(1, 2, "b")));
+        ImmutableMap<String, String> wrong = ImmutableMap.of(
+                "\"process\",\"pid\"", "\"ghost\",\"pid\"",
+                "\"type\":\"process\",", "",
+                "\"process/a\"", "\"nobody/a\"",
+                "\"STOPPING\"", "\"PERHAPS\"",
+                "2026-01-02T03:04:05Z", "yesterday",
+                "\"phase\"", "\"stage\"");
+        wrong.forEach((right, other) -> {
+            assertTrue(text.contains(right), right);
+            String damaged = text.replace(right, other);
+            assertThrows(IllegalArgumentException.class, () -> codec.read(Instance.class, damaged), damaged);
+        });
+    }
+
+    private static Instance instance(Identity identity) {
+        return new Instance(
+                "l",
+                WorkloadId.process("a"),
+                "t",
+                "r",
+                null,
+                ImmutableSortedMap.of("arguments", "01"),
+                Instant.parse("2026-01-02T03:04:05Z"),
+                identity,
+                Phase.STOPPING,
+                "");
     }
 
     private WorkloadHistory read() {

@@ -8,10 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.Resources;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.SourceProblem;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
@@ -25,13 +30,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Instant;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class SchemaTest {
-    private static final Schema NEXT =
-            new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
+    private static final Schema NEXT = new Schema(
+            ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -76,6 +84,85 @@ final class SchemaTest {
     }
 
     @Test
+    void theInstancesOfTheThirdVersionKeepAllThatWasKnownOfThem() throws Exception {
+        createFrom("database-of-version-3.sql");
+
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            String none = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+            String boot = "802d7b16-ba13-4347-b0df-6b36b0ac6743";
+            Instance process = new Instance(
+                    "49ad2b56-1149-445d-96ca-7d21eff613ca",
+                    WorkloadId.process("web"),
+                    "8ba135739ee07c8be532ffb6274ab7c19320a407639e750581ae6e686466e259",
+                    "local",
+                    null,
+                    ImmutableSortedMap.of(
+                            "arguments",
+                            "b9eab8f27954dc8706f561de721c01246da731195182292b5a21dacb35d37747",
+                            "entryPoint",
+                            "e033c99c254013ef6943b932694539c65763e9b3ee192e1fb3a70825373d31f4",
+                            "environment",
+                            none,
+                            "user",
+                            none),
+                    Instant.parse("2026-11-22T11:25:33.335Z"),
+                    new ProcessIdentity(19711, 331516, boot),
+                    Phase.STARTED,
+                    "");
+            Instance plugin = new Instance(
+                    "4a880506-ce8e-498b-a644-294b1867237c",
+                    WorkloadId.plugin("greeter"),
+                    "cda519523db2cfa03b3a5e7ca7b5bb562015c3bfe8fd72ac6bb5d688a2ce4a7a",
+                    "1",
+                    "greeter_1",
+                    ImmutableSortedMap.of(
+                            "arguments",
+                            none,
+                            "entryPoint",
+                            "1bc40dd2e4fe6a466a1eb5a2807dbb73b3e54166a3ee8d30d624f6fbc5d996dc",
+                            "environment",
+                            none,
+                            "user",
+                            none),
+                    Instant.parse("2026-11-22T11:25:56.872Z"),
+                    new ProcessIdentity(20995, 333858, boot),
+                    Phase.STARTED,
+                    "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+            assertEquals(ImmutableList.of(process, plugin), store.instances());
+            assertEquals(2, store.declarations().size());
+            assertEquals(2, store.histories().size());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NOT_SENT, false, INTENDED",
+        "NOT_SENT, true, CREATED",
+        "SENT, true, START_SENT",
+        "SENT, false, START_SENT",
+        "SUCCEEDED, true, STARTED"
+    })
+    void everyPhaseOfTheThirdVersionIsMigrated(String start, boolean created, Phase phase) throws Exception {
+        createFrom("database-of-version-3.sql");
+        try (Connection connection = Sqlite.openExisting(layout.database())) {
+            Sqlite.execute(connection, "UPDATE handle SET start = '" + start + "'");
+            if (!created) {
+                Sqlite.execute(connection, "UPDATE handle SET pid = NULL, start_ticks = NULL, boot_id = NULL");
+            }
+        }
+
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            for (Instance instance : store.instances()) {
+                assertEquals(phase, instance.phase());
+                assertEquals(created, instance.identity() != null);
+            }
+            assertEquals(2, store.instances().size());
+        }
+    }
+
+    @Test
     void anOlderDatabaseIsMigratedAndKeepsItsContent() throws SQLException {
         try (StateStore store =
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
@@ -106,8 +193,8 @@ final class SchemaTest {
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
             store.commit(Samples.events(AGENT, "one"));
         }
-        Schema broken =
-                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-that-fails.sql"));
+        Schema broken = new Schema(ImmutableList.of(
+                "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));

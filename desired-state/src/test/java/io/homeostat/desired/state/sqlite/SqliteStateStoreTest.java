@@ -212,7 +212,7 @@ final class SqliteStateStoreTest extends StateStoreContract {
     @Test
     void aHandleThatCantBeReadIsAnError() {
         store.commit(Change.ofInstance(Samples.instance(AGENT, "launch-1")));
-        sql("UPDATE handle SET start = 'PERHAPS'");
+        sql("UPDATE instance SET document = json_set(document, '$.phase', 'PERHAPS')");
 
         StoreException failure = assertThrows(StoreException.class, () -> store.instances());
 

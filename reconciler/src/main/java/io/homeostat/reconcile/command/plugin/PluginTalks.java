@@ -86,7 +86,7 @@ public final class PluginTalks {
     }
 
     private boolean mayLive(Instance instance) {
-        ProcessIdentity identity = instance.identity();
+        ProcessIdentity identity = instance.process();
         try {
             return identity == null || procFs.runs(identity);
         } catch (IOException e) {

@@ -1,4 +1,4 @@
-package io.homeostat.desired.state.sqlite;
+package io.homeostat.desired.state;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,8 +10,10 @@ import com.fasterxml.jackson.databind.node.LongNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Inline;
 import io.homeostat.desired.model.schema.Key;
 import io.homeostat.desired.yaml.DocumentCodec;
@@ -24,6 +26,7 @@ import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * those are strict: unknown keys are ignored, and what is left out is null, 0, false or empty, which is also how such values are
  * written. Enum constants are written by name and read in any case, with or without underscores.
  */
-final class RecordCodec {
+public final class RecordCodec {
     private static final ClassValue<Form> FORMS = new ClassValue<>() {
         @Override
         protected Form computeValue(Class<?> type) {
@@ -41,16 +44,19 @@ final class RecordCodec {
         }
     };
 
+    /** Tells the records of a sealed interface from each other. */
+    private static final String TYPE = "type";
+
     private final ObjectMapper json;
     private final Function<String, Workload> documents;
 
     /** @param documents reads what {@link DocumentCodec} has written */
-    RecordCodec(ObjectMapper json, Function<String, Workload> documents) {
+    public RecordCodec(ObjectMapper json, Function<String, Workload> documents) {
         this.json = json;
         this.documents = documents;
     }
 
-    String write(Record record) {
+    public String write(Record record) {
         return tree(record).toString();
     }
 
@@ -59,7 +65,7 @@ final class RecordCodec {
      *
      * @param lost is told what can't be read, without quoting it: there may be secrets in it
      */
-    <T extends Record> T read(Class<T> type, String text, BiConsumer<String, Exception> lost) {
+    public <T extends Record> T read(Class<T> type, String text, BiConsumer<String, Exception> lost) {
         JsonNode root = json.createObjectNode();
         try {
             JsonNode read = json.readTree(text);
@@ -72,6 +78,17 @@ final class RecordCodec {
             lost.accept("all", e);
         }
         return type.cast(record(type, root, lost));
+    }
+
+    /**
+     * Reads a record of which no part may be lost.
+     *
+     * @throws IllegalArgumentException if a part can't be read
+     */
+    public <T extends Record> T read(Class<T> type, String text) {
+        return read(type, text, (part, e) -> {
+            throw new IllegalArgumentException(part + ": " + e.getMessage(), e);
+        });
     }
 
     private Object record(Class<?> type, JsonNode node, BiConsumer<String, ? super IllegalArgumentException> lost) {
@@ -115,9 +132,9 @@ final class RecordCodec {
             return 0L;
         } else if (type == boolean.class) {
             return false;
-        } else if (type instanceof ParameterizedType) {
-            return ImmutableList.of();
-        } else if (type instanceof Class<?> c && c.isRecord() && c != Workload.class) {
+        } else if (type instanceof ParameterizedType generic) {
+            return generic.getRawType() == ImmutableList.class ? ImmutableList.of() : ImmutableSortedMap.of();
+        } else if (type instanceof Class<?> c && hasParts(c)) {
             return strict(c, json.createObjectNode());
         }
         throw new IllegalArgumentException(part.key() + " is missing");
@@ -128,6 +145,13 @@ final class RecordCodec {
             require(node.isArray(), type);
             return ImmutableList.copyOf(
                     Iterables.transform(node, element -> value(list.getActualTypeArguments()[0], element)));
+        } else if (type instanceof ParameterizedType map && map.getRawType() == ImmutableSortedMap.class) {
+            require(node.isObject(), type);
+            ImmutableSortedMap.Builder<String, Object> entries = ImmutableSortedMap.naturalOrder();
+            node.properties()
+                    .forEach(entry ->
+                            entries.put(entry.getKey(), value(map.getActualTypeArguments()[1], entry.getValue())));
+            return entries.buildOrThrow();
         } else if (type == int.class || type == Integer.class) {
             require(node.isInt(), type);
             return node.intValue();
@@ -137,11 +161,28 @@ final class RecordCodec {
         } else if (type == boolean.class) {
             require(node.isBoolean(), type);
             return node.booleanValue();
-        } else if (type instanceof Class<?> c && c.isRecord() && c != Workload.class) {
+        } else if (type instanceof Class<?> c && c.isInterface()) {
+            return strict(alternative(c, node.path(TYPE).asText()), node);
+        } else if (type instanceof Class<?> c && hasParts(c)) {
             return strict(c, node);
         }
         require(node.isTextual(), type);
         return text((Class<?>) type, node.textValue());
+    }
+
+    /** The record of a sealed interface that goes by this word. */
+    private static Class<?> alternative(Class<?> type, String word) {
+        for (Class<?> alternative : type.getPermittedSubclasses()) {
+            Key key = alternative.getAnnotation(Key.class);
+            if (key != null && key.value().equals(word)) {
+                return alternative;
+            }
+        }
+        throw new IllegalArgumentException("no such " + type.getSimpleName());
+    }
+
+    private static boolean hasParts(Class<?> type) {
+        return type.isRecord() && type != Workload.class && type != WorkloadId.class;
     }
 
     private Object text(Class<?> type, String text) {
@@ -149,6 +190,8 @@ final class RecordCodec {
             return text;
         } else if (type == Workload.class) {
             return documents.apply(text);
+        } else if (type == WorkloadId.class) {
+            return WorkloadId.parse(text).orElseThrow(() -> new IllegalArgumentException("names no workload"));
         } else if (type == Instant.class) {
             try {
                 return Instant.parse(text);
@@ -179,6 +222,10 @@ final class RecordCodec {
     }
 
     private void put(Record record, ObjectNode node) {
+        Key word = record.getClass().getAnnotation(Key.class);
+        if (word != null) {
+            node.put(TYPE, word.value());
+        }
         for (Part part : FORMS.get(record.getClass()).parts()) {
             Object value = part.of(record);
             if (value instanceof Record inline && part.inline()) {
@@ -201,7 +248,13 @@ final class RecordCodec {
             case Enum<?> constant -> TextNode.valueOf(constant.name());
             case Instant instant -> TextNode.valueOf(instant.toString());
             case Workload workload -> TextNode.valueOf(DocumentCodec.toJson(workload));
+            case WorkloadId id -> TextNode.valueOf(id.toString());
             case Record record -> tree(record);
+            case Map<?, ?> map -> {
+                ObjectNode entries = json.createObjectNode();
+                map.forEach((key, element) -> entries.set((String) key, tree(element)));
+                yield entries;
+            }
             case List<?> list -> {
                 ArrayNode elements = json.createArrayNode();
                 list.forEach(element -> elements.add(tree(element)));
