@@ -8,11 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
-import java.util.Optional;
 import java.util.Set;
 
 /** Makes directories with exactly the rights they should have, whatever the umask. */
@@ -68,22 +66,6 @@ public final class SecureDirectories {
             }
             directory = directory.getParent();
         }
-    }
-
-    /** The directory on the way to a file that this user certainly can't pass; empty when there is none. */
-    public static Optional<Path> closedTo(Account account, Path file) throws IOException {
-        for (Path directory = file.getParent(); directory != null; directory = directory.getParent()) {
-            PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class);
-            Set<PosixFilePermission> rights = attributes.permissions();
-            // Which groups a user is in is the system's affair, and an access list shows as rights of the group.
-            boolean passable = rights.contains(PosixFilePermission.OTHERS_EXECUTE)
-                    || rights.contains(PosixFilePermission.GROUP_EXECUTE)
-                    || (Integer) Files.getAttribute(directory, "unix:uid") == account.uid();
-            if (!passable) {
-                return Optional.of(directory);
-            }
-        }
-        return Optional.empty();
     }
 
     /** Makes durable which names are in a directory. */

@@ -27,7 +27,7 @@ import io.homeostat.observe.host.OsRelease;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
-import io.homeostat.observe.process.Losses;
+import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcessObserver;
 import java.nio.file.Path;
@@ -41,7 +41,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
     private final ProcessObserver processes;
     private final PluginChannel plugins;
     private final Probes probes;
-    private final Losses losses;
+    private final LostFiles lostFiles;
     private final LimitObserver limits;
     private final HostObserver host;
     private final InstantSource clock;
@@ -68,7 +68,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         this.processes = new ProcessObserver(layout, procFs, clock, limits);
         this.plugins = plugins;
         this.probes = new Probes(clock);
-        this.losses = new Losses(layout, procFs);
+        this.lostFiles = new LostFiles(layout, procFs);
         this.host = new HostObserver(
                 procFs, new OsRelease(), layout.instanceId(), new MetadataFacts(metadata, Ticker.systemTicker())::get);
         this.clock = clock;
@@ -135,7 +135,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
             Observation<Running> answer = process.instance().workload().kind().equals(Kind.PLUGIN)
                     ? plugin(process.instance(), running, spec)
                     : Observation.seen(process(running, spec));
-            switch (answer.map(known -> losses.of(process.instance(), known))) {
+            switch (answer.map(known -> lostFiles.of(process.instance(), known))) {
                 case Observation.Seen<Running>(Running known) ->
                     asked.add(new ObservedInstance(process.instance(), process.remembered(), (Liveness) known));
                 case Observation.Unseen<Running>(String why) -> {
@@ -153,7 +153,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
         } catch (IllegalStateException e) {
             return Observation.unseen(String.valueOf(e.getMessage()));
         }
-        if (instance.phase() == Phase.STARTED && !Losses.isSocket(socket)) {
+        if (instance.phase() == Phase.STARTED && !LostFiles.isSocket(socket)) {
             Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
             return Observation.seen(new Running(
                     running.identity(),

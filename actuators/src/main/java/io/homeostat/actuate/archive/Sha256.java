@@ -1,8 +1,21 @@
 package io.homeostat.actuate.archive;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
 import com.google.common.io.BaseEncoding;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.NoSuchElementException;
+import java.util.Optional;
 
 /** Computes a SHA-256, and then another. Closed when it is not needed any more, whether or not it was finished. */
 public interface Sha256 extends AutoCloseable {
@@ -43,5 +56,100 @@ public interface Sha256 extends AutoCloseable {
             @Override
             public void close() {}
         };
+    }
+
+    /** SHA-256 by the machine's OpenSSL 3 (EVP_DigestInit(3)), which nearly every Linux has. For one thread. */
+    static final class OpenSslSha256 implements Sha256 {
+        private static final String LIBRARY = "libcrypto.so.3";
+        private static final int DIGEST_BYTES = 32;
+
+        private final MethodHandle init;
+        private final MemorySegment algorithm;
+        private final MethodHandle update;
+        private final MethodHandle digestFinal;
+        private final MethodHandle free;
+        private final MemorySegment context;
+
+        private OpenSslSha256(SymbolLookup library) throws Throwable {
+            Linker linker = Linker.nativeLinker();
+            // Critical: reads the Java array where it is. Short enough that a garbage collection can wait for it.
+            update = linker.downcallHandle(
+                    library.findOrThrow("EVP_DigestUpdate"),
+                    FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG),
+                    Linker.Option.critical(true));
+            FunctionDescriptor threePointers = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS);
+            digestFinal = linker.downcallHandle(library.findOrThrow("EVP_DigestFinal_ex"), threePointers);
+            free = linker.downcallHandle(library.findOrThrow("EVP_MD_CTX_free"), FunctionDescriptor.ofVoid(ADDRESS));
+            MethodHandle create =
+                    linker.downcallHandle(library.findOrThrow("EVP_MD_CTX_new"), FunctionDescriptor.of(ADDRESS));
+            MethodHandle sha256 =
+                    linker.downcallHandle(library.findOrThrow("EVP_sha256"), FunctionDescriptor.of(ADDRESS));
+            init = linker.downcallHandle(library.findOrThrow("EVP_DigestInit_ex"), threePointers);
+            context = (MemorySegment) create.invokeExact();
+            algorithm = (MemorySegment) sha256.invokeExact();
+            begin();
+        }
+
+        private void begin() throws Throwable {
+            check((int) init.invokeExact(context, algorithm, MemorySegment.NULL));
+        }
+
+        /** Empty when the machine has no such library, or it refuses. */
+        static Optional<Sha256> start() {
+            return start(LIBRARY);
+        }
+
+        static Optional<Sha256> start(String library) {
+            try {
+                // Never unloaded: OpenSSL has things to do when the program ends.
+                return Optional.of(new OpenSslSha256(SymbolLookup.libraryLookup(library, Arena.global())));
+            } catch (IllegalArgumentException | IllegalStateException | NoSuchElementException e) {
+                return Optional.empty();
+            } catch (Throwable e) {
+                throw undeclared(e);
+            }
+        }
+
+        @Override
+        public void update(byte[] bytes, int length) {
+            try {
+                check((int) update.invokeExact(context, MemorySegment.ofArray(bytes), (long) length));
+            } catch (Throwable e) {
+                throw undeclared(e);
+            }
+        }
+
+        @Override
+        public String finish() {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment digest = arena.allocate(DIGEST_BYTES);
+                check((int) digestFinal.invokeExact(context, digest, MemorySegment.NULL));
+                begin();
+                return BaseEncoding.base16().lowerCase().encode(digest.toArray(JAVA_BYTE));
+            } catch (Throwable e) {
+                throw undeclared(e);
+            }
+        }
+
+        @Override
+        public void close() {
+            try {
+                free.invokeExact(context);
+            } catch (Throwable e) {
+                throw undeclared(e);
+            }
+        }
+
+        private static void check(int result) {
+            if (result != 1) {
+                throw new IllegalStateException("OpenSSL failed to compute a SHA-256");
+            }
+        }
+
+        private static RuntimeException undeclared(Throwable e) {
+            return e instanceof RuntimeException failure
+                    ? failure
+                    : new IllegalStateException("a foreign function threw what it does not declare", e);
+        }
     }
 }

@@ -19,10 +19,10 @@ public final class SignatureCheck {
     private static final Logger LOG = LoggerFactory.getLogger(SignatureCheck.class);
 
     private final ArchiveStore archives;
-    private final Supplier<Trust> trust;
+    private final Supplier<SignaturePolicy> trust;
 
     /** @param trust asked at each archive, since it can be configured anew */
-    public SignatureCheck(Layout layout, Supplier<Trust> trust) {
+    public SignatureCheck(Layout layout, Supplier<SignaturePolicy> trust) {
         this.archives = new ArchiveStore(layout, new LocalDisk());
         this.trust = trust;
     }
@@ -36,7 +36,7 @@ public final class SignatureCheck {
      *     archive without a declared checksum is fetched again, since what is published may be another one by then
      */
     public void check(WorkloadId id, String revision, String key, @Nullable String signature) throws ActuationFailure {
-        Trust now = trust.get();
+        SignaturePolicy now = trust.get();
         String what = "the archive of revision " + revision + " of " + id + " was not unpacked: ";
         if (signature == null) {
             if (now.required()) {

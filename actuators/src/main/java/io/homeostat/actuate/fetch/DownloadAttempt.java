@@ -4,12 +4,19 @@ import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.archive.ArchiveFormat;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.fetch.Fetched.Body;
+import io.homeostat.actuate.fetch.Timing.Deadline;
+import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Source;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 
 /** One attempt to complete a partial download: asks for what is missing, takes it, verifies the whole. */
@@ -154,5 +161,97 @@ final class DownloadAttempt {
                     + ", declared is " + key + "; correct source.sha256 or publish the archive it belongs to");
         }
         return actual;
+    }
+
+    /** Keeps a download within its bound and out of the last free bytes of the disk. */
+    static final class DownloadRoom {
+        private static final long LOOK_EVERY = 16L << 20;
+
+        private final Disk disk;
+        private final Path directory;
+        private final DownloadLimits limits;
+        private long nextLook = LOOK_EVERY;
+
+        DownloadRoom(Disk disk, Path directory, DownloadLimits limits) {
+            this.disk = disk;
+            this.directory = directory;
+            this.limits = limits;
+        }
+
+        /** Before the first byte, as far as the source says how many there will be. */
+        void require(long missing, long total) throws FailedAttempt {
+            requireBound(total);
+            long usable = disk.usableBytes(directory);
+            if (missing > usable - limits.reserveBytes()) {
+                throw FailedAttempt.giveUp("it needs " + missing + " bytes below " + directory + ", where " + usable
+                        + " are free and " + limits.reserveBytes() + " have to stay free; free some space");
+            }
+        }
+
+        /** While bytes arrive: a source may have said nothing, or not the truth, and others write to the disk too. */
+        void requireMore(long length) throws FailedAttempt {
+            requireBound(length);
+            if (length >= nextLook) {
+                nextLook = length + LOOK_EVERY;
+                long usable = disk.usableBytes(directory);
+                if (usable < limits.reserveBytes()) {
+                    throw full("only " + usable + " bytes are free below " + directory + ", and "
+                            + limits.reserveBytes() + " have to stay free");
+                }
+            }
+        }
+
+        FailedAttempt full(String what) {
+            return FailedAttempt.withoutLeftovers(what + "; free some space");
+        }
+
+        private void requireBound(long bytes) throws FailedAttempt {
+            if (bytes > limits.maxBytes()) {
+                throw FailedAttempt.tooLarge("the archive is larger than the " + limits.maxBytes()
+                        + " bytes that limits.downloadBytes allows; raise it or declare a smaller archive");
+            }
+        }
+    }
+
+    /** Opens an archive that is a file of this machine. */
+    private static final class FileFetch {
+        private FileFetch() {}
+
+        static Fetched open(Path file) throws FailedAttempt {
+            try {
+                // Looked at before it is opened: opening a FIFO would wait for a writer.
+                if (Files.exists(file) && !Files.isRegularFile(file)) {
+                    throw FailedAttempt.giveUp("it is not a regular file");
+                }
+                FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
+                return new Fetched(new FileBody(channel), 0, channel.size(), "", false);
+            } catch (IOException e) {
+                throw FailedAttempt.giveUp(Disk.reason(e), e);
+            }
+        }
+
+        /** The path that a {@code file:} URL or an absolute path names. */
+        static Path path(String url) throws FailedAttempt {
+            try {
+                return url.startsWith("/") ? Path.of(url) : Path.of(URI.create(url));
+            } catch (IllegalArgumentException e) {
+                throw FailedAttempt.fatal("'" + Redaction.url(url) + "' is not the path of a file; correct source.url");
+            }
+        }
+
+        private record FileBody(FileChannel channel) implements Body {
+            @Override
+            public boolean fill(Chunk chunk, Deadline deadline) throws IOException, FailedAttempt {
+                deadline.remaining();
+                int count = channel.read(ByteBuffer.wrap(chunk.bytes, chunk.length, chunk.room()));
+                chunk.length += Math.max(count, 0);
+                return count > 0;
+            }
+
+            @Override
+            public void close() throws IOException {
+                channel.close();
+            }
+        }
     }
 }

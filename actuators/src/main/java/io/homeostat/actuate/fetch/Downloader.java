@@ -9,6 +9,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.Interruption;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.fetch.DownloadAttempt.DownloadRoom;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.platform.Layout;

@@ -1,5 +1,10 @@
 package io.homeostat.actuate.fetch;
 
+import io.homeostat.actuate.Chunk;
+import io.homeostat.actuate.fetch.Timing.Deadline;
+import java.io.Closeable;
+import java.io.IOException;
+
 /**
  * A source that has begun to answer.
  *
@@ -8,4 +13,16 @@ package io.homeostat.actuate.fetch;
  * @param validator what names this version of the archive when the rest is asked for later; empty when nothing does
  * @param html whether the source calls it a web page
  */
-record Fetched(Body body, long offset, long total, String validator, boolean html) {}
+record Fetched(Body body, long offset, long total, String validator, boolean html) {
+
+    /** The bytes of an archive as they arrive. */
+    interface Body extends Closeable {
+        /**
+         * Waits for at least one byte and takes what is there, as much as fits.
+         *
+         * @return false at the end
+         * @throws FailedAttempt when the deadline passes first
+         */
+        boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt;
+    }
+}

@@ -33,4 +33,21 @@ record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerat
         // Half of what fits, so that sums with the present do not overflow: 146 years.
         return duration.compareTo(Duration.ofNanos(Long.MAX_VALUE / 2)) < 0 ? duration.toNanos() : Long.MAX_VALUE / 2;
     }
+
+    /** The moment at which an attempt has taken long enough. */
+    record Deadline(Ticker ticker, long at, Duration allowed) {
+        /** Nanoseconds left. */
+        long remaining() throws FailedAttempt {
+            long left = at - ticker.read();
+            if (left <= 0) {
+                throw expired();
+            }
+            return left;
+        }
+
+        FailedAttempt expired() {
+            return FailedAttempt.again("it took longer than the " + allowed.toMillis() / 1000.0
+                    + " s allowed for one attempt (source.timeout)");
+        }
+    }
 }

@@ -3,7 +3,6 @@ package io.homeostat.actuate.install;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
-import io.homeostat.actuate.Sockets;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

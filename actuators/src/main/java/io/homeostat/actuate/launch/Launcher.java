@@ -3,7 +3,6 @@ package io.homeostat.actuate.launch;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.Resources;
-import io.homeostat.actuate.Account;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.limits.CgroupPlan;
@@ -167,7 +166,7 @@ public final class Launcher {
     /** The directories above our own are not ours to open. */
     private static void checkReachable(LaunchRequest request, Account account, Path file)
             throws ActuationFailure, IOException {
-        Optional<Path> closed = SecureDirectories.closedTo(account, file);
+        Optional<Path> closed = account.barredOnTheWayTo(file);
         if (closed.isPresent()) {
             throw new ActuationFailure(
                     request.instance().workload() + " can't be launched: the user " + account.name() + " can't reach "

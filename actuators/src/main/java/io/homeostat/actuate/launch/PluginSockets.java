@@ -1,6 +1,5 @@
 package io.homeostat.actuate.launch;
 
-import io.homeostat.actuate.Account;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

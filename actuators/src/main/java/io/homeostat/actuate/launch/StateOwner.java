@@ -1,6 +1,5 @@
 package io.homeostat.actuate.launch;
 
-import io.homeostat.actuate.Account;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

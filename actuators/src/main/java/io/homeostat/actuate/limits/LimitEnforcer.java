@@ -2,6 +2,7 @@ package io.homeostat.actuate.limits;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.Disk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Limits;
@@ -10,10 +11,12 @@ import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.limits.LimitFiles;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.limits.LimitObstacles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -43,7 +46,7 @@ public final class LimitEnforcer {
 
     /** Makes the groups of a workload and sets their limits, before its process is launched. */
     public CgroupPlan prepare(WorkloadId id, Limits limits) {
-        Lacking lacking = new Lacking(layout, limits);
+        UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
         ImmutableList.Builder<Path> procs = ImmutableList.builder();
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             make(hierarchy, id, lacking).ifPresent(group -> {
@@ -65,7 +68,7 @@ public final class LimitEnforcer {
      * @param pids the processes of the workload
      */
     public LimitResult apply(WorkloadId id, Limits limits, Iterable<Long> pids) {
-        Lacking lacking = new Lacking(layout, limits);
+        UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
             ImmutableList<Path> groups = hierarchy.existing(id);
             if (groups.isEmpty()) {
@@ -81,7 +84,7 @@ public final class LimitEnforcer {
         return lacking.result();
     }
 
-    private Optional<Path> make(CgroupHierarchy hierarchy, WorkloadId id, Lacking lacking) {
+    private Optional<Path> make(CgroupHierarchy hierarchy, WorkloadId id, UnenforcedLimits lacking) {
         Path group = hierarchy.group(id);
         for (int round = 1; ; round++) {
             try {
@@ -99,7 +102,8 @@ public final class LimitEnforcer {
         }
     }
 
-    private void moveIn(CgroupHierarchy hierarchy, ImmutableList<Path> groups, Iterable<Long> pids, Lacking lacking) {
+    private void moveIn(
+            CgroupHierarchy hierarchy, ImmutableList<Path> groups, Iterable<Long> pids, UnenforcedLimits lacking) {
         for (long pid : pids) {
             try {
                 if (!hierarchy.isIn(groups, pid)) {
@@ -114,7 +118,7 @@ public final class LimitEnforcer {
         }
     }
 
-    private void makeHome(CgroupHierarchy hierarchy, Lacking lacking) throws IOException {
+    private void makeHome(CgroupHierarchy hierarchy, UnenforcedLimits lacking) throws IOException {
         files.makeGroup(hierarchy.home());
         if (hierarchy.version() == CgroupHierarchy.Version.V1) {
             return;
@@ -169,7 +173,7 @@ public final class LimitEnforcer {
         }
     }
 
-    private void setLimits(CgroupHierarchy hierarchy, Path group, Limits limits, Lacking lacking) {
+    private void setLimits(CgroupHierarchy hierarchy, Path group, Limits limits, UnenforcedLimits lacking) {
         for (Controller controller : hierarchy.controllers()) {
             try {
                 for (Map.Entry<String, String> each : LimitFiles.contents(hierarchy.version(), controller, limits)
@@ -188,5 +192,34 @@ public final class LimitEnforcer {
 
     private static String refused(IOException e) {
         return Disk.reason(e);
+    }
+
+    /** Which of some limits could not be set, and why: the first reason is the one that counts. */
+    private static final class UnenforcedLimits {
+        private final Limits limits;
+        private final String oomGroup;
+        private final Map<Controller, String> reasons = new EnumMap<>(Controller.class);
+
+        UnenforcedLimits(CgroupLayout layout, Limits limits) {
+            this.limits = limits;
+            this.oomGroup = layout.obstacles().oomGroup();
+            for (Controller controller : Controller.values()) {
+                if (layout.hierarchies().stream()
+                        .noneMatch(hierarchy -> hierarchy.controllers().contains(controller))) {
+                    add(controller, CgroupLayout.NO_CONTROLLER);
+                }
+            }
+        }
+
+        void add(Controller controller, String why) {
+            reasons.putIfAbsent(controller, why);
+        }
+
+        LimitResult result() {
+            return new LimitObstacles(ImmutableMap.copyOf(reasons), oomGroup)
+                    .against(limits)
+                    .<LimitResult>map(LimitResult.Unavailable::new)
+                    .orElseGet(LimitResult.Enforced::new);
+        }
     }
 }

@@ -15,11 +15,12 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginReply;
 import io.homeostat.observe.limits.LimitObserver;
-import io.homeostat.observe.process.Keeper;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
 import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.Pidfd;
+import io.homeostat.observe.process.Pidfd.Opened;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree;
@@ -219,7 +220,7 @@ public final class Stopper {
     }
 
     private Optional<Exit> recorded(Instance instance, LaunchDirectory directory) throws IOException {
-        return new Keeper(procFs, directory, instance.launchId()).awaitRecord().map(Recorded::exit);
+        return directory.awaitExit(procFs, instance.launchId()).map(Recorded::exit);
     }
 
     private void send(List<Stat> processes, int signal) throws IOException {
@@ -244,5 +245,43 @@ public final class Stopper {
         return processes.stream()
                 .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state() + ")")
                 .collect(Collectors.joining(", "));
+    }
+
+    /** Sends signals to one certain process and to no other that gets its number in the meantime. */
+    static final class Signals {
+        static final int KILL = 9;
+        static final int TERM = 15;
+        static final int CONT = 18;
+
+        private final ProcFs procFs;
+
+        Signals(ProcFs procFs) {
+            this.procFs = procFs;
+        }
+
+        /**
+         * Sends a signal.
+         *
+         * @return false when the process is not there any more
+         * @throws IOException when the kernel refuses, or who it is can't be seen
+         */
+        boolean send(long pid, long startTicks, int signal) throws IOException {
+            return switch (Pidfd.open(procFs, pid, startTicks)) {
+                case Opened.Open(Pidfd pidfd) -> {
+                    try (pidfd) {
+                        yield pidfd.send(signal);
+                    }
+                }
+                case Opened.Gone gone -> false;
+                // All that remains is to look as short a time before as possible.
+                case Opened.Unsupported unsupported -> isThere(pid, startTicks) && Pidfd.sendToNumber(pid, signal);
+            };
+        }
+
+        private boolean isThere(long pid, long startTicks) throws IOException {
+            return procFs.stat(pid)
+                    .filter(stat -> stat.startTicks() == startTicks)
+                    .isPresent();
+        }
     }
 }

@@ -25,12 +25,12 @@ final class EntryName {
     /**
      * The name as a path below the root, without {@code .} and empty components; empty for the root itself.
      *
-     * @throws Refusal when it leads elsewhere, or somewhere else than it seems to
+     * @throws RefusedArchive when it leads elsewhere, or somewhere else than it seems to
      */
-    static String normal(String raw) throws Refusal {
+    static String normal(String raw) throws RefusedArchive {
         checkCharacters(raw);
         if (raw.startsWith("/")) {
-            throw Refusal.entry(raw, "has an absolute name");
+            throw RefusedArchive.entry(raw, "has an absolute name");
         }
         // On Linux a backslash is a letter like others; but who wrote one may have meant a separator, and to escape by
         // it.
@@ -39,35 +39,35 @@ final class EntryName {
                 && (slashed.startsWith("/")
                         || DRIVE.matcher(raw).matches()
                         || SLASHES.splitToList(slashed).contains(".."))) {
-            throw Refusal.entry(raw, "leads out of its directory by backslashes");
+            throw RefusedArchive.entry(raw, "leads out of its directory by backslashes");
         }
         List<String> components = new ArrayList<>();
         for (String component : SLASHES.split(raw)) {
             if (component.equals("..")) {
-                throw Refusal.entry(raw, "has '..' in its name");
+                throw RefusedArchive.entry(raw, "has '..' in its name");
             }
             if (component.getBytes(UTF_8).length > MAX_COMPONENT_BYTES) {
-                throw Refusal.entry(raw, "has a name longer than " + MAX_COMPONENT_BYTES + " bytes");
+                throw RefusedArchive.entry(raw, "has a name longer than " + MAX_COMPONENT_BYTES + " bytes");
             }
             if (!component.isEmpty() && !component.equals(".")) {
                 components.add(component);
             }
         }
         if (raw.getBytes(UTF_8).length > MAX_BYTES || components.size() > MAX_DEPTH) {
-            throw Refusal.entry(
+            throw RefusedArchive.entry(
                     raw, "has a path longer than " + MAX_BYTES + " bytes or deeper than " + MAX_DEPTH + " directories");
         }
         return SLASH.join(components);
     }
 
     /** A symlink's target that may be looked at component by component. */
-    static List<String> target(String link, String target) throws Refusal {
+    static List<String> target(String link, String target) throws RefusedArchive {
         checkCharacters(target);
         if (target.isEmpty() || target.getBytes(UTF_8).length > MAX_BYTES) {
-            throw Refusal.entry(link, "is a symlink to nothing or to an overlong path");
+            throw RefusedArchive.entry(link, "is a symlink to nothing or to an overlong path");
         }
         if (target.startsWith("/")) {
-            throw Refusal.entry(link, "is a symlink to the absolute path '" + shown(target) + "'");
+            throw RefusedArchive.entry(link, "is a symlink to the absolute path '" + shown(target) + "'");
         }
         return SLASHES.splitToList(target);
     }
@@ -90,10 +90,10 @@ final class EntryName {
         return raw.length() > 200 ? shown + "..." : shown.toString();
     }
 
-    private static void checkCharacters(String raw) throws Refusal {
+    private static void checkCharacters(String raw) throws RefusedArchive {
         for (int i = 0; i < raw.length(); i++) {
             if (Character.isISOControl(raw.charAt(i))) {
-                throw Refusal.entry(raw, "has a control character in its name");
+                throw RefusedArchive.entry(raw, "has a control character in its name");
             }
         }
     }

@@ -3,9 +3,12 @@ package io.homeostat.actuate.unpack;
 import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.archive.Sha256;
+import io.homeostat.actuate.unpack.StagedTree.LinkWalk;
+import io.homeostat.actuate.unpack.StagedTree.Node;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import io.homeostat.observe.install.FileList;
+import io.homeostat.observe.install.FileList.InstalledFile;
 import io.homeostat.observe.install.InstallationMarker;
-import io.homeostat.observe.install.InstalledFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.ClosedByInterruptException;
@@ -19,11 +22,17 @@ import java.nio.file.attribute.BasicFileAttributeView;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The directory an archive is unpacked into, and what is in it so far.
@@ -66,7 +75,7 @@ final class StagedTree {
     }
 
     /** Takes a directory; whatever the archive says of the root itself is not taken over. */
-    void directory(String raw, int mode) throws Refusal, IOException {
+    void directory(String raw, int mode) throws RefusedArchive, IOException {
         String name = admitted(raw, mode);
         if (name.isEmpty()) {
             return;
@@ -77,13 +86,13 @@ final class StagedTree {
                 make(name);
             }
             case Node.Directory() -> {}
-            default -> throw Refusal.entry(raw, "is a directory where an earlier entry is none");
+            default -> throw RefusedArchive.entry(raw, "is a directory where an earlier entry is none");
         }
         Files.setPosixFilePermissions(path(name), permissions(mode | 0700));
     }
 
     /** Takes a regular file; a repeated one replaces the earlier, as in every tar that files were appended to. */
-    void file(String raw, int mode, FileTime modified, InputStream content) throws Refusal, IOException {
+    void file(String raw, int mode, FileTime modified, InputStream content) throws RefusedArchive, IOException {
         String name = admitted(raw, mode);
         vacate(raw, name);
         Path file = path(name);
@@ -116,16 +125,17 @@ final class StagedTree {
     }
 
     /** Takes a hard link to an earlier regular file. */
-    void hardLink(String raw, String rawTarget) throws Refusal, IOException {
+    void hardLink(String raw, String rawTarget) throws RefusedArchive, IOException {
         String name = admitted(raw, 0);
         String target;
         try {
             target = EntryName.normal(rawTarget);
-        } catch (Refusal e) {
-            throw Refusal.entry(raw, "is a hard link out of the archive, to '" + EntryName.shown(rawTarget) + "'");
+        } catch (RefusedArchive e) {
+            throw RefusedArchive.entry(
+                    raw, "is a hard link out of the archive, to '" + EntryName.shown(rawTarget) + "'");
         }
         if (!(nodes.get(target) instanceof Node.File linked) || target.equals(name)) {
-            throw Refusal.entry(
+            throw RefusedArchive.entry(
                     raw,
                     "is a hard link to '" + EntryName.shown(rawTarget)
                             + "', which is no earlier regular file of the archive");
@@ -136,7 +146,7 @@ final class StagedTree {
     }
 
     /** Takes note of a symlink; it is made by {@link #finish}. */
-    void symlink(String raw, String target) throws Refusal, IOException {
+    void symlink(String raw, String target) throws RefusedArchive, IOException {
         String name = admitted(raw, 0);
         var _ = EntryName.target(raw, target);
         Node there = nodes.get(name);
@@ -144,12 +154,12 @@ final class StagedTree {
             parents(raw, name);
             nodes.put(name, new Node.Link(target));
         } else if (!there.equals(new Node.Link(target))) {
-            throw Refusal.entry(raw, "is a symlink where an earlier entry is something else");
+            throw RefusedArchive.entry(raw, "is a symlink where an earlier entry is something else");
         }
     }
 
     /** Makes the symlinks, none of which leads out, and opens the whole to others. */
-    void finish() throws Refusal, IOException {
+    void finish() throws RefusedArchive, IOException {
         LinkWalk walk = new LinkWalk(nodes);
         for (Map.Entry<String, Node> each : nodes.entrySet()) {
             if (each.getValue() instanceof Node.Link) {
@@ -185,31 +195,31 @@ final class StagedTree {
         }
     }
 
-    private String admitted(String raw, int mode) throws Refusal {
+    private String admitted(String raw, int mode) throws RefusedArchive {
         budget.entry();
         String name = EntryName.normal(raw);
         if ((mode & SETUID_OR_SETGID) != 0) {
-            throw Refusal.entry(raw, "has the setuid or setgid bit");
+            throw RefusedArchive.entry(raw, "has the setuid or setgid bit");
         }
         if (name.startsWith(InstallationMarker.FILE)) {
-            throw Refusal.entry(raw, "has a name under which Homeostat marks its installations");
+            throw RefusedArchive.entry(raw, "has a name under which Homeostat marks its installations");
         }
         return name;
     }
 
     /** Makes the place of a file free. */
-    private void vacate(String raw, String name) throws Refusal, IOException {
+    private void vacate(String raw, String name) throws RefusedArchive, IOException {
         if (name.isEmpty()) {
-            throw Refusal.entry(raw, "is a file in the place of the root directory");
+            throw RefusedArchive.entry(raw, "is a file in the place of the root directory");
         }
         switch (nodes.get(name)) {
             case null -> parents(raw, name);
             case Node.File file -> Files.delete(path(name));
-            default -> throw Refusal.entry(raw, "is a file where an earlier entry is something else");
+            default -> throw RefusedArchive.entry(raw, "is a file where an earlier entry is something else");
         }
     }
 
-    private void parents(String raw, String name) throws Refusal, IOException {
+    private void parents(String raw, String name) throws RefusedArchive, IOException {
         String parent = EntryName.parent(name);
         switch (nodes.get(parent)) {
             case null -> {
@@ -220,9 +230,10 @@ final class StagedTree {
             }
             case Node.Directory() -> {}
             case Node.Link(String target) ->
-                throw Refusal.entry(raw, "would be written through the symlink '" + EntryName.shown(parent) + "'");
+                throw RefusedArchive.entry(
+                        raw, "would be written through the symlink '" + EntryName.shown(parent) + "'");
             case Node.File file ->
-                throw Refusal.entry(raw, "is below '" + EntryName.shown(parent) + "', which is a file");
+                throw RefusedArchive.entry(raw, "is below '" + EntryName.shown(parent) + "', which is a file");
         }
     }
 
@@ -263,5 +274,116 @@ final class StagedTree {
             }
         }
         return permissions;
+    }
+
+    /** Follows paths through the symlinks of an archive as the kernel would, on paper: nothing is on disk yet. */
+    static final class LinkWalk {
+        /** As many as Linux follows (path_resolution(7)). */
+        private static final int MAX_LINKS = 40;
+
+        /** Characters of paths that are looked up for all links together; a second or two. */
+        private static final long MAX_WORK = 1L << 28;
+
+        private final Map<String, Node> nodes;
+        private long work;
+
+        LinkWalk(Map<String, Node> nodes) {
+            this.nodes = nodes;
+        }
+
+        /** Refuses a symlink that leads out of the root or round in circles; one to something that is not there harms nobody. */
+        void requireInside(String link) throws RefusedArchive {
+            String _ = follow(link);
+        }
+
+        /** What a path names when its symlinks are followed; empty when that is not in the archive. */
+        Optional<Node> resolve(String path) throws RefusedArchive {
+            return Optional.ofNullable(nodes.get(follow(path)));
+        }
+
+        private String follow(String path) throws RefusedArchive {
+            Deque<String> ahead = new ArrayDeque<>(List.of(path.split("/", -1)));
+            StringBuilder at = new StringBuilder();
+            int links = 0;
+            while (!ahead.isEmpty()) {
+                String component = ahead.pop();
+                if (component.isEmpty() || component.equals(".")) {
+                    continue;
+                }
+                if (component.equals("..")) {
+                    if (at.isEmpty()) {
+                        throw RefusedArchive.entry(path, "is a symlink that leads out of the archive");
+                    }
+                    at.setLength(Math.max(at.lastIndexOf("/"), 0));
+                    continue;
+                }
+                int parent = at.length();
+                at.append(parent == 0 ? "" : "/").append(component);
+                String reached = at.toString();
+                work += reached.length();
+                if (work > MAX_WORK) {
+                    throw RefusedArchive.entry(
+                            path, "is one of more symlinks than can be followed; they are long and tangled");
+                }
+                if (nodes.get(reached) instanceof Node.Link(String target)) {
+                    links++;
+                    if (links > MAX_LINKS) {
+                        throw RefusedArchive.entry(path, "is a symlink that leads round in circles");
+                    }
+                    at.setLength(parent);
+                    List<String> more = EntryName.target(path, target);
+                    for (int i = more.size() - 1; i >= 0; i--) {
+                        ahead.push(more.get(i));
+                    }
+                }
+            }
+            return at.toString();
+        }
+    }
+
+    /** Whether the program that a declaration wants to run is in an archive. */
+    static final class EntryPoint {
+        private static final int CANDIDATES = 5;
+
+        private EntryPoint() {}
+
+        /** What is wrong with an entry point, with what may have been meant; empty when nothing is. */
+        static Optional<String> problem(Map<String, Node> nodes, String entryPoint) {
+            String wrong;
+            try {
+                String name = EntryName.normal(entryPoint);
+                wrong = switch (new LinkWalk(nodes).resolve(name).orElse(null)) {
+                    case null -> "is not in the archive";
+                    case Node.Link(String target) -> "is a symlink to '" + EntryName.shown(target) + "'";
+                    case Node.Directory() -> "is a directory";
+                    case Node.File file -> file.executable() ? "" : "is not executable";
+                };
+            } catch (RefusedArchive e) {
+                wrong = "is not a path inside the archive";
+            }
+            return wrong.isEmpty()
+                    ? Optional.empty()
+                    : Optional.of("the entry point '" + EntryName.shown(entryPoint) + "' " + wrong + "; "
+                            + candidates(nodes, entryPoint));
+        }
+
+        private static String candidates(Map<String, Node> nodes, String entryPoint) {
+            String wanted = EntryName.last(entryPoint);
+            List<String> executables = nodes.entrySet().stream()
+                    .filter(each -> each.getValue() instanceof Node.File file && file.executable())
+                    .map(Map.Entry::getKey)
+                    .sorted(Comparator.comparing(
+                                    (String name) -> !EntryName.last(name).equals(wanted))
+                            .thenComparingInt(String::length)
+                            .thenComparing(Comparator.naturalOrder()))
+                    .toList();
+            if (executables.isEmpty()) {
+                return "no file in the archive is executable";
+            }
+            String shown =
+                    executables.stream().limit(CANDIDATES).map(EntryName::shown).collect(Collectors.joining(", "));
+            return "executable are " + shown
+                    + (executables.size() > CANDIDATES ? " and " + (executables.size() - CANDIDATES) + " more" : "");
+        }
     }
 }

@@ -2,15 +2,23 @@ package io.homeostat.actuate.unpack;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Interruption;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
+import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.apache.commons.compress.archivers.tar.TarConstants;
 import org.apache.commons.compress.compressors.gzip.GzipCompressorInputStream;
+import org.jspecify.annotations.Nullable;
 
 /** Unpacks a tar, compressed or not, in one pass. */
 final class TarReader {
@@ -19,7 +27,7 @@ final class TarReader {
     private TarReader() {}
 
     static void readGzip(Path archive, StagedTree tree, UnpackBudget budget)
-            throws IOException, Refusal, InterruptedException {
+            throws IOException, RefusedArchive, InterruptedException {
         InputStream file = Files.newInputStream(archive);
         try {
             // All members, as gzip does; what follows the last must not be anything else.
@@ -38,14 +46,14 @@ final class TarReader {
     }
 
     static void readPlain(Path archive, StagedTree tree, UnpackBudget budget)
-            throws IOException, Refusal, InterruptedException {
+            throws IOException, RefusedArchive, InterruptedException {
         try (InputStream content = new ReadAhead(Files.newInputStream(archive))) {
             read(content, tree, budget);
         }
     }
 
     private static void read(InputStream content, StagedTree tree, UnpackBudget budget)
-            throws IOException, Refusal, InterruptedException {
+            throws IOException, RefusedArchive, InterruptedException {
         TarStream stream = new TarStream(content, budget.maxStreamBytes());
         TarArchiveInputStream tar = new TarArchiveInputStream(stream, UTF_8.name());
         byte[] buffer = new byte[64 << 10];
@@ -63,7 +71,7 @@ final class TarReader {
     }
 
     private static void take(TarArchiveEntry entry, TarArchiveInputStream tar, StagedTree tree)
-            throws IOException, Refusal {
+            throws IOException, RefusedArchive {
         String name = entry.getName();
         int mode = entry.getMode();
         switch (entry.getLinkFlag()) {
@@ -75,9 +83,9 @@ final class TarReader {
                 if (name.endsWith("/") && entry.getSize() == 0) {
                     tree.directory(name, mode);
                 } else if (name.endsWith("/")) {
-                    throw Refusal.entry(name, "is a directory with content");
+                    throw RefusedArchive.entry(name, "is a directory with content");
                 } else if (!tar.canReadEntryData(entry)) {
-                    throw Refusal.entry(name, "is stored in a way that can't be read");
+                    throw RefusedArchive.entry(name, "is stored in a way that can't be read");
                 } else {
                     tree.file(name, mode, entry.getLastModifiedTime(), tar);
                 }
@@ -85,10 +93,222 @@ final class TarReader {
             case TarConstants.LF_DIR -> tree.directory(name, mode);
             case TarConstants.LF_SYMLINK -> tree.symlink(name, entry.getLinkName());
             case TarConstants.LF_LINK -> tree.hardLink(name, entry.getLinkName());
-            case TarConstants.LF_CHR -> throw Refusal.entry(name, "is a character device");
-            case TarConstants.LF_BLK -> throw Refusal.entry(name, "is a block device");
-            case TarConstants.LF_FIFO -> throw Refusal.entry(name, "is a FIFO");
-            default -> throw Refusal.entry(name, "is of the unknown type " + (entry.getLinkFlag() & 0xff));
+            case TarConstants.LF_CHR -> throw RefusedArchive.entry(name, "is a character device");
+            case TarConstants.LF_BLK -> throw RefusedArchive.entry(name, "is a block device");
+            case TarConstants.LF_FIFO -> throw RefusedArchive.entry(name, "is a FIFO");
+            default -> throw RefusedArchive.entry(name, "is of the unknown type " + (entry.getLinkFlag() & 0xff));
+        }
+    }
+
+    /**
+     * The bytes of a tar on their way to its parser. Bounds what a single header may take, because the parser keeps headers of any
+     * length in memory, and knows whether the archive has ended as it should.
+     */
+    private static final class TarStream extends FilterInputStream {
+        private static final int BLOCK = 512;
+        private static final long MAX_HEADER_BYTES = 1 << 20;
+
+        private final long maxBytes;
+        private long bytes;
+        private boolean inHeader;
+        private boolean ending;
+        private long headerStart;
+        private boolean headerHasContent;
+
+        TarStream(InputStream in, long maxBytes) {
+            super(in);
+            this.maxBytes = maxBytes;
+        }
+
+        /** What is read next is the filling of the last block, then a header or the end. */
+        void beginHeader() {
+            inHeader = true;
+            headerStart = (bytes + BLOCK - 1) / BLOCK * BLOCK;
+            headerHasContent = false;
+        }
+
+        /** What is read next belongs to a file. */
+        void endHeader() {
+            inHeader = false;
+        }
+
+        /** When there was no header any more: that there are zeros, which a tar ends with, and nothing else. */
+        void requireEnd(byte[] buffer) throws IOException, RefusedArchive {
+            ending = true;
+            while (!headerHasContent && read(buffer, 0, buffer.length) >= 0) {}
+            if (headerHasContent) {
+                throw new RefusedArchive("something other than zeros comes after its end");
+            }
+            if (bytes - headerStart < BLOCK) {
+                throw new EOFException("it ends without the mark of its end");
+            }
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int count) throws IOException {
+            int got = in.read(into, offset, count);
+            if (got > 0) {
+                account(into, offset, got);
+            }
+            return got;
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        /** By reading, so that everything is counted. */
+        @Override
+        public long skip(long count) throws IOException {
+            byte[] buffer = new byte[(int) Math.min(count, 8192)];
+            long skipped = 0;
+            while (skipped < count) {
+                int got = read(buffer, 0, (int) Math.min(buffer.length, count - skipped));
+                if (got < 0) {
+                    break;
+                }
+                skipped += got;
+            }
+            return skipped;
+        }
+
+        @Override
+        public boolean markSupported() {
+            return false;
+        }
+
+        private void account(byte[] data, int offset, int count) throws IOException {
+            long start = bytes;
+            bytes += count;
+            if (bytes > maxBytes) {
+                throw new IOException("it is longer than " + maxBytes + " bytes when it is decompressed");
+            }
+            if (inHeader) {
+                if (!ending && bytes - headerStart > MAX_HEADER_BYTES) {
+                    throw new IOException("the header of an entry is longer than " + MAX_HEADER_BYTES + " bytes");
+                }
+                int filling = (int) Math.min(count, Math.max(headerStart - start, 0));
+                for (int i = filling; i < count && !headerHasContent; i++) {
+                    headerHasContent = data[offset + i] != 0;
+                }
+            }
+        }
+    }
+
+    /** Reads a stream on a thread of its own, so that decompressing and writing overlap. Owns the stream. */
+    private static final class ReadAhead extends InputStream {
+        private static final int CHUNKS = 8;
+
+        private final InputStream source;
+        private final BlockingQueue<Chunk> free = new ArrayBlockingQueue<>(CHUNKS);
+        private final BlockingQueue<Chunk> filled = new ArrayBlockingQueue<>(CHUNKS + 1);
+        private final Thread thread;
+        private volatile @Nullable Throwable broken;
+        private @Nullable Chunk current;
+        private int position;
+
+        ReadAhead(InputStream source) {
+            this.source = source;
+            for (int i = 0; i < CHUNKS; i++) {
+                free.add(Chunk.empty());
+            }
+            thread = Thread.ofPlatform().daemon().name("unpack").start(this::run);
+        }
+
+        private void run() {
+            try {
+                boolean more = true;
+                while (more) {
+                    Chunk chunk = free.take();
+                    chunk.length = source.readNBytes(chunk.bytes, 0, chunk.bytes.length);
+                    more = chunk.length == chunk.bytes.length;
+                    filled.put(chunk);
+                }
+                filled.put(Chunk.END);
+            } catch (InterruptedException e) {
+                // Closed: nobody reads any more.
+                return;
+            } catch (IOException | RuntimeException | Error e) {
+                broken = e;
+                // There is always room for it, so the reader hears of it.
+                boolean _ = filled.offer(Chunk.END);
+            }
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int count) throws IOException {
+            if (count == 0) {
+                return 0;
+            }
+            Chunk chunk = current;
+            if (chunk != null && chunk != Chunk.END && position == chunk.length) {
+                free.add(chunk);
+                chunk = null;
+            }
+            while (chunk == null) {
+                chunk = next();
+                position = 0;
+                if (chunk.length == 0 && chunk != Chunk.END) {
+                    free.add(chunk);
+                    chunk = null;
+                }
+            }
+            current = chunk;
+            if (chunk == Chunk.END) {
+                throwIfBroken();
+                return -1;
+            }
+            int copied = Math.min(count, chunk.length - position);
+            System.arraycopy(chunk.bytes, position, into, offset, copied);
+            position += copied;
+            return copied;
+        }
+
+        private Chunk next() throws InterruptedIOException {
+            try {
+                return filled.take();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException("interrupted");
+            }
+        }
+
+        private void throwIfBroken() throws IOException {
+            Throwable cause = broken;
+            switch (cause) {
+                case null -> {
+                    return;
+                }
+                case EOFException e -> throw new EOFException("it is truncated");
+                case IOException e -> throw e;
+                default -> throw new IOException("reading ahead failed: " + cause, cause);
+            }
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        @Override
+        public void close() throws IOException {
+            thread.interrupt();
+            boolean interrupted = false;
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    // The stream may only be closed when nobody reads it; the thread ends at the next chunk.
+                    interrupted = true;
+                }
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+            source.close();
         }
     }
 }

@@ -1,5 +1,9 @@
 package io.homeostat.actuate.unpack;
 
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.util.function.LongSupplier;
+
 /**
  * What an archive may become.
  *
@@ -20,6 +24,78 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         if (maxBytes < 1 || maxEntries < 1 || reserveBytes < 0) {
             throw new IllegalArgumentException(
                     "bad unpack limits: " + maxBytes + " bytes, " + maxEntries + " entries, reserve " + reserveBytes);
+        }
+    }
+
+    /** How much of what an archive may become it has become. */
+    static final class UnpackBudget {
+        private static final long LOOK_EVERY = 16L << 20;
+
+        private final UnpackLimits limits;
+        private final long archiveBytes;
+        private final LongSupplier usableBytes;
+        private long bytes;
+        private long nextLook = LOOK_EVERY;
+        private int entries;
+
+        /** @param usableBytes how much room the disk has now */
+        UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier usableBytes) {
+            this.limits = limits;
+            this.archiveBytes = archiveBytes;
+            this.usableBytes = usableBytes;
+        }
+
+        /** Before anything is written: what is unpacked is hardly ever less than the archive. */
+        void requireRoom(Path root) throws FileSystemException {
+            requireFree(root, archiveBytes + limits.reserveBytes());
+        }
+
+        private void requireFree(Path root, long wanted) throws FileSystemException {
+            long usable = usableBytes.getAsLong();
+            if (usable < wanted) {
+                throw new FileSystemException(
+                        root.toString(),
+                        null,
+                        "only " + usable + " bytes are free, " + wanted + " are needed, " + limits.reserveBytes()
+                                + " of which have to stay free; free some space");
+            }
+        }
+
+        void entry() throws RefusedArchive {
+            entries++;
+            requireEntries(entries);
+        }
+
+        void requireEntries(long count) throws RefusedArchive {
+            if (count > limits.maxEntries()) {
+                throw new RefusedArchive(
+                        "it has more than the " + limits.maxEntries() + " entries that limits.entries allows");
+            }
+        }
+
+        void bytes(Path root, String entry, long more) throws RefusedArchive, FileSystemException {
+            bytes += more;
+            if (bytes >= nextLook) {
+                nextLook = bytes + LOOK_EVERY;
+                requireFree(root, limits.reserveBytes());
+            }
+            if (bytes > limits.maxBytes()) {
+                throw RefusedArchive.entry(
+                        entry,
+                        "makes it unpack to more than the " + limits.maxBytes()
+                                + " bytes that limits.unpackedBytes allows");
+            }
+            if (bytes > UnpackLimits.BOMB_BYTES && bytes / UnpackLimits.BOMB_RATIO > archiveBytes) {
+                throw RefusedArchive.entry(
+                        entry,
+                        "makes it a compression bomb: " + archiveBytes + " bytes that unpack to more than "
+                                + UnpackLimits.BOMB_RATIO + " times as much");
+            }
+        }
+
+        /** What a tar may be long, with its headers and its padding. */
+        long maxStreamBytes() {
+            return limits.maxBytes() + limits.maxEntries() * 4096L;
         }
     }
 }

@@ -8,6 +8,8 @@ import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.archive.ArchiveFormat;
 import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.archive.Sha256;
+import io.homeostat.actuate.unpack.StagedTree.EntryPoint;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.install.FileList;
@@ -159,7 +161,7 @@ public final class Unpacker {
             budget.requireRoom(staged);
             read(archive, tree, budget);
             tree.finish();
-        } catch (Refusal e) {
+        } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
         } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
             // The disk's failure, or none, and not the archive's.
@@ -188,10 +190,10 @@ public final class Unpacker {
     }
 
     private static void read(Path archive, StagedTree tree, UnpackBudget budget)
-            throws IOException, Refusal, InterruptedException {
+            throws IOException, RefusedArchive, InterruptedException {
         byte[] head = ArchiveFormat.head(archive);
         ArchiveFormat format = ArchiveFormat.of(head)
-                .orElseThrow(() -> new Refusal("it is no tar.gz, tar or zip: " + ArchiveFormat.describe(head)));
+                .orElseThrow(() -> new RefusedArchive("it is no tar.gz, tar or zip: " + ArchiveFormat.describe(head)));
         switch (format) {
             case TAR_GZ -> TarReader.readGzip(archive, tree, budget);
             case TAR -> TarReader.readPlain(archive, tree, budget);

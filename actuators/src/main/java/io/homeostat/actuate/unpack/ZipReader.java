@@ -3,6 +3,7 @@ package io.homeostat.actuate.unpack;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.homeostat.actuate.Interruption;
+import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import java.io.EOFException;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -43,7 +44,7 @@ final class ZipReader {
     }
 
     static void read(Path file, StagedTree tree, UnpackBudget budget)
-            throws IOException, Refusal, InterruptedException {
+            throws IOException, RefusedArchive, InterruptedException {
         try (FileChannel archive = FileChannel.open(file, StandardOpenOption.READ)) {
             ZipEnd.read(archive).requireBounded(budget);
             try (ZipFile zip = ZipFile.builder()
@@ -60,10 +61,10 @@ final class ZipReader {
         }
     }
 
-    private void take(ZipArchiveEntry entry) throws IOException, Refusal {
+    private void take(ZipArchiveEntry entry) throws IOException, RefusedArchive {
         String name = entry.getName();
         if (entry.getGeneralPurposeBit().usesEncryption()) {
-            throw Refusal.entry(name, "is encrypted");
+            throw RefusedArchive.entry(name, "is encrypted");
         }
         requireSameLocalHeader(entry);
         boolean unix = entry.getPlatform() == ZipArchiveEntry.PLATFORM_UNIX;
@@ -75,31 +76,32 @@ final class ZipReader {
             tree.symlink(name, target(entry));
         } else if ((type == REGULAR || type == 0) && !entry.isDirectory()) {
             if (!zip.canReadEntryData(entry)) {
-                throw Refusal.entry(name, "is stored in a way that can't be read (method " + entry.getMethod() + ")");
+                throw RefusedArchive.entry(
+                        name, "is stored in a way that can't be read (method " + entry.getMethod() + ")");
             }
             try (InputStream content = new Checked(zip.getInputStream(entry), entry)) {
                 tree.file(name, mode, entry.getLastModifiedTime(), content);
             }
         } else {
-            throw Refusal.entry(
+            throw RefusedArchive.entry(
                     name,
                     "is neither a file, a directory nor a symlink (mode " + Integer.toOctalString(entry.getUnixMode())
                             + ")");
         }
     }
 
-    private String target(ZipArchiveEntry entry) throws IOException, Refusal {
+    private String target(ZipArchiveEntry entry) throws IOException, RefusedArchive {
         try (InputStream content = new Checked(zip.getInputStream(entry), entry)) {
             byte[] target = content.readNBytes(MAX_TARGET + 1);
             if (target.length > MAX_TARGET) {
-                throw Refusal.entry(entry.getName(), "is a symlink to an overlong path");
+                throw RefusedArchive.entry(entry.getName(), "is a symlink to an overlong path");
             }
             return new String(target, UTF_8);
         }
     }
 
     /** Programs that read zips front to back believe the local header; an archive must be the same for all of them. */
-    private void requireSameLocalHeader(ZipArchiveEntry entry) throws IOException, Refusal {
+    private void requireSameLocalHeader(ZipArchiveEntry entry) throws IOException, RefusedArchive {
         ByteBuffer header = read(entry.getLocalHeaderOffset(), LOCAL_HEADER);
         int magic = header.getInt(0);
         int flags = header.getShort(6) & 0xffff;
@@ -113,7 +115,7 @@ final class ZipReader {
                 && ((flags & SIZES_FOLLOW) != 0 || hasSameSizes(header, entry))
                 && Arrays.equals(localName, entry.getRawName());
         if (!same) {
-            throw Refusal.entry(
+            throw RefusedArchive.entry(
                     entry.getName(), "is described differently in the zip's directory and before its content");
         }
     }
@@ -166,6 +168,77 @@ final class ZipReader {
         public int read() throws IOException {
             byte[] one = new byte[1];
             return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+    }
+
+    /**
+     * The record a zip ends with (APPNOTE 4.3.16), read before anything else is: the library keeps the whole central directory in
+     * memory, whatever its size.
+     *
+     * @param entries as the record says, or as many as 65535 can stand for
+     * @param directoryBytes how much lies between the start of the central directory and the end of the file
+     */
+    private record ZipEnd(long entries, long directoryBytes) {
+        private static final int RECORD = 22;
+        private static final int MAX_COMMENT = 0xffff;
+        private static final int MAGIC = 0x06054b50;
+        private static final int ZIP64_LOCATOR = 20;
+        private static final int ZIP64_LOCATOR_MAGIC = 0x07064b50;
+        private static final int ZIP64_RECORD = 56;
+        private static final int ZIP64_MAGIC = 0x06064b50;
+
+        /** Enough for 200,000 entries with long names, and little enough for a small heap. */
+        private static final long MAX_DIRECTORY_BYTES = 48L << 20;
+
+        static ZipEnd read(FileChannel archive) throws IOException, RefusedArchive {
+            long size = archive.size();
+            int tail = (int) Math.min(size, RECORD + MAX_COMMENT);
+            ByteBuffer end = bytes(archive, size - tail, tail);
+            for (int at = tail - RECORD; at >= 0; at--) {
+                if (end.getInt(at) == MAGIC) {
+                    int comment = end.getShort(at + 20) & 0xffff;
+                    if (at + RECORD + comment != tail) {
+                        throw new RefusedArchive("something comes after its end");
+                    }
+                    long entries = end.getShort(at + 10) & 0xffff;
+                    long offset = end.getInt(at + 16) & 0xffffffffL;
+                    boolean zip64 = entries == 0xffff || offset == 0xffffffffL;
+                    return zip64 ? zip64(archive, size - tail + at, size) : new ZipEnd(entries, size - offset);
+                }
+            }
+            throw new IOException("it is truncated: the directory at its end is missing");
+        }
+
+        private static ZipEnd zip64(FileChannel archive, long record, long size) throws IOException {
+            if (record >= ZIP64_LOCATOR) {
+                ByteBuffer locator = bytes(archive, record - ZIP64_LOCATOR, ZIP64_LOCATOR);
+                long at = locator.getLong(8);
+                if (locator.getInt(0) == ZIP64_LOCATOR_MAGIC && at >= 0 && at <= size - ZIP64_RECORD) {
+                    ByteBuffer big = bytes(archive, at, ZIP64_RECORD);
+                    if (big.getInt(0) == ZIP64_MAGIC) {
+                        return new ZipEnd(big.getLong(32), size - big.getLong(48));
+                    }
+                }
+            }
+            throw new IOException("the directory at its end is damaged");
+        }
+
+        void requireBounded(UnpackBudget budget) throws RefusedArchive {
+            budget.requireEntries(entries < 0 ? Long.MAX_VALUE : entries);
+            if (directoryBytes < 0 || directoryBytes > MAX_DIRECTORY_BYTES) {
+                throw new RefusedArchive("its directory would take " + directoryBytes + " bytes of memory, at most "
+                        + MAX_DIRECTORY_BYTES + " are allowed");
+            }
+        }
+
+        private static ByteBuffer bytes(FileChannel archive, long at, int count) throws IOException {
+            ByteBuffer buffer = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
+            while (buffer.hasRemaining()) {
+                if (archive.read(buffer, at + buffer.position()) < 0) {
+                    throw new IOException("it is truncated");
+                }
+            }
+            return buffer;
         }
     }
 }

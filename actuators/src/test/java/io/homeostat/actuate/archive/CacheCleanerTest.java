@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.QuickDisk;
+import io.homeostat.actuate.archive.CacheCleaner.CacheBounds;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

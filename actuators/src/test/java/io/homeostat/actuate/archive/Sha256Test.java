@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.actuate.Chunk;
+import io.homeostat.actuate.archive.Sha256.OpenSslSha256;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

@@ -32,7 +32,7 @@ class SignatureCheckTest {
     private final Signer signer = Signer.withNewKey();
     private final Signer stranger = Signer.withNewKey();
     private Layout layout;
-    private Trust trust = Trust.ANYBODY;
+    private SignaturePolicy trust = SignaturePolicy.ANYBODY;
     private SignatureCheck check;
 
     @BeforeEach
@@ -47,7 +47,7 @@ class SignatureCheckTest {
 
     @Test
     void whatATrustedKeyHasSignedMayBeUnpackedWhetherItsChecksumWasDeclaredOrNot() throws Exception {
-        trust = new Trust(true, keysOf(signer));
+        trust = new SignaturePolicy(true, keysOf(signer));
 
         assertDoesNotThrow(() -> check(SHA256, signer.sign(SHA256)));
         assertDoesNotThrow(() -> check(UNVERIFIED, signer.sign(SHA256)));
@@ -55,7 +55,7 @@ class SignatureCheckTest {
 
     @Test
     void whatAStrangerHasSignedMayNot() throws Exception {
-        trust = new Trust(false, keysOf(signer));
+        trust = new SignaturePolicy(false, keysOf(signer));
 
         String refusal = refusal(SHA256, stranger.sign(SHA256));
 
@@ -68,7 +68,7 @@ class SignatureCheckTest {
 
     @Test
     void anArchiveThatMayBeAnotherOneTomorrowIsForgotten() throws Exception {
-        trust = new Trust(false, keysOf(signer));
+        trust = new SignaturePolicy(false, keysOf(signer));
 
         String _ = refusal(UNVERIFIED, stranger.sign(SHA256));
 
@@ -77,13 +77,13 @@ class SignatureCheckTest {
 
     @Test
     void aSignatureHasToBeThereOnlyWhereItIsRequired() throws Exception {
-        trust = new Trust(true, keysOf(signer));
+        trust = new SignaturePolicy(true, keysOf(signer));
         assertEquals(
                 "the archive of revision 7 of process/p was not unpacked: it is not signed, and signatures are required here;"
                         + " declare source.signature",
                 refusal(SHA256, null));
 
-        trust = new Trust(false, keysOf(signer));
+        trust = new SignaturePolicy(false, keysOf(signer));
         assertDoesNotThrow(() -> check(SHA256, null));
     }
 

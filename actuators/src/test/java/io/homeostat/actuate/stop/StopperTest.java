@@ -14,6 +14,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.LaunchRequest;
 import io.homeostat.actuate.stop.StopResult.How;
+import io.homeostat.actuate.stop.Stopper.Signals;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;

@@ -1,5 +1,6 @@
 package io.homeostat.desired.source;
 
+import io.homeostat.desired.source.Retention.Whereabouts;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;

@@ -1,5 +1,9 @@
 package io.homeostat.desired.yaml;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
@@ -7,6 +11,7 @@ import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Either;
 import io.homeostat.desired.yaml.FieldType.Entries;
+import io.homeostat.desired.yaml.FieldType.Field;
 import io.homeostat.desired.yaml.FieldType.Flag;
 import io.homeostat.desired.yaml.FieldType.Free;
 import io.homeostat.desired.yaml.FieldType.Items;
@@ -23,7 +28,9 @@ import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Collection;
 import java.util.Deque;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -224,5 +231,118 @@ final class Binder {
     static String shown(String text) {
         String line = Redaction.text(text).replaceAll("\\p{Cntrl}", "?");
         return line.length() <= LONGEST_SHOWN ? line : line.substring(0, LONGEST_SHOWN) + "...";
+    }
+
+    /** Finds the word that somebody who mistyped one probably meant. */
+    static final class Suggestion {
+        private Suggestion() {}
+
+        static Optional<String> of(String written, Collection<String> known) {
+            String best = null;
+            int fewest = Math.max(1, Math.min(3, written.length() / 3)) + 1;
+            if (written.length() > 64) {
+                return Optional.empty();
+            }
+            for (String word : known) {
+                int edits = edits(written.toLowerCase(Locale.ROOT), word.toLowerCase(Locale.ROOT));
+                if (edits < fewest) {
+                    fewest = edits;
+                    best = word;
+                }
+            }
+            return Optional.ofNullable(best);
+        }
+
+        /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+        private static int edits(String a, String b) {
+            int[][] edits = new int[a.length() + 1][b.length() + 1];
+            for (int i = 0; i <= a.length(); i++) {
+                for (int j = 0; j <= b.length(); j++) {
+                    if (i == 0 || j == 0) {
+                        edits[i][j] = i + j;
+                        continue;
+                    }
+                    boolean same = a.charAt(i - 1) == b.charAt(j - 1);
+                    int fewest = edits[i - 1][j - 1] + (same ? 0 : 1);
+                    fewest = Math.min(fewest, Math.min(edits[i - 1][j], edits[i][j - 1]) + 1);
+                    if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
+                        fewest = Math.min(fewest, edits[i - 2][j - 2] + 1);
+                    }
+                    edits[i][j] = fewest;
+                }
+            }
+            return edits[a.length()][b.length()];
+        }
+    }
+
+    /** Makes JSON of a mapping that may say anything. Numbers become what {@code google.protobuf.Struct} has, doubles. */
+    private static final class FreeForm {
+        private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+        private static final long EXACT = 1L << 53;
+        private static final int MOST_DIGITS = 17;
+
+        private final Report report;
+        private final String path;
+
+        FreeForm(Report report, String path) {
+            this.report = report;
+            this.path = path;
+        }
+
+        ObjectNode object(Mapping mapping) {
+            ObjectNode object = JSON.objectNode();
+            for (Entry entry : mapping.entries()) {
+                object.set(entry.key().text(), json(entry.value()));
+            }
+            return object;
+        }
+
+        private JsonNode json(Node node) {
+            return switch (node) {
+                case Mapping mapping -> object(mapping);
+                case Sequence sequence -> {
+                    ArrayNode array = JSON.arrayNode(sequence.elements().size());
+                    sequence.elements().forEach(element -> array.add(json(element)));
+                    yield array;
+                }
+                case Scalar scalar ->
+                    switch (scalar.meaning()) {
+                        case NULL -> JSON.nullNode();
+                        case TRUE -> JSON.booleanNode(true);
+                        case FALSE -> JSON.booleanNode(false);
+                        case INTEGER -> whole(scalar);
+                        case FRACTION -> fraction(scalar);
+                        case TEXT -> JSON.textNode(scalar.text());
+                        case AMBIGUOUS -> {
+                            report.error(
+                                    scalar,
+                                    path,
+                                    "a number that not every reader of YAML reads alike; write it in decimal, or in quotes");
+                            yield JSON.nullNode();
+                        }
+                    };
+            };
+        }
+
+        private JsonNode fraction(Scalar scalar) {
+            double number = Double.parseDouble(scalar.text());
+            return Double.isInfinite(number) ? beyond(scalar) : JSON.numberNode(number);
+        }
+
+        private JsonNode whole(Scalar scalar) {
+            if (scalar.text().length() > MOST_DIGITS) {
+                return beyond(scalar);
+            }
+            long number = Long.parseLong(scalar.text());
+            if (Math.abs(number) > EXACT) {
+                return beyond(scalar);
+            }
+            return number == (int) number ? JSON.numberNode((int) number) : JSON.numberNode(number);
+        }
+
+        private JsonNode beyond(Scalar scalar) {
+            report.error(scalar, path, "a number beyond what a structure holds exactly, 2^53; put it in quotes");
+            return JSON.nullNode();
+        }
     }
 }

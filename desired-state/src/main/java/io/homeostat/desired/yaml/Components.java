@@ -17,6 +17,7 @@ import io.homeostat.desired.model.schema.NamesWorkload;
 import io.homeostat.desired.model.schema.Range;
 import io.homeostat.desired.model.schema.Secret;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.yaml.FieldType.Field;
 import io.homeostat.desired.yaml.FieldType.Form;
 import io.homeostat.desired.yaml.FieldType.Nested;
 import io.homeostat.desired.yaml.FieldType.Word;

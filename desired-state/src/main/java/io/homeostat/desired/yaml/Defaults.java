@@ -1,6 +1,7 @@
 package io.homeostat.desired.yaml;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.yaml.FieldType.Field;
 import io.homeostat.desired.yaml.FieldType.Text;
 import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;

@@ -10,6 +10,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.yaml.DocumentTree.JsonText;
 import io.homeostat.desired.yaml.FieldType.Word;
 import java.io.IOException;
 import java.io.StringWriter;

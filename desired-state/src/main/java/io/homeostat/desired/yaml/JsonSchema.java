@@ -12,6 +12,7 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Either;
 import io.homeostat.desired.yaml.FieldType.Entries;
+import io.homeostat.desired.yaml.FieldType.Field;
 import io.homeostat.desired.yaml.FieldType.Flag;
 import io.homeostat.desired.yaml.FieldType.Free;
 import io.homeostat.desired.yaml.FieldType.Items;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.yaml.FieldType.Field;
 import org.junit.jupiter.api.Test;
 
 class ExplainTest {

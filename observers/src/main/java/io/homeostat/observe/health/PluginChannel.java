@@ -95,10 +95,10 @@ public final class PluginChannel implements AutoCloseable {
                     "",
                     clock.instant());
         } catch (StatusRuntimeException e) {
-            Verdict verdict = GrpcFailure.ours(e)
+            Verdict verdict = CallFailure.isLocal(e)
                     ? Verdict.UNKNOWN
                     : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
-            return Health.failed(verdict, GrpcFailure.words("GetStatus", e, timeout), clock.instant());
+            return Health.failed(verdict, CallFailure.words("GetStatus", e, timeout), clock.instant());
         }
     }
 
@@ -156,7 +156,7 @@ public final class PluginChannel implements AutoCloseable {
             if (Thread.interrupted()) {
                 throw new InterruptedException(method + " was interrupted");
             }
-            String words = GrpcFailure.words(method, e, timeout);
+            String words = CallFailure.words(method, e, timeout);
             return switch (e.getStatus().getCode()) {
                 case UNIMPLEMENTED -> new PluginReply.Unimplemented();
                 case DEADLINE_EXCEEDED -> new PluginReply.TimedOut(words);

@@ -113,10 +113,10 @@ public final class Probes implements AutoCloseable {
                     ? Health.healthy(clock.instant())
                     : failed(Verdict.UNHEALTHY, question + " was answered with " + status);
         } catch (StatusRuntimeException e) {
-            Verdict verdict = GrpcFailure.ours(e)
+            Verdict verdict = CallFailure.isLocal(e)
                     ? Verdict.UNKNOWN
                     : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
-            return failed(verdict, GrpcFailure.words(question, e, timeout));
+            return failed(verdict, CallFailure.words(question, e, timeout));
         } finally {
             channel.shutdownNow();
         }
@@ -182,7 +182,9 @@ public final class Probes implements AutoCloseable {
             String detail = cause instanceof UnknownHostException
                     ? "the host " + cause.getMessage() + " is not known"
                     : Redaction.text(String.valueOf(cause.getMessage()));
-            return failed(OurFault.is(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY, question + " failed: " + detail);
+            return failed(
+                    CallFailure.isLocalError(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
+                    question + " failed: " + detail);
         } finally {
             // Closes the socket that it may still be reading.
             thread.interrupt();

@@ -10,6 +10,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -19,6 +20,11 @@ import java.util.OptionalLong;
 public record LaunchDirectory(Path path) {
     private static final int SIGNAL_BASE = 128;
     private static final int LAST_SIGNAL = 64;
+
+    /** Between a child's end and the record of it are a few system calls, which take longer on a busy machine. */
+    private static final Duration RECORD_WITHIN = Duration.ofMillis(200);
+
+    private static final Duration POLL = Duration.ofMillis(2);
 
     /** What was launched: a {@link LaunchNote}. */
     public Path noteFile() {
@@ -112,6 +118,26 @@ public record LaunchDirectory(Path path) {
         } catch (NumberFormatException e) {
             throw new IOException(exitFile() + " can't be used: " + text.get().strip(), e);
         }
+    }
+
+    /** The record of an end that has happened: waits for it briefly while the keeper, which writes it, is still there. */
+    public Optional<Recorded> awaitExit(ProcFs procFs, String launchId) throws IOException {
+        Optional<Born> born = born();
+        for (long looks = RECORD_WITHIN.dividedBy(POLL); looks > 0; looks--) {
+            // In this order: a keeper that has gone has written before.
+            boolean there = born.isPresent() && procFs.carries(born.get().keeper(), LaunchMarks.KEEPER, launchId);
+            Optional<Recorded> recorded = exit();
+            if (recorded.isPresent() || !there) {
+                return recorded;
+            }
+            try {
+                Thread.sleep(POLL);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return recorded;
+            }
+        }
+        return Optional.empty();
     }
 
     /** Empty when it was not known, as without control groups, and when a power failure took the file's content. */

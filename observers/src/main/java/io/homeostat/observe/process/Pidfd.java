@@ -1,6 +1,7 @@
 package io.homeostat.observe.process;
 
 import java.io.IOException;
+import java.util.Optional;
 
 /**
  * One certain process, whoever gets its number later: the kernel is asked for a descriptor of whatever has the number now
@@ -25,6 +26,19 @@ public final class Pidfd implements AutoCloseable {
 
         /** This machine has no such descriptors: Linux before 5.3, or a sandbox that forbids them. */
         record Unsupported(String why) implements Opened {}
+    }
+
+    /**
+     * Why this kernel has no pidfd_open(2) for us (Linux before 5.3, or a filter of system calls); empty when it has. Opens and closes a
+     * descriptor of this process.
+     */
+    public static Optional<String> problem() {
+        int descriptor = Libc.pidfdOpen(ProcessHandle.current().pid());
+        if (descriptor < 0) {
+            return Optional.of("pidfd_open failed with errno " + -descriptor);
+        }
+        int closed = Libc.close(descriptor);
+        return closed < 0 ? Optional.of("close failed with errno " + -closed) : Optional.empty();
     }
 
     /**

@@ -4,6 +4,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
@@ -16,6 +17,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the kernel says about processes, read from /proc (proc(5)). A process that is not there is an empty answer; what can't be
@@ -247,6 +253,60 @@ public final class ProcFs {
         } catch (IOException e) {
             // An error of reading, unlike one of opening, does not say of what.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * One costly look for all who ask at the same time. The answer never comes from a look that began before the question: whoever
+     * asks while one is under way gets the next, together with everybody else who asked meanwhile. Nothing is kept when nobody asks.
+     */
+    static final class SharedLook<T> {
+        /** Looks. */
+        interface Eyes<T> {
+            T look() throws IOException;
+        }
+
+        private final Eyes<T> eyes;
+        private final AtomicInteger asking = new AtomicInteger();
+        private final AtomicLong begun = new AtomicLong();
+        /** Held by whoever looks; guards what was seen. */
+        private final Lock turn = new ReentrantLock();
+
+        private @Nullable T seen;
+        private long number;
+
+        SharedLook(Eyes<T> eyes) {
+            this.eyes = eyes;
+        }
+
+        /** @throws IOException when this caller's own look failed; who waits behind it tries again */
+        T answer() throws IOException {
+            asking.incrementAndGet();
+            long firstThatIsNewEnough = begun.get() + 1;
+            turn.lock();
+            try {
+                T known = seen;
+                if (known != null && number >= firstThatIsNewEnough) {
+                    return known;
+                }
+                seen = null;
+                number = begun.incrementAndGet();
+                T fresh = eyes.look();
+                seen = fresh;
+                return fresh;
+            } finally {
+                if (asking.decrementAndGet() == 0) {
+                    seen = null;
+                }
+                turn.unlock();
+            }
+        }
+    }
+
+    /** Tells a process from all others of one boot: a number is given again, but not in the same clock tick. */
+    public record ProcessKey(long pid, long startTicks) {
+        public static ProcessKey of(Stat stat) {
+            return new ProcessKey(stat.pid(), stat.startTicks());
         }
     }
 }

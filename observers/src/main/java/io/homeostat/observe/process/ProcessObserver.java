@@ -122,7 +122,7 @@ public final class ProcessObserver {
         if (!identity.bootId().equals(bootId)) {
             return new Liveness.Ended(directory.exit().map(Recorded::exit).orElse(unknown(procFs.bootTime())));
         }
-        Optional<Recorded> recorded = new Keeper(procFs, directory, instance.launchId()).awaitRecord();
+        Optional<Recorded> recorded = directory.awaitExit(procFs, instance.launchId());
         Exit exit = recorded.map(Recorded::exit).orElseGet(() -> unknown(clock.instant()));
         return over(outOfMemory(instance, directory, exit), tree(instance, directory, identity));
     }

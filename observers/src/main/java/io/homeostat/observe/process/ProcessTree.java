@@ -7,6 +7,7 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
+import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.util.ArrayDeque;

@@ -9,13 +9,24 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.limits.CgroupHierarchy;
+import io.homeostat.observe.limits.CgroupHierarchy.Version;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcFs.ProcessKey;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -143,5 +154,107 @@ final class UsageMeter {
                         .mapToLong(Stat::residentPages)
                         .sum()
                 * Libc.pageSize();
+    }
+
+    /** Adds up what the processes of one tree use, from one look at it to the next. */
+    static final class TreeMeter {
+        private Map<ProcessKey, Stat> before = Map.of();
+
+        /**
+         * Processor time that the tree used since the last look at it, in nanoseconds; never negative.
+         *
+         * <p>What a process used that ended in between is counted with its parent when that has waited for it; what was counted of it
+         * before is taken off there. When nobody of the tree has waited for it, its last share is lost.
+         *
+         * @param nanos how long ago the last look was. A process that is older and was not seen then came to the tree from elsewhere: what it
+         *     used there is not counted
+         */
+        long used(Collection<Stat> members, ProcessTable table, long nanos) {
+            Map<ProcessKey, Stat> now = new HashMap<>();
+            long own = 0;
+            long collected = 0;
+            for (Stat stat : members) {
+                now.put(ProcessKey.of(stat), stat);
+                Stat last = before.get(ProcessKey.of(stat));
+                if (last != null) {
+                    own += Math.max(0, stat.ownTicks() - last.ownTicks());
+                    collected += Math.max(0, stat.childTicks() - last.childTicks());
+                } else if (table.age(stat) <= nanos + ProcFs.NANOS_PER_TICK) {
+                    own += stat.ownTicks();
+                    collected += stat.childTicks();
+                }
+            }
+            Set<ProcessKey> ended = new HashSet<>(before.keySet());
+            ended.removeAll(now.keySet());
+            for (ProcessKey key : ended) {
+                Stat last = before.get(key);
+                collected -= last == null ? 0 : last.ownTicks() + last.childTicks();
+            }
+            before = now;
+            return (own + Math.max(0, collected)) * ProcFs.NANOS_PER_TICK;
+        }
+    }
+
+    /**
+     * Where the kernel counts what a control group uses, with all groups below it: cpu.stat and memory.current of version 2,
+     * cpuacct.usage and memory.usage_in_bytes of version 1.
+     *
+     * @param processor null when no group of the workload is counted
+     * @param memory null when no group of the workload is counted
+     */
+    private record UsageFiles(
+            @Nullable Path processor, @Nullable Path memory) {
+        private static final String V2_PROCESSOR = "cpu.stat";
+        private static final String USAGE = "usage_usec ";
+
+        /** Those of the groups that a process is in; a workload may have a group that its process is not in. */
+        static UsageFiles of(CgroupLayout layout, WorkloadId id, long pid) throws IOException {
+            Path processor = null;
+            Path memory = null;
+            for (CgroupHierarchy hierarchy : layout.hierarchies()) {
+                for (Path group : hierarchy.existing(id)) {
+                    if (!hierarchy.isIn(ImmutableList.of(group), pid)) {
+                        continue;
+                    }
+                    boolean first = hierarchy.version() == Version.V1;
+                    Path time = group.resolve(first ? "cpuacct.usage" : V2_PROCESSOR);
+                    Path bytes = group.resolve(first ? "memory.usage_in_bytes" : "memory.current");
+                    processor = processor == null && Files.exists(time) ? time : processor;
+                    memory = memory == null && Files.exists(bytes) ? bytes : memory;
+                }
+            }
+            return new UsageFiles(processor, memory);
+        }
+
+        /** Reads a file of processor time, in nanoseconds. */
+        static long nanos(Path file) throws IOException {
+            String text = read(file);
+            if (!file.endsWith(V2_PROCESSOR)) {
+                return number(file, text);
+            }
+            int start = text.indexOf(USAGE);
+            if (start < 0) {
+                throw new IOException(file + " has no line " + USAGE.strip());
+            }
+            int end = text.indexOf('\n', start);
+            return number(file, text.substring(start + USAGE.length(), end < 0 ? text.length() : end)) * 1000;
+        }
+
+        /** Reads a file of memory, in bytes. */
+        static long bytes(Path file) throws IOException {
+            return number(file, read(file));
+        }
+
+        private static long number(Path file, String text) throws IOException {
+            try {
+                return Long.parseLong(text.strip());
+            } catch (NumberFormatException e) {
+                throw new IOException(file + " has '" + text.strip() + "' where a number should be", e);
+            }
+        }
+
+        private static String read(Path file) throws IOException {
+            return new String(Files.readAllBytes(file), StandardCharsets.US_ASCII);
+        }
     }
 }

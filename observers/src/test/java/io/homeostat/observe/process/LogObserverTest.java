@@ -3,6 +3,7 @@ package io.homeostat.observe.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.LostFiles.LogObserver;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.observe.process.ProcFs.SharedLook;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

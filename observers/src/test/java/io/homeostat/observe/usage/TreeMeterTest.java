@@ -13,6 +13,7 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.usage.UsageMeter.TreeMeter;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -3,6 +3,7 @@ package io.homeostat.observe.watch;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.observe.watch.FileChanges.Debounce;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

@@ -1,16 +1,16 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.archive.Trust;
+import io.homeostat.actuate.archive.SignaturePolicy;
 import io.homeostat.actuate.fetch.DownloadLimits;
 import io.homeostat.actuate.unpack.UnpackLimits;
 import io.homeostat.desired.model.AgentConfig;
 
 /** What archives may take, and whose they may be. */
-public record ArchiveRules(DownloadLimits download, UnpackLimits unpack, Trust trust) {
+public record ArchiveRules(DownloadLimits download, UnpackLimits unpack, SignaturePolicy trust) {
     /** Where nothing is configured. */
     public static final ArchiveRules DEFAULT =
-            new ArchiveRules(DownloadLimits.DEFAULT, UnpackLimits.DEFAULT, Trust.ANYBODY);
+            new ArchiveRules(DownloadLimits.DEFAULT, UnpackLimits.DEFAULT, SignaturePolicy.ANYBODY);
 
     /**
      * As configured; what has to stay free on the disk is not.
@@ -22,6 +22,6 @@ public record ArchiveRules(DownloadLimits download, UnpackLimits unpack, Trust t
         return new ArchiveRules(
                 new DownloadLimits(bounds.downloadBytes().bytes(), DownloadLimits.DEFAULT.reserveBytes()),
                 new UnpackLimits(bounds.unpackedBytes().bytes(), bounds.entries(), UnpackLimits.DEFAULT.reserveBytes()),
-                Trust.of(config.signatures()));
+                SignaturePolicy.of(config.signatures()));
     }
 }

@@ -2,8 +2,8 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.archive.CacheBounds;
 import io.homeostat.actuate.archive.CacheCleaner;
+import io.homeostat.actuate.archive.CacheCleaner.CacheBounds;
 import io.homeostat.actuate.install.GarbageCollector;
 import io.homeostat.actuate.limits.GroupRemover;
 import io.homeostat.desired.model.AgentConfig;

@@ -78,7 +78,8 @@ final class FakeProcess {
 
     /** Steady milliseconds from birth until it ends by itself. A plugin that is done says so, and goes on until it is stopped. */
     long livesFor() {
-        boolean waits = behaviour == Behaviour.FINISHES && launched.workload().kind().equals(Kind.PLUGIN);
+        boolean waits =
+                behaviour == Behaviour.FINISHES && launched.workload().kind().equals(Kind.PLUGIN);
         return waits ? Long.MAX_VALUE : behaviour.livesFor();
     }
 

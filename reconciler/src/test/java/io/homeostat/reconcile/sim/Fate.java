@@ -173,7 +173,8 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
 
     private static Wish oneShot(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 60 ? Behaviour.FINISHES : any(OF_ONE_SHOTS, random);
-        if (id.kind().equals(Kind.PROCESS) && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
+        if (id.kind().equals(Kind.PROCESS)
+                && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
             behaviour = Behaviour.ENDLESS;
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");

@@ -5,6 +5,7 @@ import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.Schema.DamagedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;

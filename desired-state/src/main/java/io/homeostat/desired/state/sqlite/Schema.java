@@ -125,4 +125,17 @@ final class Schema {
             throw new UncheckedIOException(script, e);
         }
     }
+
+    /** The content of a database file is not what it must be; the message says how, as the end of a sentence about the file. */
+    static final class DamagedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        DamagedException(String message) {
+            super(message);
+        }
+
+        DamagedException(String message, Throwable cause) {
+            super(message, cause);
+        }
+    }
 }

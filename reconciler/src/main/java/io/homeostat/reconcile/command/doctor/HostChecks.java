@@ -6,7 +6,7 @@ import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.process.Executables;
-import io.homeostat.observe.process.PidfdSupport;
+import io.homeostat.observe.process.Pidfd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -81,7 +81,7 @@ final class HostChecks {
     }
 
     Finding pidfd() {
-        return PidfdSupport.problem()
+        return Pidfd.problem()
                 .map(why -> Finding.warn(
                         "pidfd",
                         "processes can't be watched: " + why + "; that one has ended is seen at the next resync",

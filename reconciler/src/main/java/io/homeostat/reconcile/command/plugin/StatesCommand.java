@@ -29,7 +29,10 @@ public final class StatesCommand implements Command {
     @Override
     public int run() throws InterruptedException {
         Workspace.Sight sight = workspace.survey(
-                StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> id.kind().equals(Kind.PLUGIN));
+                StoredState::desired,
+                ImmutableList.of(),
+                Situations.Depth.HEALTH,
+                id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
                 PluginStates.of(sight.findings(), workspace.enforcer().usageReport());
         Console console = workspace.console();

@@ -10,17 +10,17 @@ import java.nio.file.Path;
  *
  * @param required whether an archive without a signature of theirs may not
  */
-public record Trust(boolean required, TrustedKeys keys) {
+public record SignaturePolicy(boolean required, TrustedKeys keys) {
     /** Everybody's. */
-    public static final Trust ANYBODY = new Trust(false, TrustedKeys.NONE);
+    public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
 
     /**
      * As configured.
      *
      * @throws ActuationFailure when a key can't be read
      */
-    public static Trust of(AgentConfig.Signatures signatures) throws ActuationFailure {
-        return new Trust(
+    public static SignaturePolicy of(AgentConfig.Signatures signatures) throws ActuationFailure {
+        return new SignaturePolicy(
                 signatures.require(),
                 TrustedKeys.read(signatures.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList())));
     }

@@ -5,14 +5,21 @@ import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Redaction;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.BindException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 
 /** Puts a failed call into words and says whose failure it was. */
-final class GrpcFailure {
+final class CallFailure {
     /** A plugin can answer with anything; this much of it is shown. */
     private static final int SHOWN = 500;
 
-    private GrpcFailure() {}
+    private CallFailure() {}
 
     static String words(String call, StatusRuntimeException e, Duration timeout) {
         Status status = e.getStatus();
@@ -32,15 +39,40 @@ final class GrpcFailure {
      * Whether the fault was on our side of the connection, so that nothing is known about the other. Only what happens here has a
      * cause: an answer is a code and words, and a plugin that lacks a right or a descriptor says so in the same words as we do.
      */
-    static boolean ours(StatusRuntimeException e) {
+    static boolean isLocal(StatusRuntimeException e) {
         Throwable cause = e.getCause();
         if (cause == null) {
             return false;
         }
         return switch (e.getStatus().getCode()) {
             case CANCELLED -> cause instanceof InterruptedException;
-            case UNAVAILABLE -> OurFault.is(Throwables.getRootCause(cause));
+            case UNAVAILABLE -> isLocalError(Throwables.getRootCause(cause));
             default -> false;
         };
+    }
+
+    /**
+     * Whether a failed connection or start of a program was our own fault: no right to it, no descriptor, no memory. Java has a type only for the
+     * first, and words the others in the language of the system.
+     */
+    static boolean isLocalError(Throwable cause) {
+        // What java.net makes of EACCES, also from connect.
+        if (cause instanceof BindException || cause instanceof AccessDeniedException) {
+            return true;
+        }
+        String message = String.valueOf(cause.getMessage()).toLowerCase(Locale.ROOT);
+        return message.contains("too many open files")
+                || message.contains("cannot allocate memory")
+                || message.contains("permission denied")
+                || message.contains("operation not permitted")
+                || !descriptorLeft();
+    }
+
+    private static boolean descriptorLeft() {
+        try (InputStream file = Files.newInputStream(Path.of("/dev/null"))) {
+            return file.read() < 0;
+        } catch (IOException e) {
+            return false;
+        }
     }
 }

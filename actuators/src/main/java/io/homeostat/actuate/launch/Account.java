@@ -1,17 +1,21 @@
-package io.homeostat.actuate;
+package io.homeostat.actuate.launch;
 
 import com.google.common.base.Splitter;
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.observe.process.Executables;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** A user of this machine, passwd(5). */
-public record Account(String name, int uid, int gid, String home, String shell) {
+record Account(String name, int uid, int gid, String home, String shell) {
     private static final Path PASSWD = Path.of("/etc/passwd");
 
     /**
@@ -19,7 +23,7 @@ public record Account(String name, int uid, int gid, String home, String shell) 
      *
      * @throws ActuationFailure when there is no such user
      */
-    public static Account find(String user) throws ActuationFailure, InterruptedException {
+    static Account find(String user) throws ActuationFailure, InterruptedException {
         try {
             Optional<Account> local;
             try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.UTF_8)) {
@@ -38,8 +42,24 @@ public record Account(String name, int uid, int gid, String home, String shell) 
         }
     }
 
+    /** A directory on the way to a file that this user certainly can't pass; empty when there is none. */
+    Optional<Path> barredOnTheWayTo(Path file) throws IOException {
+        for (Path directory = file.getParent(); directory != null; directory = directory.getParent()) {
+            PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class);
+            Set<PosixFilePermission> rights = attributes.permissions();
+            // Which groups a user is in is the system's affair, and an access list shows as rights of the group.
+            boolean passable = rights.contains(PosixFilePermission.OTHERS_EXECUTE)
+                    || rights.contains(PosixFilePermission.GROUP_EXECUTE)
+                    || (Integer) Files.getAttribute(directory, "unix:uid") == uid;
+            if (!passable) {
+                return Optional.of(directory);
+            }
+        }
+        return Optional.empty();
+    }
+
     /** The number of the user that we are. */
-    public static int ourUid() throws IOException {
+    static int ourUid() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
     }
 

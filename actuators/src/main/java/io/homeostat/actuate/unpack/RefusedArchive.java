@@ -1,15 +1,15 @@
 package io.homeostat.actuate.unpack;
 
 /** An archive that is not unpacked because of what is in it. Its message names the entry. */
-final class Refusal extends Exception {
+final class RefusedArchive extends Exception {
     private static final long serialVersionUID = 1L;
 
-    Refusal(String message) {
+    RefusedArchive(String message) {
         super(message);
     }
 
-    static Refusal entry(String name, String why) {
-        return new Refusal("entry '" + EntryName.shown(name) + "' " + why);
+    static RefusedArchive entry(String name, String why) {
+        return new RefusedArchive("entry '" + EntryName.shown(name) + "' " + why);
     }
 
     /** The message; never null. */

@@ -1,5 +1,6 @@
-package io.homeostat.actuate;
+package io.homeostat.actuate.install;
 
+import io.homeostat.actuate.Disk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
@@ -10,11 +11,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /** The socket files that plugins leave behind; some do not unlink theirs. */
-public final class Sockets {
+final class Sockets {
     private Sockets() {}
 
     /** Deletes the socket of a revision that does not run; a file that is no socket is not ours. */
-    public static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
+    static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
         Path socket;
         try {
             socket = layout.socket(id, revision);

@@ -1,0 +1,123 @@
+package io.homeostat.observe.process;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ObservedInstance.Loss;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+
+/** Which files that a started process needs were deleted under it. A few reads of directory entries; the process is not asked. */
+public final class LostFiles {
+    /** Where stat(2) tells the type of a file. */
+    private static final int TYPE = 0170000;
+
+    private static final int SOCKET = 0140000;
+
+    private final Layout layout;
+    private final LogObserver logs;
+
+    public LostFiles(Layout layout, ProcFs procFs) {
+        this.layout = layout;
+        this.logs = new LogObserver(procFs);
+    }
+
+    /** The same process with all that it has lost. What can't be looked at is taken to be there: a guess would cost a restart. */
+    public Running of(Instance instance, Running running) {
+        if (instance.phase() != Phase.STARTED || !(running.identity() instanceof ProcessIdentity main)) {
+            return running;
+        }
+        Observation<Boolean> log = logs.present(
+                layout.log(instance.workload()),
+                new LaunchDirectory(layout.launch(instance.workload(), instance.launchId())),
+                main.pid());
+        if (!(log instanceof Observation.Seen<Boolean>(Boolean present)) || present) {
+            return running;
+        }
+        ImmutableSet<Loss> lost = ImmutableSet.<Loss>builder()
+                .addAll(running.lost())
+                .add(Loss.LOG)
+                .build();
+        return new Running(running.identity(), running.age(), running.listening(), running.health(), lost);
+    }
+
+    /** Whether a socket is there; also where that can't be told. */
+    public static boolean isSocket(Path socket) {
+        try {
+            return ((int) Files.getAttribute(socket, "unix:mode", LinkOption.NOFOLLOW_LINKS) & TYPE) == SOCKET;
+        } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /** Whether what a workload writes can still be read: a process goes on writing to a file that was deleted, unseen by anybody. */
+    static final class LogObserver {
+        private static final int STANDARD_OUTPUT = 1;
+        private static final int STANDARD_ERROR = 2;
+
+        /** What the kernel adds to the former name of a file that has none, proc_pid_fd(5). */
+        private static final String DELETED = " (deleted)";
+
+        private final ProcFs procFs;
+
+        public LogObserver(ProcFs procFs) {
+            this.procFs = procFs;
+        }
+
+        /**
+         * Whether a process's log is there and is the one that it writes to. A process that has turned its output elsewhere itself, or
+         * whose files we may not look at, is believed; so is a link that somebody put in the log's place. A process that is about to
+         * open its log still writes to the launch's own file, and has lost nothing.
+         *
+         * @param launch of the process
+         * @param pid of the workload's main process, which runs
+         */
+        public Observation<Boolean> present(Path log, LaunchDirectory launch, long pid) {
+            try {
+                Path directory = log.toAbsolutePath().getParent();
+                if (directory == null || !exists(log)) {
+                    return Observation.seen(writes(pid, STANDARD_OUTPUT, real(launch.outputFile())));
+                }
+                // As the kernel names it.
+                String name = real(directory.resolve(log.getFileName())) + DELETED;
+                return Observation.seen(!writes(pid, STANDARD_OUTPUT, name) && !writes(pid, STANDARD_ERROR, name));
+            } catch (IOException e) {
+                return Observation.unseen("could not look at the log " + log + ": " + e);
+            }
+        }
+
+        private static boolean exists(Path log) throws IOException {
+            try {
+                return Files.readAttributes(log, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS) != null;
+            } catch (NoSuchFileException e) {
+                return false;
+            }
+        }
+
+        /** The path of a file as the kernel names it: without links on the way; itself where the directory is gone. */
+        private static String real(Path file) throws IOException {
+            Path directory = file.toAbsolutePath().getParent();
+            try {
+                return directory == null
+                        ? file.toString()
+                        : directory.toRealPath().resolve(file.getFileName()).toString();
+            } catch (NoSuchFileException e) {
+                return file.toString();
+            }
+        }
+
+        private boolean writes(long pid, int descriptor, String name) {
+            return procFs.openFile(pid, descriptor).filter(name::equals).isPresent();
+        }
+    }
+}

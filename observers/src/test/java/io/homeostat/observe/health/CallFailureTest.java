@@ -1,0 +1,28 @@
+package io.homeostat.observe.health;
+
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.SocketException;
+import java.nio.file.AccessDeniedException;
+import org.junit.jupiter.api.Test;
+
+class CallFailureTest {
+    @Test
+    void aRightADescriptorOrMemoryThatWeLackIsOurFault() {
+        assertTrue(CallFailure.isLocalError(new BindException("Keine Berechtigung")));
+        assertTrue(CallFailure.isLocalError(new AccessDeniedException("/run/p.sock")));
+        assertTrue(CallFailure.isLocalError(new SocketException("Too many open files")));
+        assertTrue(CallFailure.isLocalError(new IOException("error=12, Cannot allocate memory")));
+    }
+
+    @Test
+    void whatTheOtherSideDoesIsNot() {
+        assertFalse(CallFailure.isLocalError(new ConnectException("Connection refused")));
+        assertFalse(CallFailure.isLocalError(new SocketException("Connection reset")));
+        assertFalse(CallFailure.isLocalError(new IOException()));
+    }
+}
