@@ -52,7 +52,7 @@ public final class WorkloadPass {
     private final InstantSource clock;
     private final Journal journal;
     private final PassListener listener;
-    private final Neighbours neighbours;
+    private final DisruptionBudget disruptions;
     private final Situations situations;
     /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
@@ -74,7 +74,7 @@ public final class WorkloadPass {
         this.clock = clock;
         this.journal = new Journal(store, logs);
         this.listener = listener;
-        this.neighbours = new Neighbours(desired, store);
+        this.disruptions = new DisruptionBudget(desired, store);
         this.situations = new Situations(observer, id -> Remembered.by(store, id), store::seed, clock);
     }
 
@@ -91,7 +91,7 @@ public final class WorkloadPass {
         Next next = plan.next()
                 .<Next>map(step -> go(planned.situation(), plan, step))
                 .orElseGet(() -> new Next.Settled(plan));
-        ImmutableSet<WorkloadId> others = neighbours.concernedBy(id);
+        ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
         if (!others.isEmpty()) {
             listener.concerned(others);
             concerned.accept(others);
@@ -153,7 +153,7 @@ public final class WorkloadPass {
                 id,
                 desired.declaration(id).orElse(null),
                 desired.now().policy(),
-                host -> neighbours.of(id, host),
+                host -> disruptions.of(id, host),
                 archives,
                 Situations.Depth.HEALTH);
     }
@@ -220,7 +220,7 @@ public final class WorkloadPass {
     private boolean mayDisturb(Step step, Situation situation) {
         return situation
                 .disruptionBy(step)
-                .map(disruption -> neighbours.takePlace(situation.id(), situation.host(), disruption.count()))
+                .map(disruption -> disruptions.takePlace(situation.id(), situation.host(), disruption.count()))
                 .orElse(true);
     }
 

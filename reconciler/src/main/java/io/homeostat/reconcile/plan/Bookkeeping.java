@@ -19,7 +19,6 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -123,7 +122,7 @@ public final class Bookkeeping {
             notes.history(notes.history().withDecision(null));
             return;
         }
-        Decision decided = Ruling.of(declared.workload().lifecycle().execution(), situation)
+        Decision decided = Enablement.of(declared.workload().lifecycle().execution(), situation)
                 .decided();
         if (decided != null) {
             notes.history(notes.history().withDecision(decided));
@@ -192,7 +191,8 @@ public final class Bookkeeping {
                     "found running with " + running.identity().words());
         }
         Instance known = instance.identity() == null ? instance.withIdentity(running.identity()) : instance;
-        WorkloadSpec spec = checks(situation.declared(), situation.history()).of(known);
+        WorkloadSpec spec =
+                Judgement.checks(situation.declared(), situation.history()).of(known);
         if (Work.isOneShot(known)) {
             known = Runs.alive(situation, notes, known, running);
         } else if (spec != null) {
@@ -211,18 +211,6 @@ public final class Bookkeeping {
             notes.put(known);
         }
         return new ObservedInstance(known, true, running);
-    }
-
-    /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
-    public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
-        return declared == null
-                ? Checks.NONE
-                : instance -> isAsked(declared, instance) ? Judgement.of(declared, history, instance) : null;
-    }
-
-    /** How a one-shot fares shows in how it ends, unless it says itself when it is done. */
-    private static boolean isAsked(Declaration declared, Instance instance) {
-        return !Work.isOneShot(instance) || Traits.of(declared.workload()).completion() == Traits.Completion.STATUS;
     }
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
@@ -259,8 +247,7 @@ public final class Bookkeeping {
             return;
         }
         Workload wanted = declared.workload();
-        Target target =
-                Target.of(wanted, declared.hash(), Planner.seen(situation.seen().installations()));
+        Target target = Target.of(wanted, declared.hash(), situation.installations());
         Instance instance = process.instance();
         boolean runs = target.installed()
                 && instance.phase() == Phase.STARTED

@@ -155,16 +155,16 @@ public final class Conditions {
             return Optional.empty();
         }
         Execution execution = declared.workload().lifecycle().execution();
-        Ruling ruling = Ruling.of(execution, situation);
-        if (ruling.state() == null) {
+        Enablement enablement = Enablement.of(execution, situation);
+        if (enablement.state() == null) {
             return Optional.of(keep(
                     situation,
                     Condition.Type.DISABLED,
                     Condition.Status.UNKNOWN,
                     Reason.FACTS_UNKNOWN,
-                    ruling.unknown()));
+                    enablement.unknown()));
         }
-        boolean disabled = ruling.state() == Execution.State.DISABLED;
+        boolean disabled = enablement.state() == Execution.State.DISABLED;
         if (execution.rules().isEmpty() && !disabled) {
             return Optional.empty();
         }
@@ -173,7 +173,7 @@ public final class Conditions {
                 Condition.Type.DISABLED,
                 disabled ? Condition.Status.TRUE : Condition.Status.FALSE,
                 disabled ? Reason.DISABLED : Reason.ENABLED,
-                ruling.words()));
+                enablement.words()));
     }
 
     private static Condition keep(

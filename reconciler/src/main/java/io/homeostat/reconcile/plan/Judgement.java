@@ -7,11 +7,25 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Checks;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** By whose probe and health policy a process is judged: by those of the declaration that it runs. */
 final class Judgement {
     private Judgement() {}
+
+    /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
+    public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
+        return declared == null
+                ? Checks.NONE
+                : instance -> isAsked(declared, instance) ? of(declared, history, instance) : null;
+    }
+
+    /** How a one-shot fares shows in how it ends, unless it says itself when it is done. */
+    private static boolean isAsked(Declaration declared, Instance instance) {
+        return !Work.isOneShot(instance) || Traits.of(declared.workload()).completion() == Traits.Completion.STATUS;
+    }
 
     static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance) {
         ProvenRevision proven = history.proven();

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What a process can't change once it runs, as one hash each: which of them differ is the reason for a restart. */
 public final class LaunchInputs {
+    /** What it depended on, beside the hashes; changes without a restart, and is missing where there is nothing. */
+    static final String DEPENDENCIES = "dependsOn";
+
     private LaunchInputs() {}
 
     /** The hashes of a workload as it is declared. */
@@ -59,7 +62,7 @@ public final class LaunchInputs {
     /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
     static boolean matches(Instance instance, Workload workload) {
         return instance.revision().equals(workload.revision())
-                && Maps.filterKeys(instance.inputs(), key -> !key.equals(FormerNeeds.INPUT))
+                && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES))
                         .equals(of(workload));
     }
 }

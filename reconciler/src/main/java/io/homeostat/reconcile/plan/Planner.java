@@ -29,128 +29,126 @@ public final class Planner {
         ObservedWorkload seen = situation.seen();
         Optional<String> blind = whatCanNotBeSeen(seen);
         if (blind.isPresent()) {
-            Draft draft = new Draft(situation);
-            draft.waitFor(
+            PlanBuilder plan = new PlanBuilder(situation);
+            plan.waitFor(
                     Reason.CANNOT_OBSERVE,
                     "could not look: " + blind.get(),
                     situation.now().plus(LOOK_AGAIN_AFTER_BLINDNESS),
                     Step.Wait.Kind.RETRY);
-            return draft.build();
+            return plan.build();
         }
         Pause pause = situation.pause();
         if (pause != null && !pause.stopped()) {
             return paused(situation, pause);
         }
-        List<ObservedInstance> processes = seen(seen.processes());
         Declaration declared = situation.declared();
         if (pause != null && declared != null) {
-            return stopped(situation, pause, processes);
+            return stopped(situation, pause);
         }
         if (declared == null) {
-            return withdrawn(situation, processes);
+            return withdrawn(situation);
         }
         Execution execution = declared.workload().lifecycle().execution();
-        Ruling ruling = Ruling.of(execution, situation);
-        if (ruling.state() == null) {
-            return undecided(situation, ruling);
+        Enablement enablement = Enablement.of(execution, situation);
+        if (enablement.state() == null) {
+            return undecided(situation, enablement);
         }
-        if (ruling.state() == Execution.State.DISABLED) {
-            return disabled(situation, ruling, processes);
+        if (enablement.state() == Execution.State.DISABLED) {
+            return disabled(situation, enablement);
         }
         return Work.isOneShot(declared.workload())
-                ? new OneShotPursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active()))
-                        .plan()
-                : new Pursuit(situation, declared, processes, seen(seen.installations()), seen(seen.active())).plan();
+                ? new OneShotPlanner(situation, declared).plan()
+                : new DaemonPlanner(situation, declared).plan();
     }
 
     /**
      * Removes only what is known to have been wanted once. What is merely found on the machine may be somebody's whom a lost
      * database has forgotten: it goes on running until it is declared again or deleted by name.
      */
-    private static WorkloadPlan withdrawn(Situation situation, List<ObservedInstance> processes) {
-        Draft draft = new Draft(situation);
-        boolean leftovers = !seen(situation.seen().installations()).isEmpty()
-                || seen(situation.seen().active()).isPresent()
-                || seen(situation.seen().residue());
-        if (!leftovers && processes.isEmpty()) {
-            return draft.build();
+    private static WorkloadPlan withdrawn(Situation situation) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        boolean leftovers =
+                !situation.installations().isEmpty() || situation.active().isPresent() || situation.residue();
+        if (!leftovers && situation.processes().isEmpty()) {
+            return plan.build();
         }
         if (!situation.history().isOfSomethingDeclared()) {
-            draft.waitFor(
+            plan.waitFor(
                     Reason.UNCLAIMED,
                     "it is here, but nothing is remembered of it; apply its document again, or delete "
                             + situation.id(),
                     Instant.MAX,
                     Step.Wait.Kind.DECLARATION);
-            return draft.build();
+            return plan.build();
         }
-        draft.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
-        if (!processes.isEmpty()) {
-            Gates.awaitDependants(situation, draft);
+        plan.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
+        if (!situation.processes().isEmpty()) {
+            Preconditions.dependants(situation).ifPresent(first -> {
+                plan.also(first.words());
+                plan.waitFor(first);
+            });
         }
-        for (ObservedInstance process : processes) {
-            if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.instance(), Step.Stop.Cause.REMOVED);
+        for (ObservedInstance process : situation.processes()) {
+            if (!plan.waitIf(pending(situation, process))) {
+                plan.stop(process.instance(), Step.Stop.Cause.REMOVED);
             }
         }
-        draft.add(new Step.Remove(situation.id()));
-        return draft.build();
+        plan.add(new Step.Remove(situation.id()));
+        return plan.build();
     }
 
     /** Whatever there would be to do: it is not even forecast, because by the time of the resumption it may be something else. */
     private static WorkloadPlan paused(Situation situation, Pause pause) {
-        Draft draft = new Draft(situation);
-        draft.waitFor(Reason.PAUSED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
-        return draft.build();
+        PlanBuilder plan = new PlanBuilder(situation);
+        plan.waitFor(Reason.PAUSED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
+        return plan.build();
     }
 
     /** As little as for what is paused, once it does not run. What nobody declares any more is removed all the same. */
-    private static WorkloadPlan stopped(Situation situation, Pause pause, List<ObservedInstance> processes) {
-        Draft draft = new Draft(situation);
-        for (ObservedInstance process : processes) {
-            draft.because(Action.STOP, Reason.STOPPED, pause.words());
-            if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.instance(), Step.Stop.Cause.REQUESTED);
+    private static WorkloadPlan stopped(Situation situation, Pause pause) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        for (ObservedInstance process : situation.processes()) {
+            plan.because(Action.STOP, Reason.STOPPED, pause.words());
+            if (!plan.waitIf(pending(situation, process))) {
+                plan.stop(process.instance(), Step.Stop.Cause.REQUESTED);
             }
         }
-        draft.waitFor(Reason.STOPPED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
-        return draft.build();
+        plan.waitFor(Reason.STOPPED, pause.words(), Instant.MAX, Step.Wait.Kind.DECLARATION);
+        return plan.build();
     }
 
     /** What runs runs on, and what does not is not started, until it is known whether it is to run. */
-    private static WorkloadPlan undecided(Situation situation, Ruling ruling) {
-        Draft draft = new Draft(situation);
-        draft.waitFor(
+    private static WorkloadPlan undecided(Situation situation, Enablement enablement) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        plan.waitFor(
                 Reason.FACTS_UNKNOWN,
-                "its rules have never been decided: " + ruling.unknown(),
+                "its rules have never been decided: " + enablement.unknown(),
                 situation.now().plus(LOOK_AGAIN_AFTER_BLINDNESS),
                 Step.Wait.Kind.RETRY);
-        return draft.build();
+        return plan.build();
     }
 
-    private static WorkloadPlan disabled(Situation situation, Ruling ruling, List<ObservedInstance> processes) {
-        Draft draft = new Draft(situation);
-        draft.atRestBecause(Reason.DISABLED, ruling.words());
-        for (ObservedInstance process : processes) {
-            draft.because(Action.STOP, Reason.DISABLED, ruling.words());
-            if (!waitIfPending(draft, situation, process)) {
-                draft.stop(process.instance(), Step.Stop.Cause.DISABLED);
+    private static WorkloadPlan disabled(Situation situation, Enablement enablement) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        plan.atRestBecause(Reason.DISABLED, enablement.words());
+        for (ObservedInstance process : situation.processes()) {
+            plan.because(Action.STOP, Reason.DISABLED, enablement.words());
+            if (!plan.waitIf(pending(situation, process))) {
+                plan.stop(process.instance(), Step.Stop.Cause.DISABLED);
             }
         }
-        return draft.build();
+        return plan.build();
     }
 
-    /** A process that has not said yet who it is can't be signalled; soon it will have, or be known never to. */
-    static boolean waitIfPending(Draft draft, Situation situation, ObservedInstance process) {
-        if (!(process.liveness() instanceof Liveness.Pending)) {
-            return false;
-        }
-        draft.waitFor(
-                Reason.START_NOT_FINISHED,
-                "waiting for the launched process to report its identity",
-                situation.now().plus(PENDING_POLL),
-                Step.Wait.Kind.PROGRESS);
-        return true;
+    /** An instance that has not said yet who it is can't be signalled; soon it will have, or be known never to. */
+    static Optional<Hold> pending(Situation situation, ObservedInstance instance) {
+        return instance.liveness() instanceof Liveness.Pending
+                ? Optional.of(new Hold(
+                        Reason.START_NOT_FINISHED,
+                        "waiting for the launched process to report its identity",
+                        situation.now().plus(PENDING_POLL),
+                        Step.Wait.Kind.PROGRESS))
+                : Optional.empty();
     }
 
     private static Optional<String> whatCanNotBeSeen(ObservedWorkload seen) {
@@ -160,12 +158,5 @@ public final class Planner {
             }
         }
         return Optional.empty();
-    }
-
-    static <T> T seen(Observation<T> look) {
-        return switch (look) {
-            case Observation.Seen<T>(T value) -> value;
-            case Observation.Unseen<T>(String why) -> throw new IllegalStateException("planned although blind: " + why);
-        };
     }
 }

@@ -44,7 +44,7 @@ public final class Prevention {
     }
 
     private static boolean runs(Situation situation, Declaration declared) {
-        return Planner.seen(situation.seen().processes()).stream()
+        return situation.processes().stream()
                 .anyMatch(process -> LaunchInputs.matches(process.instance(), declared.workload()));
     }
 }

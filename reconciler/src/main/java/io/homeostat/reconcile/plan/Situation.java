@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
@@ -9,8 +10,11 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.install.Installation;
 import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param declared null when nobody wants it
  * @param policy what holds for every workload
  * @param host the machine as a whole, with the answers to what the declaration's rules ask
- * @param company how those fare that matter to it
+ * @param relations how those fare that matter to it
  * @param archives keys of the complete archives in the cache
  * @param pause somebody's wish that it be left alone; null when there is none
  * @param seed from which the jitter of pauses grows
@@ -31,7 +35,7 @@ public record Situation(
         Policy policy,
         ObservedWorkload seen,
         HostFacts host,
-        Company company,
+        Relations relations,
         ImmutableSet<String> archives,
         WorkloadHistory history,
         @Nullable Pause pause,
@@ -39,6 +43,33 @@ public record Situation(
         Instant now) {
     public WorkloadId id() {
         return seen.id();
+    }
+
+    /** Its instances, the oldest first; to be asked of what could be seen only. */
+    ImmutableList<ObservedInstance> processes() {
+        return seen(seen.processes());
+    }
+
+    /** What is installed; to be asked of what could be seen only. */
+    ImmutableList<Installation> installations() {
+        return seen(seen.installations());
+    }
+
+    /** The directory that its symlink points to; to be asked of what could be seen only. */
+    Optional<String> active() {
+        return seen(seen.active());
+    }
+
+    /** Whether anything else of it is left on the machine; to be asked of what could be seen only. */
+    boolean residue() {
+        return seen(seen.residue());
+    }
+
+    private static <T> T seen(Observation<T> look) {
+        return switch (look) {
+            case Observation.Seen<T>(T value) -> value;
+            case Observation.Unseen<T>(String why) -> throw new IllegalStateException("planned although blind: " + why);
+        };
     }
 
     /** Whether a process has started and is not known to have lost its health, by what is declared now. */
@@ -62,23 +93,23 @@ public record Situation(
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, policy, seen, host, company, archives, next, pause, seed, now);
+        return new Situation(declared, policy, seen, host, relations, archives, next, pause, seed, now);
     }
 
     public Situation withPause(@Nullable Pause next) {
-        return new Situation(declared, policy, seen, host, company, archives, history, next, seed, now);
+        return new Situation(declared, policy, seen, host, relations, archives, history, next, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, policy, next, host, company, archives, history, pause, seed, now);
+        return new Situation(declared, policy, next, host, relations, archives, history, pause, seed, now);
     }
 
-    public Situation withCompany(Company next) {
+    public Situation withRelations(Relations next) {
         return new Situation(declared, policy, seen, host, next, archives, history, pause, seed, now);
     }
 
     /** The same, seen as late as that. */
     public Situation at(Instant later) {
-        return new Situation(declared, policy, seen, host, company, archives, history, pause, seed, later);
+        return new Situation(declared, policy, seen, host, relations, archives, history, pause, seed, later);
     }
 }

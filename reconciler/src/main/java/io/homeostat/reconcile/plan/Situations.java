@@ -44,18 +44,18 @@ public final class Situations {
      * Looks at one workload.
      *
      * @param declared null when nobody wants it
-     * @param company how those fare that matter to it, on a machine like that
+     * @param relations how those fare that matter to it, on a machine like that
      * @param archives keys of the complete archives in the cache
      */
     public Situation look(
             WorkloadId id,
             @Nullable Declaration declared,
             Policy policy,
-            Function<HostFacts, Company> company,
+            Function<HostFacts, Relations> relations,
             ImmutableSet<String> archives,
             Depth depth) {
         Remembered remembered = memory.apply(id);
-        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Bookkeeping.checks(declared, remembered.history());
+        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Judgement.checks(declared, remembered.history());
         ObservedWorkload seen = observer.look(id, remembered.instances(), checks);
         HostFacts host = observer.host(HostFact.askedBy(declared));
         return new Situation(
@@ -63,7 +63,7 @@ public final class Situations {
                 policy,
                 seen,
                 host,
-                company.apply(host),
+                relations.apply(host),
                 archives,
                 remembered.history(),
                 remembered.pause(),

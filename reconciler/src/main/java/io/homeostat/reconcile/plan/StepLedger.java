@@ -29,7 +29,8 @@ public final class StepLedger {
             case Step.Unpack unpack -> {
                 fetching(situation, notes, unpack.key(), outcome, true);
                 if (plan.reason() == Reason.INSTALL_DAMAGED && outcome instanceof Outcome.Done) {
-                    Repairs.note(situation, notes, plan.message());
+                    notes.run(run -> run.withRepairs(
+                            BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
                 }
             }
             case Step.Launch launch -> launching(situation, notes, launch, outcome);
@@ -219,7 +220,8 @@ public final class StepLedger {
         }
         Runs.stopped(situation, notes, step);
         if (step.cause() == Step.Stop.Cause.DRIFTED) {
-            Repairs.note(situation, notes, plan.message());
+            notes.run(run -> run.withRepairs(
+                    BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
         }
         boolean late = step.cause() == Step.Stop.Cause.START_FAILED;
         boolean tookTooLong = late || plan.reason() == Reason.RUN_TIMED_OUT;
@@ -232,7 +234,7 @@ public final class StepLedger {
 
     /** How the process ended whose left-over children were stopped; empty when the process itself was. */
     private static Optional<Exit> endOfOrphan(Situation situation, Instance instance) {
-        return Planner.seen(situation.seen().processes()).stream()
+        return situation.processes().stream()
                 .filter(process -> process.instance().launchId().equals(instance.launchId()))
                 .flatMap(process ->
                         process.liveness() instanceof ObservedInstance.Liveness.Orphaned(Exit exit, int survivors)
@@ -271,9 +273,8 @@ public final class StepLedger {
 
     private static Instance onlyInstance(Situation situation) {
         if (situation.seen().processes() instanceof Observation.Seen<?>
-                && Planner.seen(situation.seen().processes()).size() == 1) {
-            ObservedInstance process =
-                    Planner.seen(situation.seen().processes()).get(0);
+                && situation.processes().size() == 1) {
+            ObservedInstance process = situation.processes().get(0);
             return process.instance();
         }
         throw new IllegalStateException("not exactly one process of " + situation.id());

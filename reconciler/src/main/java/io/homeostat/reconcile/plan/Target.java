@@ -73,6 +73,12 @@ record Target(
         return Traits.of(workload);
     }
 
+    /** Whether the target itself is what was last seen well. */
+    boolean isLastKnownGood(Situation situation) {
+        ProvenRevision proven = situation.history().proven();
+        return proven != null && proven.hash().equals(hash);
+    }
+
     /** Whether a process of ours runs from an installation of this very target that is damaged. */
     boolean isDamaged(@Nullable String running) {
         return damaged != null && damaged.directory().equals(running);

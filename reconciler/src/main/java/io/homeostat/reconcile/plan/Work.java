@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Source;
@@ -48,9 +49,15 @@ public final class Work {
 
     /** What is written down of a launch: what can't change while it runs, and what it depended on. */
     public static ImmutableSortedMap<String, String> inputs(Workload workload) {
-        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.<String, String>naturalOrder()
-                .putAll(LaunchInputs.of(workload))
-                .putAll(FormerNeeds.input(workload));
-        return (isOneShot(workload) ? inputs.put(INPUT, of(workload)) : inputs).buildOrThrow();
+        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.naturalOrder();
+        inputs.putAll(LaunchInputs.of(workload));
+        ImmutableList<String> needed = workload.lifecycle().dependsOn();
+        if (!needed.isEmpty()) {
+            inputs.put(LaunchInputs.DEPENDENCIES, String.join(",", needed));
+        }
+        if (isOneShot(workload)) {
+            inputs.put(INPUT, of(workload));
+        }
+        return inputs.buildOrThrow();
     }
 }

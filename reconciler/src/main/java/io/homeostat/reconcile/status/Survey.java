@@ -15,7 +15,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.plan.Bookkeeping;
-import io.homeostat.reconcile.plan.Neighbourhood;
+import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
@@ -128,26 +128,26 @@ public final class Survey {
             case Observation.Unseen<ImmutableSet<String>>(String why) -> blind.add(why);
         }
         ids.removeIf(asked.negate());
-        Neighbourhood neighbourhood =
-                new Neighbourhood(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
-        return new Findings(look(ids, neighbourhood, depth, archives), blind.build());
+        DependencyGraph dependencies =
+                new DependencyGraph(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
+        return new Findings(look(ids, dependencies, depth, archives), blind.build());
     }
 
     private ImmutableList<Finding> look(
             Collection<WorkloadId> ids,
-            Neighbourhood neighbourhood,
+            DependencyGraph dependencies,
             Situations.Depth depth,
             ImmutableSet<String> archives)
             throws InterruptedException {
         if (depth == Situations.Depth.PRESENCE) {
             // A few reads of small files each: threads would cost more than they bring.
             return ids.stream()
-                    .map(id -> look(id, neighbourhood, depth, archives))
+                    .map(id -> look(id, dependencies, depth, archives))
                     .collect(ImmutableList.toImmutableList());
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look(id, neighbourhood, depth, archives)))
+                    .map(id -> threads.submit(() -> look(id, dependencies, depth, archives)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
             for (Future<Finding> look : looks) {
@@ -160,13 +160,13 @@ public final class Survey {
     }
 
     private Finding look(
-            WorkloadId id, Neighbourhood neighbourhood, Situations.Depth depth, ImmutableSet<String> archives) {
-        DesiredState desired = neighbourhood.desired();
+            WorkloadId id, DependencyGraph dependencies, Situations.Depth depth, ImmutableSet<String> archives) {
+        DesiredState desired = dependencies.desired();
         Situation before = situations.look(
                 id,
                 desired.get(id).orElse(null),
                 desired.policy(),
-                host -> neighbourhood.of(id, host, memory::of, other -> false),
+                host -> dependencies.of(id, host, memory::of, other -> false),
                 archives,
                 depth);
         Situation learned = Bookkeeping.observed(before).situation();

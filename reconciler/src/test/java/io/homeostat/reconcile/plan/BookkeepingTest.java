@@ -181,17 +181,13 @@ class BookkeepingTest {
     /** What is learned when the processes of an example are seen otherwise. */
     private static Learned look(Example example, UnaryOperator<ObservedInstance> otherwise) {
         Situation situation = example.situation();
-        ImmutableList<ObservedInstance> processes = Planner.seen(
-                        situation.seen().processes())
-                .stream()
-                .map(otherwise)
-                .collect(ImmutableList.toImmutableList());
+        ImmutableList<ObservedInstance> processes =
+                situation.processes().stream().map(otherwise).collect(ImmutableList.toImmutableList());
         return Bookkeeping.observed(situation.withSeen(situation.seen().withProcesses(processes)));
     }
 
     private static ObservedInstance onlyProcess(Learned learned) {
-        ObservedInstance process =
-                Iterables.getOnlyElement(Planner.seen(learned.situation().seen().processes()));
+        ObservedInstance process = Iterables.getOnlyElement(learned.situation().processes());
         assertTrue(process.liveness() instanceof Liveness.Running);
         return process;
     }

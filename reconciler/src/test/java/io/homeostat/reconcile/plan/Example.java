@@ -63,7 +63,7 @@ public final class Example {
     private boolean residue;
     private @Nullable Pause pause;
     private Policy policy = Policy.NONE;
-    private Company company = Company.NONE;
+    private Relations relations = Relations.NONE;
     private WorkloadHistory history = WorkloadHistory.NONE;
     private HostFacts host = HostFacts.of("boot", "instance");
 
@@ -132,8 +132,8 @@ public final class Example {
         return this;
     }
 
-    public Example among(Company next) {
-        company = next;
+    public Example among(Relations next) {
+        relations = next;
         return this;
     }
 
@@ -304,7 +304,7 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, policy, seen, host, company, archives.build(), history, pause, 7, NOW);
+        return new Situation(declared, policy, seen, host, relations, archives.build(), history, pause, 7, NOW);
     }
 
     public Bookkeeping.Learned learned() {

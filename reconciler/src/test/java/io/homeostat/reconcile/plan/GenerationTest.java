@@ -42,7 +42,7 @@ class GenerationTest {
                 before.policy(),
                 before.seen(),
                 before.host(),
-                before.company(),
+                before.relations(),
                 before.archives(),
                 before.history(),
                 before.pause(),

@@ -62,7 +62,7 @@ class GivingUpTest {
                 Policy.NONE,
                 ObservedWorkload.absent(declared.id()),
                 HostFacts.of("boot", "instance"),
-                Company.NONE,
+                Relations.NONE,
                 ImmutableSet.of(),
                 history.withRun(history.run().withCrashes(failed(times, LONG_AGO))),
                 null,

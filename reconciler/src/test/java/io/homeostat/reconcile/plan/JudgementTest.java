@@ -51,7 +51,7 @@ class JudgementTest {
 
         assertEquals(
                 wrong.workload().spec(),
-                Bookkeeping.checks(wrong, history).of(process(good).instance()));
+                Judgement.checks(wrong, history).of(process(good).instance()));
     }
 
     @Test
@@ -60,7 +60,7 @@ class JudgementTest {
 
         assertEquals(
                 good.workload().spec(),
-                Bookkeeping.checks(wrong, history).of(process(good).instance()));
+                Judgement.checks(wrong, history).of(process(good).instance()));
     }
 
     @Test
@@ -154,7 +154,7 @@ class JudgementTest {
                         Policy.NONE,
                         seen,
                         HostFacts.of("boot", "instance"),
-                        Company.NONE,
+                        Relations.NONE,
                         ImmutableSet.of(),
                         history,
                         null,

@@ -25,7 +25,7 @@ import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Relations.Need;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -119,8 +119,8 @@ class NeedTest {
 
     @Test
     void howItFaresConcernsWhatDependsOnIt() {
-        assertEquals(ImmutableSet.of(WEB), neighbourhood(DAEMON).concernedBy(DB));
-        assertEquals(ImmutableSet.of(), neighbourhood(DAEMON).concernedBy(WEB));
+        assertEquals(ImmutableSet.of(WEB), dependencies(DAEMON).concernedBy(DB));
+        assertEquals(ImmutableSet.of(), dependencies(DAEMON).concernedBy(WEB));
     }
 
     private static Row row(String situation, Need.State state, Supplier<Remembered> db) {
@@ -129,15 +129,15 @@ class NeedTest {
 
     private static Need.State state(String execution, Remembered db) {
         Remembered other = neighbour(WorkloadHistory.NONE);
-        Company company = neighbourhood(execution)
+        Relations relations = dependencies(execution)
                 .of(WEB, HostFacts.of("this-boot", "instance"), id -> id.equals(DB) ? db : other, id -> false);
-        return Iterables.getOnlyElement(company.needs()).state();
+        return Iterables.getOnlyElement(relations.needs()).state();
     }
 
-    private static Neighbourhood neighbourhood(String execution) {
+    private static DependencyGraph dependencies(String execution) {
         ImmutableSortedMap<WorkloadId, Declaration> declared = ImmutableSortedMap.of(
                 DB, declaration("db", "execution: " + execution), WEB, declaration("web", "dependsOn: [process/db]"));
-        return new Neighbourhood(new DesiredState(declared), ImmutableMap::of);
+        return new DependencyGraph(new DesiredState(declared), ImmutableMap::of);
     }
 
     private static Declaration declaration(String name, String more) {

@@ -170,7 +170,7 @@ public final class OneShotExample {
                 Observation.seen(true));
         HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
         return new Situation(
-                declared(), Policy.NONE, seen, host, Company.NONE, ImmutableSet.of(), history, null, 7, NOW);
+                declared(), Policy.NONE, seen, host, Relations.NONE, ImmutableSet.of(), history, null, 7, NOW);
     }
 
     String planned() {

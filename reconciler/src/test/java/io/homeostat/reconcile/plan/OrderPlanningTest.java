@@ -25,7 +25,7 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Relations.Need;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -69,13 +69,13 @@ class OrderPlanningTest {
 
     @Test
     void whatDependsOnItselfIsNotStartedAndSaysWhy() {
-        Company company = new Company(
+        Relations relations = new Relations(
                 ImmutableList.of(new Need(DB, Need.State.COMING)),
                 ImmutableList.of(WorkloadId.process("p"), DB),
                 ImmutableList.of(),
                 ImmutableList.of());
 
-        WorkloadPlan plan = plan(declared("1", ""), null, nothing(), company);
+        WorkloadPlan plan = plan(declared("1", ""), null, nothing(), relations);
 
         assertPlanned("wait DEPENDENCY_CYCLE: wait", plan);
         assertTrue(plan.message().startsWith("it depends on itself: process/p -> process/db -> process/p"));
@@ -104,30 +104,30 @@ class OrderPlanningTest {
     @Test
     void whatNobodyWantsAnyMoreIsStoppedAfterWhatDependedOnIt() {
         Declaration before = declared("1", "");
-        Company company = new Company(
+        Relations relations = new Relations(
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(WorkloadId.process("web")),
                 ImmutableList.of());
 
-        WorkloadPlan plan = plan(null, before, running(before), company);
+        WorkloadPlan plan = plan(null, before, running(before), relations);
 
         assertPlanned("remove NO_LONGER_DECLARED: wait stop remove", plan);
         assertEquals("no longer declared; it is stopped after what depends on it: process/web", plan.message());
-        assertPlanned("remove NO_LONGER_DECLARED: stop remove", plan(null, before, running(before), Company.NONE));
+        assertPlanned("remove NO_LONGER_DECLARED: stop remove", plan(null, before, running(before), Relations.NONE));
     }
 
     @Test
     void whatRunsWellIsChangedOnlyInItsWindow() {
         Declaration before = declared("1", WINDOW);
 
-        WorkloadPlan closed = plan(declared("2", WINDOW), before, running(before), Company.NONE);
+        WorkloadPlan closed = plan(declared("2", WINDOW), before, running(before), Relations.NONE);
         assertPlanned("wait WAITING_FOR_WINDOW: wait", closed);
         assertEquals(CLOSED_UNTIL, closed.message());
 
         assertPlanned(
                 "upgrade REVISION_CHANGED: stop launch",
-                plan(declared("2", OPEN_WINDOW), before, running(before), Company.NONE));
+                plan(declared("2", OPEN_WINDOW), before, running(before), Relations.NONE));
     }
 
     @Test
@@ -136,22 +136,23 @@ class OrderPlanningTest {
 
         assertPlanned(
                 "wait WAITING_FOR_WINDOW: wait",
-                plan(declared("1", WINDOW + "\n  arguments: [\"-v\"]"), before, running(before), Company.NONE));
+                plan(declared("1", WINDOW + "\n  arguments: [\"-v\"]"), before, running(before), Relations.NONE));
     }
 
     @Test
     void aFirstInstallationAndARemovalWaitForNoWindow() {
         Declaration declared = declared("1", WINDOW);
 
-        assertPlanned("install NOT_INSTALLED: launch", plan(declared, null, nothing(), Company.NONE));
-        assertPlanned("remove NO_LONGER_DECLARED: stop remove", plan(null, declared, running(declared), Company.NONE));
+        assertPlanned("install NOT_INSTALLED: launch", plan(declared, null, nothing(), Relations.NONE));
+        assertPlanned(
+                "remove NO_LONGER_DECLARED: stop remove", plan(null, declared, running(declared), Relations.NONE));
     }
 
     @Test
     void outsideTheWindowARepairBringsBackWhatRanBefore() {
         Declaration before = declared("1", WINDOW);
 
-        WorkloadPlan plan = plan(declared("2", WINDOW), before, nothing(), Company.NONE);
+        WorkloadPlan plan = plan(declared("2", WINDOW), before, nothing(), Relations.NONE);
 
         assertPlanned("restart PROCESS_MISSING: launch", plan);
         assertEquals("1", ((Step.Launch) plan.steps().getFirst()).declared().revision());
@@ -163,7 +164,7 @@ class OrderPlanningTest {
         ImmutableList<ObservedInstance> starting =
                 ImmutableList.of(process(before, Phase.CREATED, Duration.ofMillis(100)));
 
-        WorkloadPlan plan = plan(declared("2", WINDOW), before, starting, Company.NONE);
+        WorkloadPlan plan = plan(declared("2", WINDOW), before, starting, Relations.NONE);
 
         assertEquals(Reason.START_NOT_FINISHED, plan.reason(), plan::message);
         assertTrue(plan.steps().stream().allMatch(Step.Wait.class::isInstance), plan::message);
@@ -176,7 +177,7 @@ class OrderPlanningTest {
         ImmutableList<ObservedInstance> starting =
                 ImmutableList.of(process(after, Phase.CREATED, Duration.ofMillis(100)));
 
-        WorkloadPlan plan = plan(after, before, starting, Company.NONE);
+        WorkloadPlan plan = plan(after, before, starting, Relations.NONE);
 
         assertEquals(Reason.START_NOT_FINISHED, plan.reason(), plan::message);
     }
@@ -196,13 +197,13 @@ class OrderPlanningTest {
     @Test
     void whoeverAppliesDoesNotWaitForAMemberThatDoesNotComeBackByItself() {
         Declaration before = declared("1", "maxDisruption: {label: tier}");
-        Company company = new Company(
+        Relations relations = new Relations(
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(new Need(DB, Need.State.STUCK)));
 
-        WorkloadPlan plan = plan(declared("2", "maxDisruption: {label: tier}"), before, running(before), company);
+        WorkloadPlan plan = plan(declared("2", "maxDisruption: {label: tier}"), before, running(before), relations);
 
         assertPlanned("wait WAITING_FOR_OTHERS: wait", plan);
         assertEquals(Step.Wait.Kind.RETRY, ((Step.Wait) plan.steps().getFirst()).kind());
@@ -230,7 +231,7 @@ class OrderPlanningTest {
         Declaration before = declared("1", WINDOW);
         Declaration after = declared("2", WINDOW);
         Situation situation = situation(
-                after, before, ImmutableList.of(process(after, Phase.STARTED, Duration.ofHours(1))), Company.NONE);
+                after, before, ImmutableList.of(process(after, Phase.STARTED, Duration.ofHours(1))), Relations.NONE);
         Situation failed = situation.withHistory(
                 situation.history().withFailed(new FailedRevision(after.hash(), "2", 1, NOON, "broken")));
 
@@ -277,15 +278,15 @@ class OrderPlanningTest {
             @Nullable Declaration declared,
             @Nullable Declaration proven,
             ImmutableList<ObservedInstance> processes,
-            Company company) {
-        return Planner.plan(situation(declared, proven, processes, company));
+            Relations relations) {
+        return Planner.plan(situation(declared, proven, processes, relations));
     }
 
     private Situation situation(
             @Nullable Declaration declared,
             @Nullable Declaration proven,
             ImmutableList<ObservedInstance> processes,
-            Company company) {
+            Relations relations) {
         WorkloadHistory history = WorkloadHistory.NONE.withTrial(1, Trial.of(declared == null ? "" : declared.hash()));
         if (proven != null) {
             history = history.withProven(new ProvenRevision(proven.workload(), proven.hash(), null));
@@ -296,7 +297,7 @@ class OrderPlanningTest {
                 Policy.NONE,
                 seen,
                 HostFacts.of("boot", "instance"),
-                company,
+                relations,
                 ImmutableSet.of(),
                 history,
                 null,
@@ -330,13 +331,13 @@ class OrderPlanningTest {
                 new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, true, Health.healthy(NOON)));
     }
 
-    private static Company needs(Need.State state) {
-        return new Company(
+    private static Relations needs(Need.State state) {
+        return new Relations(
                 ImmutableList.of(new Need(DB, state)), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
     }
 
-    private static Company down(String... names) {
-        return new Company(
+    private static Relations down(String... names) {
+        return new Relations(
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),

@@ -13,7 +13,7 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
-import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
 import java.time.Instant;
@@ -152,13 +152,13 @@ class OrderedRepairTest {
         return new Wish.Order(ImmutableList.of(), disruption, window);
     }
 
-    private static Company needs(Need.State state) {
-        return new Company(
+    private static Relations needs(Need.State state) {
+        return new Relations(
                 ImmutableList.of(new Need(DB, state)), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
     }
 
-    private static Company down() {
-        return new Company(
+    private static Relations down() {
+        return new Relations(
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),

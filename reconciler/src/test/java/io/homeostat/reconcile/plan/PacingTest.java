@@ -53,7 +53,7 @@ class PacingTest {
     @Test
     void repairsGoOnBeingPacedWhenThePauseIsLongerThanWhatIsRemembered() {
         Situation longAfter = repaired(12, "restart: {resetAfter: 1s}", NOW.minusSeconds(2));
-        Instant next = Repairs.next(longAfter);
+        Instant next = BackoffPolicies.afterRepair(longAfter);
 
         assertTrue(next.isAfter(NOW), next::toString);
     }
@@ -61,14 +61,14 @@ class PacingTest {
     @Test
     void theFirstLossLongAfterThePauseIsMadeGoodAtOnce() {
         Situation longAfter = repaired(3, "restart: {resetAfter: 1s}", NOW.minusSeconds(60));
-        Instant next = Repairs.next(longAfter);
+        Instant next = BackoffPolicies.afterRepair(longAfter);
 
         assertFalse(next.isAfter(NOW), next::toString);
     }
 
     @Test
     void whatIsWellAllTheSameIsNotRestartedEveryFewMinutesForEver() {
-        Instant next = Repairs.next(repaired(40, "restart: {maxDelay: 5m}", NOW));
+        Instant next = BackoffPolicies.afterRepair(repaired(40, "restart: {maxDelay: 5m}", NOW));
 
         assertTrue(next.isAfter(NOW.plus(Duration.ofMinutes(5))), next::toString);
         assertFalse(next.isAfter(NOW.plus(Duration.ofHours(24))), next::toString);
@@ -101,7 +101,7 @@ class PacingTest {
                 Policy.NONE,
                 seen,
                 HostFacts.of("boot", "instance"),
-                Company.NONE,
+                Relations.NONE,
                 ImmutableSet.of(),
                 history,
                 null,

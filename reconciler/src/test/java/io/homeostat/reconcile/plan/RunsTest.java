@@ -109,7 +109,7 @@ class RunsTest {
 
     private static Situation ended(Situation situation) {
         Exit exit = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
-        ObservedInstance process = Planner.seen(situation.seen().processes()).getFirst();
+        ObservedInstance process = situation.processes().getFirst();
         return withProcesses(
                 situation,
                 ImmutableList.of(
@@ -128,7 +128,7 @@ class RunsTest {
         assertEquals(
                 Result.RUNNING,
                 Objects.requireNonNull(situation.history().run().oneShot()).result());
-        ObservedInstance process = Planner.seen(situation.seen().processes()).getFirst();
+        ObservedInstance process = situation.processes().getFirst();
         assertEquals(Phase.STARTED, process.instance().phase());
         Step stop = new Step.Stop(process.instance(), cause, false, Duration.ofSeconds(30));
         return StepLedger.stepped(situation, Planner.plan(situation), stop, Outcome.done());

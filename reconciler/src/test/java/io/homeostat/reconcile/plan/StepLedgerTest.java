@@ -228,10 +228,8 @@ class StepLedgerTest {
     }
 
     private static Change launched(Example example) {
-        Instance instance = Planner.seen(
-                        plugin().wants("A").runs("A").situation().seen().processes())
-                .getFirst()
-                .instance();
+        Instance instance =
+                plugin().wants("A").runs("A").situation().processes().getFirst().instance();
         return after(example, "launch", Outcome.launched(instance));
     }
 

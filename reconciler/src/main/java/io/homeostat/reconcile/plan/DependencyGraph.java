@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.base.Splitter;
 import com.google.common.base.Suppliers;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
@@ -13,15 +14,17 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFacts;
-import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Relations.Need;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -33,7 +36,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Who has to do with whom, as long as the same is wanted; how they fare is asked anew for each decision. Pure. */
-public final class Neighbourhood {
+public final class DependencyGraph {
     /** Reasons not to be at the desired state that time alone does not remove. */
     private static final ImmutableSet<Reason> HELD = Sets.immutableEnumSet(
             Reason.GIVEN_UP,
@@ -50,7 +53,7 @@ public final class Neighbourhood {
     private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
 
     /** @param alive all that nobody wants and that have a process, or may have, and maybe others; asked once, when the first one that nobody wants is to be stopped */
-    public Neighbourhood(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
+    public DependencyGraph(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
         this.desired = desired;
         this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
@@ -89,17 +92,17 @@ public final class Neighbourhood {
      * @param look what is remembered of one
      * @param changing those that were stopped for a change and are not well again
      */
-    public Company of(
+    public Relations of(
             WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
-            return new Company(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
+            return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
         }
         ImmutableSet<WorkloadId> needed = Dependencies.of(declared.workload());
         ImmutableList<Need> needs = needed.stream()
                 .map(other -> new Need(other, state(other, host, look)))
                 .collect(ImmutableList.toImmutableList());
-        return new Company(
+        return new Relations(
                 needs,
                 needed.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, this::dependencies),
                 ImmutableList.of(),
@@ -282,9 +285,30 @@ public final class Neighbourhood {
         ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
         alive.forEach((id, neighbour) -> {
             if (desired.get(id).isEmpty()) {
-                FormerNeeds.of(neighbour).forEach(needed -> reverse.put(needed, id));
+                formerNeeds(neighbour).forEach(needed -> reverse.put(needed, id));
             }
         });
         return reverse.build();
+    }
+
+    /**
+     * What a workload depended on that nobody wants any more: as its last good revision says, or as its instance was launched when that
+     * is another one, which was never well.
+     */
+    public static ImmutableSet<WorkloadId> formerNeeds(Remembered remembered) {
+        ProvenRevision proven = remembered.history().proven();
+        ImmutableSet<WorkloadId> unproven = remembered.instances().stream()
+                .filter(instance -> proven == null || !LaunchInputs.matches(instance, proven.workload()))
+                .flatMap(instance -> neededAtLaunch(instance).stream())
+                .collect(ImmutableSet.toImmutableSet());
+        return proven == null || !unproven.isEmpty() ? unproven : Dependencies.of(proven.workload());
+    }
+
+    private static ImmutableList<WorkloadId> neededAtLaunch(Instance instance) {
+        return Splitter.on(',')
+                .omitEmptyStrings()
+                .splitToStream(instance.inputs().getOrDefault(LaunchInputs.DEPENDENCIES, ""))
+                .flatMap(text -> WorkloadId.parse(text).stream())
+                .collect(ImmutableList.toImmutableList());
     }
 }

@@ -15,9 +15,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A plan for one workload while it is being written. The first cause that is named is the plan's. */
-final class Draft {
-    /** For a workload that nobody declares any more, and whose own stop timeout is therefore unknown. */
+/** Builds the plan of one workload, step by step. The first reason given is the plan's. */
+final class PlanBuilder {
+    /** For a workload that is no longer declared and was never well, so that its own timeout is not known. */
     private static final Duration DEFAULT_STOP_TIMEOUT = Duration.ofSeconds(30);
 
     private final Situation situation;
@@ -32,7 +32,7 @@ final class Draft {
     private String messageAtRest = "";
     private @Nullable Instant due;
 
-    Draft(Situation situation) {
+    PlanBuilder(Situation situation) {
         this.situation = situation;
     }
 
@@ -44,23 +44,23 @@ final class Draft {
         }
     }
 
-    /** Adds to the words of the cause what comes before it is dealt with. */
+    /** Appends to the message. */
     void also(String words) {
         message = message.isEmpty() ? words : message + "; " + words;
     }
 
-    /** Why nothing is to be done, if that is so and not just because all is as declared. */
+    /** The reason and message of a plan that stays without steps. */
     void atRestBecause(Reason why, String words) {
         reasonAtRest = why;
         messageAtRest = words;
     }
 
-    /** Names the revision that runs afterwards, when it is not the declared one. */
+    /** The revision that will run, when it is not the declared one. */
     void after(String revision) {
         after = revision;
     }
 
-    /** Names the time at which there will be something to do. */
+    /** When there will be something to do, in a plan that stays without steps. */
     void dueAt(Instant time) {
         due = time;
     }
@@ -70,13 +70,23 @@ final class Draft {
         count++;
     }
 
-    /** True when something has to wait for a pause or a person: what would come after it is not known. */
+    /** Whether there is a wait for a retry or for a person: what comes after it is not known. */
     boolean isHeld() {
         return held;
     }
 
     boolean isEmpty() {
         return count == 0;
+    }
+
+    /** Adds the wait that a question found to be necessary, if it did; says whether it did. */
+    boolean waitIf(Optional<Hold> found) {
+        found.ifPresent(this::waitFor);
+        return found.isPresent();
+    }
+
+    void waitFor(Hold hold) {
+        waitFor(hold.reason(), hold.words(), hold.until(), hold.kind());
     }
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
@@ -92,7 +102,7 @@ final class Draft {
         held |= kind != Step.Wait.Kind.PROGRESS;
     }
 
-    /** What somebody who reads of the wait wants to know next. An absolute time, so that the words stay the same meanwhile. */
+    /** An absolute time, so that the words do not change while it is waited for. */
     private String whatEndsIt(Reason why, Instant until, Step.Wait.Kind kind) {
         return switch (kind) {
             case PROGRESS -> "";
@@ -124,12 +134,12 @@ final class Draft {
             return new WorkloadPlan(
                     situation.id(), Action.NONE, reasonAtRest, messageAtRest, list, before(), after(), due);
         }
-        return pauseOfUpkeep(list.get(0))
+        return backoffOfUpkeep(list.get(0))
                 .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));
     }
 
-    /** What failed although any machine in order can do it is left alone for a while, whatever it is part of. */
-    private Optional<WorkloadPlan> pauseOfUpkeep(Step first) {
+    /** Steps that any machine in order can do are backed off from when they fail, whatever they are part of. */
+    private Optional<WorkloadPlan> backoffOfUpkeep(Step first) {
         Attempts failures = situation.history().trial().upkeep();
         boolean concerned = switch (first) {
             case Step.Stop s -> true;
@@ -144,12 +154,12 @@ final class Draft {
             case Step.SetLimits s -> false;
             case Step.Wait s -> false;
         };
-        Instant retry = Pauses.afterUpkeep(situation, failures);
+        Instant retry = BackoffPolicies.afterUpkeep(situation, failures);
         if (!concerned || !situation.now().isBefore(retry)) {
             return Optional.empty();
         }
         String words = "could not " + first.word() + ": " + failures.error();
-        Draft pause = new Draft(situation);
+        PlanBuilder pause = new PlanBuilder(situation);
         pause.waitFor(Reason.STEP_FAILED, words, retry, Step.Wait.Kind.RETRY);
         return Optional.of(pause.build());
     }

@@ -13,13 +13,14 @@ import io.homeostat.desired.model.lifecycle.Rule.Scope;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
-import io.homeostat.reconcile.plan.RuleAnswer.Truth;
+import io.homeostat.reconcile.plan.Enablement.RuleAnswer;
+import io.homeostat.reconcile.plan.Enablement.RuleAnswer.Truth;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class RuleAnswerTest {
+class EnablementTest {
     private static final Rule YES = rule("known", Operator.EQUAL, "value");
     private static final Rule NO = rule("known", Operator.EQUAL, "other");
     private static final Rule WHO_KNOWS = rule("hidden", Operator.EQUAL, "value");

@@ -1,14 +1,18 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.model.lifecycle.Start;
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 
-/** The policies: how long to leave what has failed alone. The only place that knows their numbers. */
-final class Pauses {
+/** How long to wait after each kind of failure; the only place that knows the numbers. */
+final class BackoffPolicies {
     private static final Duration CRASH_STEP = Duration.ofSeconds(1);
     private static final Duration START_STEP = Duration.ofSeconds(1);
     private static final Duration LONGEST_BETWEEN_START_ATTEMPTS = Duration.ofSeconds(30);
@@ -20,7 +24,10 @@ final class Pauses {
     private static final Duration LONGEST_BETWEEN_UPKEEP = Duration.ofMinutes(5);
     private static final int DOUBLING = 2;
 
-    private Pauses() {}
+    /** The shortest jittered delay; with less, a crash loop would burn a core. */
+    private static final Duration FLOOR = Duration.ofMillis(100);
+
+    private BackoffPolicies() {}
 
     /** When a program that ended by itself is started again. */
     static Instant afterCrash(Situation situation, Attempts crashes, Restart policy) {
@@ -46,12 +53,31 @@ final class Pauses {
     }
 
     /**
-     * When a loss is made good again that comes back each time: at first at once, then as for what can't be installed, but up to a
-     * day apart. What is well all the same, such as a program that writes into its own installation, is not to be restarted every few
-     * minutes for ever.
+     * When what was lost is put back once more. The first repair is made at once; after that it is backed off from, up to a day, because a
+     * workload that damages its own files would otherwise be restarted for ever.
      */
-    static Instant afterRepair(Situation situation, Attempts repairs) {
+    static Instant afterRepair(Situation situation) {
+        return afterRepair(situation, recentRepairs(situation));
+    }
+
+    private static Instant afterRepair(Situation situation, Attempts repairs) {
         return after(situation, repairs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, LONGEST_BETWEEN_REPAIRS));
+    }
+
+    /** The repairs in a row that still count: none once nothing was lost for as long as crashes are remembered. */
+    static Attempts recentRepairs(Situation situation) {
+        Attempts repairs = situation.history().run().repairs();
+        Instant last = repairs.last();
+        Declaration declared = situation.declared();
+        if (last == null || declared == null) {
+            return Attempts.NONE;
+        }
+        Restart policy = declared.workload().lifecycle().restart();
+        // While a repair is backed off from nothing more can be lost, so that time proves nothing; and it may be longer
+        // than resetAfter.
+        Instant next = afterRepair(situation, repairs);
+        Instant since = next.isAfter(last) ? next : last;
+        return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
     }
 
     /** When a stop, an activation or a removal that failed is tried again. */
@@ -71,9 +97,23 @@ final class Pauses {
             return Instant.MIN;
         }
         if (last.isAfter(situation.now())) {
-            // The clock was set back: how much of the pause is over can't be told, and waiting for ever would be worse.
+            // The clock was set back: how much of the delay is over can't be told, and waiting for ever would be worse.
             return Instant.MIN;
         }
-        return last.plus(backoff.after(attempts.count(), situation.id(), situation.seed()));
+        int failures = attempts.count();
+        // The first delay has no jitter: a first crash is seldom part of a storm.
+        return last.plus(
+                failures <= 1 ? backoff.bound(failures) : backoff.delay(failures, FLOOR, random(situation, failures)));
+    }
+
+    /** From the seed of this machine, so that a plan that is made twice says the same. */
+    private static long random(Situation situation, int failures) {
+        return Hashing.murmur3_128()
+                .newHasher()
+                .putLong(situation.seed())
+                .putString(situation.id().toString(), StandardCharsets.UTF_8)
+                .putInt(failures)
+                .hash()
+                .asLong();
     }
 }

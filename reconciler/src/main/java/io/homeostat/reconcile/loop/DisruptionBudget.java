@@ -8,9 +8,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.host.HostFacts;
-import io.homeostat.reconcile.plan.Company;
-import io.homeostat.reconcile.plan.FormerNeeds;
-import io.homeostat.reconcile.plan.Neighbourhood;
+import io.homeostat.reconcile.plan.DependencyGraph;
+import io.homeostat.reconcile.plan.Relations;
 import io.homeostat.reconcile.plan.Remembered;
 import java.util.HashSet;
 import java.util.Map;
@@ -20,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** How workloads stand to each other, for all passes: who is concerned by whom, and who is being changed now. */
-final class Neighbours {
+final class DisruptionBudget {
     private final DesiredSource desired;
     private final StateReader store;
     private final Map<WorkloadId, Standing> standings = new ConcurrentHashMap<>();
@@ -30,7 +29,7 @@ final class Neighbours {
     /** By the newest look at the machine; null before the first one. */
     private volatile @Nullable HostFacts lastSeen;
 
-    private volatile Neighbourhood neighbourhood = new Neighbourhood(DesiredState.EMPTY, ImmutableMap::of);
+    private volatile DependencyGraph dependencies = new DependencyGraph(DesiredState.EMPTY, ImmutableMap::of);
 
     /**
      * All that others may care about.
@@ -41,29 +40,29 @@ final class Neighbours {
         static final Standing UNKNOWN = new Standing(false, false, false, ImmutableSet.of());
     }
 
-    Neighbours(DesiredSource desired, StateReader store) {
+    DisruptionBudget(DesiredSource desired, StateReader store) {
         this.desired = desired;
         this.store = store;
     }
 
-    private Neighbourhood neighbourhood() {
+    private DependencyGraph dependencies() {
         DesiredState now = desired.now();
-        Neighbourhood known = neighbourhood;
+        DependencyGraph known = dependencies;
         if (!known.isOf(now)) {
-            known = new Neighbourhood(now, () -> leftOver(now));
-            neighbourhood = known;
+            known = new DependencyGraph(now, () -> leftOver(now));
+            dependencies = known;
         }
         return known;
     }
 
     /** How those fare that matter to a workload. */
-    Company of(WorkloadId id, HostFacts host) {
+    Relations of(WorkloadId id, HostFacts host) {
         lastSeen = host;
         Set<WorkloadId> changing;
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return neighbourhood().of(id, host, this::look, changing::contains);
+        return dependencies().of(id, host, this::look, changing::contains);
     }
 
     /**
@@ -73,7 +72,7 @@ final class Neighbours {
      */
     boolean takePlace(WorkloadId id, HostFacts host, int places) {
         synchronized (disrupted) {
-            if (neighbourhood()
+            if (dependencies()
                             .of(id, host, this::look, disrupted::contains)
                             .down()
                             .size()
@@ -95,14 +94,14 @@ final class Neighbours {
         if (host == null) {
             return ImmutableSet.of();
         }
-        Neighbourhood now = neighbourhood();
+        DependencyGraph now = dependencies();
         Remembered neighbour = look(id);
         boolean wanted = desired.now().get(id).isPresent();
         Standing standing = new Standing(
                 now.isWell(id, host, neighbour),
                 !neighbour.instances().isEmpty(),
                 wanted,
-                wanted ? ImmutableSet.of() : FormerNeeds.of(neighbour));
+                wanted ? ImmutableSet.of() : DependencyGraph.formerNeeds(neighbour));
         if (standing.well() || !standing.wanted()) {
             synchronized (disrupted) {
                 disrupted.remove(id);

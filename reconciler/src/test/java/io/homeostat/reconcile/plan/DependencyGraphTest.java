@@ -26,14 +26,14 @@ import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.plan.Company.Need;
+import io.homeostat.reconcile.plan.Relations.Need;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** How workloads stand to each other, by what is remembered of them. */
-class NeighbourhoodTest {
+class DependencyGraphTest {
     private static final HostFacts HOST = HostFacts.of("this-boot", "instance");
     private static final WorkloadId DB = WorkloadId.process("db");
     private static final WorkloadId WEB = WorkloadId.process("web");
@@ -80,14 +80,14 @@ class NeighbourhoodTest {
 
     @Test
     void whoWaitsForWhatDoesNotComeDoesNotComeEither() {
-        Neighbourhood neighbourhood = neighbourhood(
+        DependencyGraph dependencies = dependencies(
                 process("other", "dependsOn: [process/missing]"),
                 process("db", "dependsOn: [process/other]"),
                 process("web", "dependsOn: [process/db]"));
 
         assertEquals(
                 List.of(new Need(DB, Need.State.STUCK)),
-                company(neighbourhood, WEB).needs());
+                relations(dependencies, WEB).needs());
     }
 
     @Test
@@ -106,7 +106,7 @@ class NeighbourhoodTest {
 
     @Test
     void whatWasDisabledWhileItWasChangedTakesNobodysPlace() {
-        Neighbourhood neighbourhood = neighbourhood(
+        DependencyGraph dependencies = dependencies(
                 process("a", "maxDisruption: {label: tier}", "front"), process("b", "stop: {timeout: 1s}", "front"));
         WorkloadId b = WorkloadId.process("b");
         WorkloadHistory disabled = WorkloadHistory.NONE
@@ -115,31 +115,31 @@ class NeighbourhoodTest {
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
-        Company company = neighbourhood.of(WorkloadId.process("a"), HOST, this::look, b::equals);
+        Relations relations = dependencies.of(WorkloadId.process("a"), HOST, this::look, b::equals);
 
-        assertEquals(List.of(), company.down());
+        assertEquals(List.of(), relations.down());
     }
 
     @Test
     void whatNobodyDeclaresIsSaidToBeSo() {
-        Neighbourhood neighbourhood = neighbourhood(process("web", "dependsOn: [process/db]"));
+        DependencyGraph dependencies = dependencies(process("web", "dependsOn: [process/db]"));
 
         assertEquals(
                 List.of(new Need(DB, Need.State.UNDECLARED)),
-                company(neighbourhood, WEB).needs());
+                relations(dependencies, WEB).needs());
     }
 
     @Test
     void acrossSourcesACircleIsFound() {
-        Neighbourhood neighbourhood =
-                neighbourhood(process("db", "dependsOn: [process/web]"), process("web", "dependsOn: [process/db]"));
+        DependencyGraph dependencies =
+                dependencies(process("db", "dependsOn: [process/web]"), process("web", "dependsOn: [process/db]"));
 
-        assertEquals(List.of(WEB, DB), company(neighbourhood, WEB).cycle());
+        assertEquals(List.of(WEB, DB), relations(dependencies, WEB).cycle());
     }
 
     @Test
     void thoseWithTheSameValueOfTheLabelCountWhenTheyAreDown() {
-        Neighbourhood neighbourhood = neighbourhood(
+        DependencyGraph dependencies = dependencies(
                 process("a", "maxDisruption: {label: tier}", "front"),
                 process("b", "stop: {timeout: 1s}", "front"),
                 process("c", "stop: {timeout: 1s}", "back"));
@@ -147,28 +147,28 @@ class NeighbourhoodTest {
         WorkloadId b = WorkloadId.process("b");
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
-                company(neighbourhood, a).down());
+                relations(dependencies, a).down());
 
         remember(b, healthy(1), "this-boot");
-        assertEquals(List.of(), company(neighbourhood, a).down());
+        assertEquals(List.of(), relations(dependencies, a).down());
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
-                neighbourhood.of(a, HOST, this::look, b::equals).down(),
+                dependencies.of(a, HOST, this::look, b::equals).down(),
                 "while it is being changed");
-        assertEquals(ImmutableSet.of(a), neighbourhood.concernedBy(b));
-        assertEquals(ImmutableSet.of(), neighbourhood.concernedBy(WorkloadId.process("c")));
+        assertEquals(ImmutableSet.of(a), dependencies.concernedBy(b));
+        assertEquals(ImmutableSet.of(), dependencies.concernedBy(WorkloadId.process("c")));
     }
 
     @Test
     void whatIsLeftOfADependantIsStoppedFirst() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
-        Neighbourhood neighbourhood = neighbourhood();
-        assertEquals(List.of(WEB), company(neighbourhood, DB).leaving());
-        assertEquals(List.of(), company(neighbourhood, WEB).leaving());
+        DependencyGraph dependencies = dependencies();
+        assertEquals(List.of(WEB), relations(dependencies, DB).leaving());
+        assertEquals(List.of(), relations(dependencies, WEB).leaving());
 
         remembered.put(WEB, new Remembered(look(WEB).history(), ImmutableList.of(), null));
-        assertEquals(List.of(), company(neighbourhood, DB).leaving(), "stopped");
+        assertEquals(List.of(), relations(dependencies, DB).leaving(), "stopped");
     }
 
     @Test
@@ -177,20 +177,20 @@ class NeighbourhoodTest {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, WorkloadHistory.NONE.withProven(new ProvenRevision(web, "hash", null)), "this-boot");
 
-        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
+        assertEquals(List.of(), relations(dependencies(), DB).leaving());
     }
 
     @Test
     void whatWasNeverWellIsStoppedBeforeWhatItWasLaunchedAfterToo() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, WorkloadHistory.DELETED, process("web", "dependsOn: [process/other, process/db]"));
-        assertEquals(List.of(WEB), company(neighbourhood(), DB).leaving(), "a first revision");
+        assertEquals(List.of(WEB), relations(dependencies(), DB).leaving(), "a first revision");
 
         remember(WEB, formerly(process("web", "")), process("web", "dependsOn: [process/db]\n  user: nobody"));
-        assertEquals(List.of(WEB), company(neighbourhood(), DB).leaving(), "an upgrade");
+        assertEquals(List.of(WEB), relations(dependencies(), DB).leaving(), "an upgrade");
 
         remember(WEB, formerly(process("web", "")), process("web", "dependsOn: [process/db]"));
-        assertEquals(List.of(), company(neighbourhood(), DB).leaving(), "it has become well without it since");
+        assertEquals(List.of(), relations(dependencies(), DB).leaving(), "it has become well without it since");
     }
 
     @Test
@@ -198,12 +198,12 @@ class NeighbourhoodTest {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
         remembered.put(WEB, new Remembered(look(WEB).history(), look(WEB).instances(), PAUSED));
-        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
+        assertEquals(List.of(), relations(dependencies(), DB).leaving());
 
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");
         remember(DB, formerly(process("db", "dependsOn: [process/web]")), "this-boot");
-        assertEquals(List.of(), company(neighbourhood(), DB).leaving());
-        assertEquals(List.of(), company(neighbourhood(), WEB).leaving());
+        assertEquals(List.of(), relations(dependencies(), DB).leaving());
+        assertEquals(List.of(), relations(dependencies(), WEB).leaving());
     }
 
     @Test
@@ -213,7 +213,7 @@ class NeighbourhoodTest {
 
         assertEquals(
                 List.of(),
-                company(neighbourhood(process("web", "dependsOn: [process/db]")), DB)
+                relations(dependencies(process("web", "dependsOn: [process/db]")), DB)
                         .leaving());
     }
 
@@ -228,11 +228,11 @@ class NeighbourhoodTest {
                   entryPoint: /bin/true
                   execution: {type: oneShot, triggers: {startup: true}}
                 """);
-        Neighbourhood neighbourhood = neighbourhood(setup);
-        assertFalse(neighbourhood.isWell(OTHER, HOST, ran("last-boot")));
-        assertTrue(neighbourhood.isWell(OTHER, HOST, ran("this-boot")));
+        DependencyGraph dependencies = dependencies(setup);
+        assertFalse(dependencies.isWell(OTHER, HOST, ran("last-boot")));
+        assertTrue(dependencies.isWell(OTHER, HOST, ran("this-boot")));
         assertFalse(
-                neighbourhood.isWell(OTHER, HOST, ran(begun("this-boot").failed(Example.NOW, null, "broken"))),
+                dependencies.isWell(OTHER, HOST, ran(begun("this-boot").failed(Example.NOW, null, "broken"))),
                 "failed after a run that was well, and not looked at since");
     }
 
@@ -254,12 +254,12 @@ class NeighbourhoodTest {
     }
 
     private Need.State stateOfDb() {
-        Neighbourhood neighbourhood = neighbourhood(process("db", ""), process("web", "dependsOn: [process/db]"));
-        return company(neighbourhood, WEB).needs().getFirst().state();
+        DependencyGraph dependencies = dependencies(process("db", ""), process("web", "dependsOn: [process/db]"));
+        return relations(dependencies, WEB).needs().getFirst().state();
     }
 
-    private Company company(Neighbourhood neighbourhood, WorkloadId id) {
-        return neighbourhood.of(id, HOST, this::look, other -> false);
+    private Relations relations(DependencyGraph dependencies, WorkloadId id) {
+        return dependencies.of(id, HOST, this::look, other -> false);
     }
 
     private Remembered look(WorkloadId id) {
@@ -301,12 +301,13 @@ class NeighbourhoodTest {
         return WorkloadHistory.DELETED.withProven(new ProvenRevision(workload, "hash", null));
     }
 
-    private Neighbourhood neighbourhood(Workload... workloads) {
+    private DependencyGraph dependencies(Workload... workloads) {
         ImmutableSortedMap.Builder<WorkloadId, Declaration> declarations = ImmutableSortedMap.naturalOrder();
         for (Workload workload : workloads) {
             declarations.put(workload.id(), new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of()));
         }
-        return new Neighbourhood(new DesiredState(declarations.buildOrThrow()), () -> ImmutableMap.copyOf(remembered));
+        return new DependencyGraph(
+                new DesiredState(declarations.buildOrThrow()), () -> ImmutableMap.copyOf(remembered));
     }
 
     private static Workload process(String name, String more) {

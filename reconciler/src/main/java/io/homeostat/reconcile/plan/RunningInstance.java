@@ -15,60 +15,67 @@ import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 
-/** What a process needs that is the right one: to become ready, to be well, to have its configuration. */
-final class Upkeep {
+/** Adds to a plan what a running instance of the target needs: to become ready, to be well, to have its limits and its configuration. */
+final class RunningInstance {
     private final Situation situation;
-    private final Draft draft;
-    private final Course course;
+    private final PlanBuilder plan;
+    private final Rollout rollout;
     private final Target target;
+    private final Instance instance;
+    private final Running running;
 
-    Upkeep(Situation situation, Draft draft, Course course) {
+    RunningInstance(Situation situation, PlanBuilder plan, Rollout rollout, Instance instance, Running running) {
         this.situation = situation;
-        this.draft = draft;
-        this.course = course;
-        this.target = course.target();
+        this.plan = plan;
+        this.rollout = rollout;
+        this.target = rollout.target();
+        this.instance = instance;
+        this.running = running;
     }
 
-    /** Steps for a process that is the right one. */
-    void maintain(Instance instance, Running running) {
-        if (course.needsActivation()) {
-            draft.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
-            course.activate();
+    void maintain() {
+        if (rollout.needsActivation()) {
+            plan.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to the running revision");
+            rollout.activate();
         }
         switch (instance.phase()) {
             case INTENDED, CREATED -> {
-                if (!course.mustNotChange(instance)) {
-                    awaitReadiness(instance, running);
+                if (!mustNotChange()) {
+                    awaitReadiness();
                 }
             }
             case START_SENT -> {
-                draft.because(
+                plan.because(
                         Action.RESTART,
                         Reason.START_NOT_FINISHED,
                         "whether the plugin was started is not known, and Start is sent only once");
-                course.restart(instance, Cause.SURPLUS);
+                rollout.restart(instance, Cause.SURPLUS);
             }
             case STARTED -> {
-                if (makeGood(instance, running, Loss.SOCKET) || recover(instance, running)) {
+                if (repair(Loss.SOCKET) || recover()) {
                     return;
                 }
-                if (!makeGood(instance, running, Loss.LOG) && !course.mustNotChange(instance)) {
+                if (!repair(Loss.LOG) && !mustNotChange()) {
                     confine();
-                    configure(instance);
+                    configure();
                     awaitConfinement();
                 }
             }
         }
     }
 
+    private boolean mustNotChange() {
+        return plan.waitIf(rollout.preconditions().change(instance));
+    }
+
     /**
-     * Launches again what has lost a file that it holds open: it can't be told to make it once more, and waiting brings nothing
-     * back.
+     * Launches again what has lost a file that it holds open: it can't be told to open it once more, and waiting brings nothing back.
      *
-     * @return true when the loss is there and is, now or after a pause, made good
+     * @return true when the loss is there, whether it is repaired now or later
      */
-    private boolean makeGood(Instance instance, Running running, Loss loss) {
+    private boolean repair(Loss loss) {
         if (!running.lost().contains(loss)) {
             return false;
         }
@@ -76,45 +83,55 @@ final class Upkeep {
         String words = loss == Loss.SOCKET
                 ? "its socket was deleted, nobody can reach it"
                 : "its log was deleted, what it writes is lost";
-        Instant next = Repairs.next(situation);
-        boolean waits = course.pauseUntil(
-                next, reason, words + "; so it was just before, and it was restarted", Wait.Kind.RETRY);
-        // What could not be started then runs on as it is.
-        if (!waits && !course.isBlocked()) {
-            draft.because(Action.RESTART, reason, words);
-            course.restart(instance, Cause.DRIFTED);
+        // What could not be started again runs on as it is.
+        boolean waits = plan.waitIf(Hold.until(
+                        BackoffPolicies.afterRepair(situation),
+                        situation,
+                        reason,
+                        words + "; so it was just before, and it was restarted",
+                        Wait.Kind.RETRY)
+                .or(rollout.preconditions()::dependencies));
+        if (!waits) {
+            plan.because(Action.RESTART, reason, words);
+            rollout.restart(instance, Cause.DRIFTED);
         }
         return true;
     }
 
-    private void awaitReadiness(Instance instance, Running running) {
+    private void awaitReadiness() {
         if (target.traits().isStartedExplicitly() && running.listening()) {
-            draft.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
+            plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
             confine();
-            course.start();
+            rollout.start();
             return;
         }
         Readiness readiness = target.traits().readiness();
         String missing = readiness.missing(running);
         Duration timeout = target.lifecycle().start().timeout();
         if (readiness.isOverdue(timeout, running)) {
-            draft.because(
+            plan.because(
                     Action.RESTART, Reason.START_FAILED, "not ready within " + Notation.text(timeout) + ": " + missing);
-            course.restart(instance, Cause.START_FAILED);
+            rollout.restart(instance, Cause.START_FAILED);
             return;
         }
         // What a lost launch or somebody else has left unlimited does not go on so until it is ready.
         confine();
-        draft.waitFor(
+        awaitStart();
+        rollout.start();
+    }
+
+    /** Waits until it can be told to start, or can be seen to have started. */
+    void awaitStart() {
+        Readiness readiness = target.traits().readiness();
+        plan.waitFor(
                 Reason.START_NOT_FINISHED,
-                "starting: " + missing,
+                "starting: " + readiness.missing(running),
                 situation.now().plus(readiness.poll(running)),
                 Wait.Kind.PROGRESS);
-        course.start();
     }
 
     /** @return true when the process has to be replaced or watched because its health is in doubt */
-    private boolean recover(Instance instance, Running running) {
+    private boolean recover() {
         RunRecord run = situation.history().run();
         HealthCheck policy = target.lifecycle().health();
         Instant lastFailure = run.lastHealthFailure();
@@ -126,11 +143,11 @@ final class Upkeep {
         String problem = health == null ? "it is not well" : health.problem();
         String words = problem + " (" + run.healthFailures() + " of " + policy.failureThreshold() + " failed checks)";
         if (run.healthFailures() >= policy.failureThreshold()) {
-            draft.because(Action.RESTART, hung ? Reason.HUNG : Reason.UNHEALTHY, words);
-            course.restart(instance, Cause.UNHEALTHY);
+            plan.because(Action.RESTART, hung ? Reason.HUNG : Reason.UNHEALTHY, words);
+            rollout.restart(instance, Cause.UNHEALTHY);
             return true;
         }
-        draft.waitFor(
+        plan.waitFor(
                 hung ? Reason.HUNG : Reason.UNHEALTHY,
                 words,
                 nextCheck(lastFailure, policy.interval()),
@@ -154,17 +171,17 @@ final class Upkeep {
         ProvenRevision proven = situation.history().proven();
         String differences = confinement.differences(" instead of ");
         if (proven == null || !proven.hash().equals(target.hash())) {
-            draft.because(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
+            plan.because(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
         } else if (!differences.isEmpty()) {
-            draft.because(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
+            plan.because(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
         } else {
-            draft.because(
+            plan.because(
                     Action.CONFIGURE,
                     Reason.LIMITS_DRIFTED,
                     "process " + confinement.outside().first()
                             + " is outside its control groups, so its limits do not hold for it");
         }
-        draft.add(new Step.SetLimits(situation.id(), confinement.enforceable()));
+        plan.add(new Step.SetLimits(situation.id(), confinement.enforceable()));
     }
 
     private static String changeOfLimits(Confinement confinement) {
@@ -175,14 +192,14 @@ final class Upkeep {
     /** What could not be limited is not as declared, and neither is what must not run without limits and does. */
     private void awaitConfinement() {
         Confinement confinement = confinement();
-        if (draft.isEmpty() && !confinement.holds()) {
+        if (plan.isEmpty() && !confinement.holds()) {
             String error = situation.history().trial().limits().error();
-            draft.waitFor(Reason.STEP_FAILED, "could not set its limits: " + error, retryOfLimits(), Wait.Kind.RETRY);
+            plan.waitFor(Reason.STEP_FAILED, "could not set its limits: " + error, retryOfLimits(), Wait.Kind.RETRY);
         }
-        if (draft.isEmpty()) {
+        if (plan.isEmpty()) {
             confinement
                     .obstacle()
-                    .ifPresent(why -> draft.waitFor(
+                    .ifPresent(why -> plan.waitFor(
                             Reason.LIMITS_NOT_ENFORCEABLE,
                             why + "; it runs on without them",
                             Instant.MAX,
@@ -195,33 +212,39 @@ final class Upkeep {
     }
 
     private Instant retryOfLimits() {
-        return Pauses.afterUpkeep(situation, situation.history().trial().limits());
+        return BackoffPolicies.afterUpkeep(
+                situation, situation.history().trial().limits());
     }
 
-    private void configure(Instance instance) {
+    private void configure() {
         if (target.traits().configHash().equals(instance.configHash())) {
             return;
         }
         Trial trial = situation.history().trial();
-        if (trial.restartToConfigure() && course.mustNotRestart()) {
-            return;
-        }
         if (trial.restartToConfigure()) {
-            draft.because(
-                    Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
-            course.restart(instance, Cause.REPLACED);
+            if (!plan.waitIf(rollout.preconditions().restart())) {
+                plan.because(
+                        Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
+                rollout.restart(instance, Cause.REPLACED);
+            }
             return;
         }
-        Attempts failures = trial.configure();
-        if (failures.count() > 0) {
-            Instant retry =
-                    Pauses.afterInstall(situation, failures, target.lifecycle().restart());
-            String words = "the plugin did not accept its configuration: " + failures.error();
-            if (course.pauseUntil(retry, Reason.CONFIGURE_FAILED, words, Wait.Kind.RETRY)) {
-                return;
-            }
+        if (plan.waitIf(failedConfiguration(trial.configure()))) {
+            return;
         }
-        draft.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
-        draft.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
+        plan.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
+        plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
+    }
+
+    private Optional<Hold> failedConfiguration(Attempts failures) {
+        return failures.count() == 0
+                ? Optional.empty()
+                : Hold.until(
+                        BackoffPolicies.afterInstall(
+                                situation, failures, target.lifecycle().restart()),
+                        situation,
+                        Reason.CONFIGURE_FAILED,
+                        "the plugin did not accept its configuration: " + failures.error(),
+                        Wait.Kind.RETRY);
     }
 }

@@ -14,23 +14,23 @@ import io.homeostat.desired.model.WorkloadId;
  * @param leaving workloads that depend on it, that nobody wants any more, and that still run
  * @param down others that count against its {@code maxDisruption} now
  */
-public record Company(
+public record Relations(
         ImmutableList<Need> needs,
         ImmutableList<WorkloadId> cycle,
         ImmutableList<WorkloadId> leaving,
         ImmutableList<Need> down) {
     /** Of a workload that has nothing to do with any other. */
-    public static final Company NONE =
-            new Company(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+    public static final Relations NONE =
+            new Relations(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
 
     /**
      * What of it matters when the last good revision is to run in place of what is declared: it waits for nothing that only the
      * declaration depends on.
      */
-    Company of(Workload lastGood) {
+    Relations of(Workload lastGood) {
         ImmutableSet<WorkloadId> needed = Dependencies.of(lastGood);
         boolean sameCycle = !cycle.isEmpty() && needed.contains(cycle.get(cycle.size() > 1 ? 1 : 0));
-        return new Company(
+        return new Relations(
                 needs.stream().filter(need -> needed.contains(need.id())).collect(ImmutableList.toImmutableList()),
                 sameCycle ? cycle : ImmutableList.of(),
                 leaving,

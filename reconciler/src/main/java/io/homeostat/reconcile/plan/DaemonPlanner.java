@@ -1,0 +1,138 @@
+package io.homeostat.reconcile.plan;
+
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.reconcile.plan.Step.Wait;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Plans a workload that is to run for ever: which revision is to run now, and what that takes from where the workload is. */
+final class DaemonPlanner {
+    private final Situation situation;
+    private final Declaration declared;
+
+    DaemonPlanner(Situation situation, Declaration declared) {
+        this.situation = situation;
+        this.declared = declared;
+    }
+
+    WorkloadPlan plan() {
+        Target wanted = Target.of(declared.workload(), declared.hash(), situation.installations());
+        Target lastGood = lastGood();
+        FailedRevision failed = situation.history().failed();
+        if (lastGood != null && failed != null && failed.hash().equals(declared.hash())) {
+            Instant retry = BackoffPolicies.afterUndone(situation, failed);
+            if (situation.now().isBefore(retry)) {
+                return holdAtLastGood(lastGood, wanted, failed, retry);
+            }
+        }
+        boolean lastGoodIsQuicker = lastGood != null
+                && (preconditions(wanted).limits().isPresent()
+                        || mustNotChange(wanted)
+                        || (!wanted.installed()
+                                && (lastGood.installed()
+                                        || situation.history().trial().install().count() > 0)));
+        return lastGoodIsQuicker ? prepareBeside(Objects.requireNonNull(lastGood), wanted) : pursue(wanted);
+    }
+
+    /** The last good revision, when it is not what is declared. To go back to a one-shot would mean to run it again. */
+    private @Nullable Target lastGood() {
+        ProvenRevision proven = situation.history().proven();
+        return proven == null || proven.hash().equals(declared.hash()) || Work.isOneShot(proven.workload())
+                ? null
+                : Target.of(proven, situation.installations());
+    }
+
+    private Preconditions preconditions(Target target) {
+        return new Preconditions(situation, declared, target);
+    }
+
+    /** Outside its maintenance window the last good revision stays, unless the change has begun already. */
+    private boolean mustNotChange(Target wanted) {
+        boolean begun = situation.processes().stream()
+                .anyMatch(process -> process.instance().target().equals(declared.hash()));
+        return !begun && preconditions(wanted).windowOpens().isPresent();
+    }
+
+    private WorkloadPlan holdAtLastGood(Target lastGood, Target wanted, FailedRevision failed, Instant retry) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        Rollout rollout = bring(lastGood, plan);
+        collectGarbage(rollout, wanted.directory(), plan);
+        if (plan.isEmpty()) {
+            plan.waitFor(
+                    Reason.REVISION_FAILED,
+                    "revision " + failed.revision() + " failed and was undone, "
+                            + lastGood.workload().revision() + " runs instead: " + failed.error(),
+                    retry,
+                    Wait.Kind.RETRY);
+        }
+        return plan.build();
+    }
+
+    /**
+     * The old revision is kept running and well until the new one is ready to take its place. Whatever one of the two has to wait for
+     * does not stop the other: a last good revision that runs no more may be the very reason for the new one.
+     */
+    private WorkloadPlan prepareBeside(Target lastGood, Target wanted) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        bring(lastGood, plan);
+        WorkloadPlan keeping = plan.build();
+        WorkloadPlan changing = pursue(wanted);
+        Optional<Instant> keepingWaits = waitsUntil(keeping);
+        Optional<Instant> changingWaits = waitsUntil(changing);
+        if (keeping.steps().isEmpty() || (keepingWaits.isPresent() && changingWaits.isEmpty())) {
+            return changing;
+        }
+        boolean changingIsSooner = keepingWaits.isPresent()
+                && changingWaits.isPresent()
+                && changingWaits.get().isBefore(keepingWaits.get());
+        return changingIsSooner ? changing : keeping;
+    }
+
+    /** Until when a plan waits before it does anything; empty when it does something now. */
+    private static Optional<Instant> waitsUntil(WorkloadPlan plan) {
+        return plan.next().filter(Wait.class::isInstance).map(step -> ((Wait) step).until());
+    }
+
+    private WorkloadPlan pursue(Target target) {
+        PlanBuilder plan = new PlanBuilder(situation);
+        collectGarbage(bring(target, plan), null, plan);
+        return plan.build();
+    }
+
+    /** Adds the steps until the target runs and has started. */
+    private Rollout bring(Target target, PlanBuilder plan) {
+        Rollout rollout = new Rollout(situation, declared, plan, target);
+        ObservedInstance current = rollout.stopSurplus(
+                orphaned -> plan.because(Action.RESTART, Reason.PROCESS_EXITED, Rollout.words(orphaned)));
+        if (!target.installed() && !rollout.fetch(current)) {
+            return rollout;
+        }
+        if (current == null) {
+            if (!plan.waitIf(rollout.preconditions().launch())) {
+                rollout.relaunch();
+            }
+        } else if (!plan.waitIf(Planner.pending(situation, current))) {
+            Optional<Reason> difference = rollout.difference(current.instance());
+            if (difference.isPresent()) {
+                rollout.replace(current.instance(), difference.get());
+            } else if (current.liveness() instanceof Running running) {
+                new RunningInstance(situation, plan, rollout, current.instance(), running).maintain();
+            }
+        }
+        return rollout;
+    }
+
+    /** A forecast, while there is something else to do before. */
+    private void collectGarbage(Rollout rollout, @Nullable String alsoKept, PlanBuilder plan) {
+        if (!plan.isHeld() && (!plan.isEmpty() || rollout.target().isLastKnownGood(situation))) {
+            rollout.collectGarbage(alsoKept);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
+import io.homeostat.desired.model.lifecycle.MaxDisruption;
+import io.homeostat.desired.model.lifecycle.Restart;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.plan.Relations.Need;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * What has to hold before a target is launched, or takes the place of what runs: its dependencies, its maintenance window, its disruption
+ * budget, its limits, and the backoff of its failures. Each question answers what to wait for, or nothing, and changes nothing. Repairs
+ * wait for dependencies only.
+ */
+final class Preconditions {
+    /** Others are looked at again after this; as a rule somebody says so before. */
+    private static final Duration LOOK_AGAIN = Duration.ofSeconds(5);
+
+    private static final int NAMED = 3;
+
+    private final Situation situation;
+    private final Declaration declared;
+    private final Target target;
+    private final Relations relations;
+
+    Preconditions(Situation situation, Declaration declared, Target target) {
+        this.situation = situation;
+        this.declared = declared;
+        this.target = target;
+        this.relations = target.hash().equals(declared.hash())
+                ? situation.relations()
+                : situation.relations().of(target.workload());
+    }
+
+    /** What depends on a workload that is to be removed is stopped before it. */
+    static Optional<Hold> dependants(Situation situation) {
+        ImmutableList<WorkloadId> leaving = situation.relations().leaving();
+        return leaving.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Hold(
+                        Reason.WAITING_FOR_DEPENDANTS,
+                        "it is stopped after what depends on it: " + first(leaving),
+                        situation.now().plus(LOOK_AGAIN),
+                        Step.Wait.Kind.PROGRESS));
+    }
+
+    /** Whether the target is the last good revision, because what is declared has failed. */
+    boolean isUndoing() {
+        FailedRevision failed = situation.history().failed();
+        return failed != null
+                && failed.hash().equals(declared.hash())
+                && !target.hash().equals(declared.hash());
+    }
+
+    /** For a launch while nothing runs. */
+    Optional<Hold> launch() {
+        return limits().or(this::change).or(this::backoff).or(this::dependencies);
+    }
+
+    /** A workload that may not run without its limits is not launched where they can't be enforced, and nothing is stopped for it. */
+    Optional<Hold> limits() {
+        return new Confinement(situation, target.workload())
+                .obstacle()
+                .map(why -> Hold.forDeclaration(Reason.LIMITS_NOT_ENFORCEABLE, why));
+    }
+
+    /** Something that the target depends on and that, as far as is known, does not become well by itself. */
+    Optional<Hold> dependencies() {
+        if (!relations.cycle().isEmpty()) {
+            return Optional.of(Hold.forDeclaration(
+                    Reason.DEPENDENCY_CYCLE, "it depends on itself: " + Dependencies.words(relations.cycle())));
+        }
+        if (anyIs(Need.State.UNDECLARED)) {
+            return Optional.of(Hold.forDeclaration(Reason.WAITING_FOR_DEPENDENCY, missing()));
+        }
+        return anyIs(Need.State.STUCK)
+                ? Optional.of(new Hold(Reason.WAITING_FOR_DEPENDENCY, missing(), lookAgain(), Step.Wait.Kind.RETRY))
+                : Optional.empty();
+    }
+
+    /** Dependencies that are on their way; the steps after this wait are a forecast. */
+    Optional<Hold> comingDependencies() {
+        return anyIs(Need.State.COMING)
+                ? Optional.of(new Hold(Reason.WAITING_FOR_DEPENDENCY, missing(), lookAgain(), Step.Wait.Kind.PROGRESS))
+                : Optional.empty();
+    }
+
+    private boolean anyIs(Need.State state) {
+        return relations.needs().stream().anyMatch(need -> need.state() == state);
+    }
+
+    private String missing() {
+        return "it is started after what it depends on, and "
+                + relations.needs().stream()
+                        .filter(need -> need.state() != Need.State.WELL)
+                        .map(Need::words)
+                        .collect(Collectors.joining(", "));
+    }
+
+    private Instant lookAgain() {
+        return situation.now().plus(LOOK_AGAIN);
+    }
+
+    /** Outside its maintenance window a workload is brought back as it was, not changed to what is declared. */
+    Optional<Hold> change() {
+        return !isUndoing() && target.hash().equals(declared.hash()) ? window() : Optional.empty();
+    }
+
+    /** As {@link #change()}, for changes in place. */
+    Optional<Hold> change(Instance instance) {
+        return instance.target().equals(declared.hash()) ? Optional.empty() : change();
+    }
+
+    private Optional<Hold> window() {
+        return windowOpens()
+                .map(time -> new Hold(
+                        Reason.WAITING_FOR_WINDOW,
+                        "its declaration changed, and its maintenance window is closed",
+                        time,
+                        Step.Wait.Kind.RETRY));
+    }
+
+    /** When what was well may be changed to what is declared; empty when that is now, or when nothing of it was ever well. */
+    Optional<Instant> windowOpens() {
+        MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
+        ProvenRevision proven = situation.history().proven();
+        boolean changes = proven != null && !proven.hash().equals(declared.hash());
+        return window == null || !changes ? Optional.empty() : window.opensAfter(situation.now());
+    }
+
+    /**
+     * For stopping an instance to launch another one: one that is well is not changed before its time, nor stopped when the other could
+     * not be started.
+     */
+    Optional<Hold> replacement(Instance instance, boolean repairs) {
+        if (!situation.runsWell(instance) || (isUndoing() && !repairs)) {
+            return Optional.empty();
+        }
+        boolean changes = !repairs && !instance.target().equals(declared.hash());
+        return changes ? window().or(this::dependencies).or(this::disruption) : dependencies();
+    }
+
+    /** For a restart that only the declaration asks for. */
+    Optional<Hold> restart() {
+        return dependencies().or(this::disruption);
+    }
+
+    /** Too many others are down for this one to go down as well. */
+    private Optional<Hold> disruption() {
+        MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
+        ImmutableList<Need> down = situation.relations().down();
+        if (disruption == null || down.size() < disruption.count()) {
+            return Optional.empty();
+        }
+        long stuck =
+                down.stream().filter(other -> other.state() == Need.State.STUCK).count();
+        return Optional.of(new Hold(
+                Reason.WAITING_FOR_OTHERS,
+                "at most " + disruption.count() + " with its label " + disruption.label() + " may be down at a time: "
+                        + first(down.stream().map(Need::id).collect(ImmutableList.toImmutableList())),
+                lookAgain(),
+                stuck < disruption.count() ? Step.Wait.Kind.PROGRESS : Step.Wait.Kind.RETRY));
+    }
+
+    /** Launches before this one have failed: a revision that was once well has crashed, another one did not start. */
+    private Optional<Hold> backoff() {
+        Restart policy = target.lifecycle().restart();
+        if (target.isLastKnownGood(situation)) {
+            Attempts crashes = situation.history().run().crashes();
+            return givenUp(crashes, policy)
+                    .or(() -> Hold.until(
+                            BackoffPolicies.afterCrash(situation, crashes, policy),
+                            situation,
+                            Reason.CRASH_LOOP,
+                            "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
+                            Step.Wait.Kind.RETRY));
+        }
+        Attempts starts = situation.history().trial().start();
+        int allowed = target.lifecycle().start().attempts();
+        if (starts.fatal()) {
+            return Optional.of(Hold.forDeclaration(Reason.START_FAILED, "could not start: " + starts.error()));
+        }
+        if (starts.count() >= allowed) {
+            return givenUp(starts, policy)
+                    .or(() -> Hold.until(
+                            BackoffPolicies.afterLastStart(situation, starts, policy, allowed),
+                            situation,
+                            Reason.START_FAILED,
+                            "start failed " + times(starts.count()) + ": " + starts.error(),
+                            Step.Wait.Kind.RETRY));
+        }
+        return betweenStarts("start failed " + times(starts.count()) + " of " + allowed + ": " + starts.error());
+    }
+
+    /** While attempts are left. */
+    Optional<Hold> betweenStarts(String words) {
+        Attempts starts = situation.history().trial().start();
+        return Hold.until(
+                BackoffPolicies.betweenStarts(
+                        situation, starts, target.lifecycle().start()),
+                situation,
+                Reason.START_FAILED,
+                words,
+                Step.Wait.Kind.PROGRESS);
+    }
+
+    private static Optional<Hold> givenUp(Attempts failures, Restart policy) {
+        return policy.giveUpAfter() == 0 || failures.count() <= policy.giveUpAfter()
+                ? Optional.empty()
+                : Optional.of(Hold.forDeclaration(
+                        Reason.GIVEN_UP,
+                        "given up after " + failures.count() + " failures in a row: " + failures.error()));
+    }
+
+    private static String times(int count) {
+        return count == 1 ? "once" : count + " times";
+    }
+
+    /** Some of many, so that a thousand make no thousand lines. */
+    private static String first(ImmutableList<WorkloadId> ids) {
+        return ids.stream().limit(NAMED).map(WorkloadId::toString).collect(Collectors.joining(", "))
+                + (ids.size() > NAMED ? " and " + (ids.size() - NAMED) + " more" : "");
+    }
+}

@@ -1,0 +1,328 @@
+package io.homeostat.reconcile.plan;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.Trial;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
+import io.homeostat.observe.install.Installation;
+import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import io.homeostat.reconcile.plan.Step.Wait;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Adds to a plan the steps that bring one target about from wherever the workload is, with the reason for them. */
+final class Rollout {
+    private final Situation situation;
+    private final Declaration declared;
+    private final PlanBuilder plan;
+    private final Target target;
+    private final Preconditions preconditions;
+    /** Where the symlink points to, once the steps so far are done. */
+    private @Nullable String link;
+    /** Whether the steps so far wait for what it depends on. */
+    private boolean waitedForDependencies;
+
+    Rollout(Situation situation, Declaration declared, PlanBuilder plan, Target target) {
+        this.situation = situation;
+        this.declared = declared;
+        this.plan = plan;
+        this.target = target;
+        this.preconditions = new Preconditions(situation, declared, target);
+        this.link = situation.active().orElse(null);
+    }
+
+    Target target() {
+        return target;
+    }
+
+    Preconditions preconditions() {
+        return preconditions;
+    }
+
+    /**
+     * Never two at once: of several instances only the newest one that lives may stay, and nothing that is left of one that is over.
+     *
+     * @param orphans gives the reason when an instance is over and has left children behind
+     * @return the one that may stay; null when none runs
+     */
+    @Nullable
+    ObservedInstance stopSurplus(Consumer<Orphaned> orphans) {
+        ObservedInstance newest = null;
+        for (ObservedInstance instance : situation.processes()) {
+            if (instance.liveness() instanceof Orphaned orphaned) {
+                orphans.accept(orphaned);
+                plan.stop(instance.instance(), Cause.SURPLUS);
+                continue;
+            }
+            if (newest != null) {
+                plan.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one process of it runs");
+                if (!plan.waitIf(Planner.pending(situation, newest))) {
+                    plan.stop(newest.instance(), Cause.SURPLUS);
+                }
+            }
+            newest = instance;
+        }
+        return newest;
+    }
+
+    /** "process exited with status 1 and left 2 of its children behind". */
+    static String words(Orphaned orphaned) {
+        return "process " + orphaned.exit().words() + " and left " + orphaned.survivors() + " of its children behind";
+    }
+
+    /**
+     * Brings the target's files here.
+     *
+     * @return false when that has to wait
+     */
+    boolean fetch(@Nullable ObservedInstance current) {
+        if (plan.waitIf(missingSignature().or(this::failedInstall).or(() -> tooManyRepairs(current)))) {
+            return false;
+        }
+        Source source = Objects.requireNonNull(target.workload().source());
+        String key = Objects.requireNonNull(target.key());
+        giveReason(current);
+        if (!situation.archives().contains(key)) {
+            plan.add(new Step.Download(situation.id(), key, source));
+        }
+        plan.add(new Step.Unpack(
+                situation.id(),
+                key,
+                source.signature(),
+                target.workload().revision(),
+                Objects.requireNonNull(target.directory()),
+                Objects.requireNonNull(target.traits().entryPoint())));
+        return true;
+    }
+
+    private Optional<Hold> missingSignature() {
+        Source source = Objects.requireNonNull(target.workload().source());
+        return Signatures.isMissing(situation.policy(), source)
+                ? Optional.of(Hold.forDeclaration(
+                        Reason.SIGNATURE_MISSING,
+                        Signatures.missing(target.workload().revision())))
+                : Optional.empty();
+    }
+
+    private Optional<Hold> failedInstall() {
+        Trial trial = situation.history().trial();
+        // The trial's failures are those of the declaration; the last good revision has once been installed well.
+        Attempts failures = target.hash().equals(trial.hash()) ? trial.install() : trial.upkeep();
+        if (failures.count() == 0) {
+            return Optional.empty();
+        }
+        String words = "could not install " + target.workload().revision() + ": " + failures.error();
+        return failures.fatal()
+                ? Optional.of(Hold.forDeclaration(Reason.INSTALL_FAILED, words))
+                : Hold.until(
+                        BackoffPolicies.afterInstall(
+                                situation, failures, target.lifecycle().restart()),
+                        situation,
+                        Reason.INSTALL_FAILED,
+                        words,
+                        Wait.Kind.RETRY);
+    }
+
+    /** What is well keeps running from damaged files while their repair waits; what has to be replaced anyway does not. */
+    private Optional<Hold> tooManyRepairs(@Nullable ObservedInstance current) {
+        boolean wellEnough = situation.history().run().healthFailures()
+                < target.lifecycle().health().failureThreshold();
+        return target.damaged() == null || current == null || !wellEnough
+                ? Optional.empty()
+                : Hold.until(
+                        BackoffPolicies.afterRepair(situation),
+                        situation,
+                        Reason.INSTALL_DAMAGED,
+                        damage() + "; it was put back just before, so the workload may change it itself",
+                        Wait.Kind.RETRY);
+    }
+
+    /** Why an instance can't stay and become what the target is; empty when it can. */
+    Optional<Reason> difference(Instance instance) {
+        return LaunchInputs.difference(instance, target.workload(), target.directory())
+                .or(() -> needsAnotherTrial(instance) ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty());
+    }
+
+    private boolean needsAnotherTrial(Instance instance) {
+        return target.hash().equals(declared.hash()) && Judgement.broughtBack(declared, situation.history(), instance);
+    }
+
+    /** Stops an instance that is not what the target is, and launches another one. */
+    void replace(Instance instance, Reason difference) {
+        boolean damaged = target.isDamaged(instance.directory());
+        boolean repairs = damaged && LaunchInputs.matches(instance, target.workload());
+        if (plan.waitIf(preconditions
+                .limits()
+                .or(() -> preconditions.change(instance))
+                .or(() -> preconditions.replacement(instance, repairs)))) {
+            return;
+        }
+        if (preconditions.isUndoing() && !repairs) {
+            giveUndoing();
+            plan.stop(instance, Cause.UNDONE);
+        } else {
+            if (damaged) {
+                giveDamage();
+            }
+            giveChange(difference);
+            waitForDependencies();
+            plan.stop(instance, repairs ? Cause.REPAIRED : Cause.REPLACED);
+        }
+        launch();
+    }
+
+    /** Stops an instance and launches the same again. */
+    void restart(Instance instance, Cause cause) {
+        if (plan.waitIf(preconditions.limits())) {
+            return;
+        }
+        if (cause == Cause.REPLACED || cause == Cause.DRIFTED) {
+            waitForDependencies();
+        }
+        plan.stop(instance, cause);
+        launch();
+    }
+
+    /** Before what runs is stopped, so that it is not down in the meantime. */
+    private void waitForDependencies() {
+        if (!waitedForDependencies) {
+            waitedForDependencies = true;
+            preconditions.comingDependencies().ifPresent(coming -> {
+                plan.also(coming.words());
+                plan.waitFor(coming);
+            });
+        }
+    }
+
+    /** Launches the target where nothing runs any more, or not yet. */
+    void relaunch() {
+        Exit lastExit = situation.history().run().lastExit();
+        boolean stoppedByUs = lastExit != null
+                && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
+        if (preconditions.isUndoing() && (stoppedByUs || needsActivation())) {
+            giveUndoing();
+        } else if (!target.isLastKnownGood(situation)) {
+            giveReason(null);
+        } else if (stoppedByUs && target.damaged() != null) {
+            giveDamage();
+        } else if (stoppedByUs && isEnabledSince(lastExit)) {
+            plan.because(Action.RESTART, Reason.ENABLED, enablement().words());
+        } else if (stoppedByUs) {
+            plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it was stopped to be started again");
+        } else if (lastExit == null) {
+            plan.because(Action.RESTART, Reason.PROCESS_MISSING, "its process is gone");
+        } else {
+            plan.because(Action.RESTART, Reason.PROCESS_EXITED, "process " + lastExit.words());
+        }
+        launch();
+    }
+
+    private Enablement enablement() {
+        return Enablement.of(declared.workload().lifecycle().execution(), situation);
+    }
+
+    /** Whether it was stopped because it was disabled, and no longer is. */
+    private boolean isEnabledSince(@Nullable Exit end) {
+        Instant since = enablement().since();
+        return since != null && end != null && !since.isBefore(end.at());
+    }
+
+    void launch() {
+        waitForDependencies();
+        activate();
+        plan.add(new Step.Launch(target.workload(), target.hash(), target.directory()));
+        start();
+    }
+
+    /** Points the symlink to the target, unless it does; what is local has none. */
+    void activate() {
+        if (needsActivation()) {
+            plan.add(new Step.Activate(situation.id(), target.directory()));
+            link = target.directory();
+        }
+    }
+
+    boolean needsActivation() {
+        return !Objects.equals(target.directory(), link);
+    }
+
+    void start() {
+        if (target.traits().isStartedExplicitly()) {
+            plan.add(new Step.Start(
+                    situation.id(),
+                    target.traits().config(),
+                    target.lifecycle().start().timeout()));
+        }
+    }
+
+    /** Removes the installations that nothing refers to once the target runs. */
+    void collectGarbage(@Nullable String alsoKept) {
+        ImmutableList<String> garbage = situation.installations().stream()
+                .map(Installation::directory)
+                .filter(directory -> !directory.equals(target.directory()) && !directory.equals(alsoKept))
+                .collect(ImmutableList.toImmutableList());
+        if (!garbage.isEmpty()) {
+            plan.because(Action.CLEANUP, Reason.SUPERSEDED_REVISION, "a superseded revision is left on disk");
+            plan.add(new Step.CollectGarbage(situation.id(), garbage));
+        }
+    }
+
+    /** Why the target is not there: compared with the instance that is, else with the last good revision. */
+    private void giveReason(@Nullable ObservedInstance current) {
+        ProvenRevision proven = situation.history().proven();
+        if (target.damaged() != null) {
+            giveDamage();
+        } else if (target.isLastKnownGood(situation)) {
+            plan.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
+        } else if (current != null) {
+            giveChange(LaunchInputs.difference(current.instance(), target.workload(), target.directory())
+                    .orElse(Reason.CONTENT_CHANGED));
+        } else if (proven != null) {
+            giveChange(LaunchInputs.difference(proven, target.workload(), target.directory())
+                    .orElse(Reason.CONFIG_CHANGED));
+        } else {
+            plan.because(Action.INSTALL, Reason.NOT_INSTALLED, target.key() == null ? "not running" : "not installed");
+        }
+    }
+
+    private void giveDamage() {
+        plan.because(Action.REINSTALL, Reason.INSTALL_DAMAGED, damage());
+    }
+
+    private String damage() {
+        Installation damaged = target.damaged();
+        return damaged == null ? "" : "its installation is damaged: " + damaged.damage();
+    }
+
+    private void giveUndoing() {
+        FailedRevision failed = Objects.requireNonNull(situation.history().failed());
+        plan.because(
+                Action.ROLLBACK,
+                Reason.REVISION_FAILED,
+                "revision " + failed.revision() + " failed: " + failed.error());
+        plan.after(target.workload().revision());
+    }
+
+    private void giveChange(Reason difference) {
+        switch (difference) {
+            case REVISION_CHANGED -> plan.because(Action.UPGRADE, difference, "revision changed");
+            case CONTENT_CHANGED -> plan.because(Action.REINSTALL, difference, "the archive of this revision changed");
+            case ARGUMENTS_CHANGED -> plan.because(Action.RESTART, difference, "arguments changed");
+            case ENVIRONMENT_CHANGED -> plan.because(Action.RESTART, difference, "environment changed");
+            case USER_CHANGED -> plan.because(Action.RESTART, difference, "user changed");
+            case ENTRY_POINT_CHANGED -> plan.because(Action.RESTART, difference, "entry point changed");
+            default -> plan.because(Action.RESTART, difference, "its declaration changed");
+        }
+    }
+}
