@@ -7,6 +7,7 @@ import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.Wi
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaCall;
@@ -120,6 +121,23 @@ class ArchitectureTest {
                         || (call.getTargetOwner().isEquivalentTo(System.class)
                                 && call.getName().equals("currentTimeMillis")));
         noClasses().should().callMethodWhere(now).check(ALL);
+    }
+
+    @Test
+    void packagesOfObserversAndActuatorsAreFreeOfCycles() {
+        slices().matching("io.homeostat.observe.(*)..").should().beFreeOfCycles().check(ALL);
+        slices().matching("io.homeostat.actuate.(*)..").should().beFreeOfCycles().check(ALL);
+    }
+
+    @Test
+    void whatIsDeclaredKnowsNothingOfWhatIsRemembered() {
+        noClasses()
+                .that()
+                .resideInAnyPackage("io.homeostat.desired.model..", "io.homeostat.desired.yaml..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.homeostat.desired.state..", "io.homeostat.desired.source..")
+                .check(ALL);
     }
 
     @Test
