@@ -5,6 +5,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -41,9 +42,9 @@ public final class SignatureCheck {
         if (signature == null) {
             if (now.required()) {
                 throw new ActuationFailure(
+                        FailureCause.Kind.UNSIGNED,
                         what + "it is not signed, and signatures are required here; declare source.signature",
-                        false,
-                        null);
+                        false);
             }
             return;
         }
@@ -60,10 +61,10 @@ public final class SignatureCheck {
                     archives.delete(key);
                 }
                 throw new ActuationFailure(
+                        FailureCause.Kind.SIGNATURE,
                         what + "source.signature is not a signature of its SHA-256 by any of signatures.keys;"
                                 + " sign it anew, or configure the key that it was signed with",
-                        false,
-                        null);
+                        false);
             }
         } catch (IOException e) {
             throw new ActuationFailure(what + Disk.reason(e), false, e);

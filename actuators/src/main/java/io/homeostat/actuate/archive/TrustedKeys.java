@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.io.BaseEncoding;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
+import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -90,7 +91,11 @@ public final class TrustedKeys {
     }
 
     private static ActuationFailure unusable(String why, @Nullable Exception cause) {
-        return new ActuationFailure("cannot use what signatures.keys names: " + why, true, cause);
+        return new ActuationFailure(
+                ActuationFailure.causeOf(cause, FailureCause.Kind.SIGNATURE),
+                "cannot use what signatures.keys names: " + why,
+                true,
+                cause);
     }
 
     public boolean isEmpty() {

@@ -8,6 +8,8 @@ import io.homeostat.actuate.fetch.Fetched.Body;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.FailureCause.Kind;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -79,7 +81,9 @@ final class DownloadAttempt {
         return switch (scheme) {
             case "http", "https" -> http.open(uri(url), partial.resumableBytes(), partial.validator(), deadline);
             case "file" -> FileFetch.open(FileFetch.path(url));
-            default -> throw FailedAttempt.fatal("archives come from https, http or file URLs; correct source.url");
+            default ->
+                throw FailedAttempt.fatal(
+                        FailureCause.of(Kind.URL), "archives come from https, http or file URLs; correct source.url");
         };
     }
 
@@ -87,12 +91,13 @@ final class DownloadAttempt {
         try {
             URI uri = new URI(url);
             if (uri.getHost() == null) {
-                throw FailedAttempt.fatal("the URL names no host; correct source.url");
+                throw FailedAttempt.fatal(FailureCause.of(Kind.URL), "the URL names no host; correct source.url");
             }
             return uri;
         } catch (URISyntaxException e) {
             // Its message quotes the URL with its query.
-            throw FailedAttempt.fatal("this is not a URL (" + e.getReason() + "); correct source.url");
+            throw FailedAttempt.fatal(
+                    FailureCause.of(Kind.URL), "this is not a URL (" + e.getReason() + "); correct source.url");
         }
     }
 
@@ -118,8 +123,10 @@ final class DownloadAttempt {
         if (partial.total() >= 0 && partial.length() != partial.total()) {
             String received = partial.length() + " of " + partial.total() + " bytes";
             throw partial.length() < partial.total()
-                    ? FailedAttempt.again("the connection ended after " + received)
-                    : FailedAttempt.againFromZero("more came than was announced: " + received);
+                    ? FailedAttempt.again(
+                            FailureCause.of(Kind.CONNECTION_LOST), "the connection ended after " + received)
+                    : FailedAttempt.againFromZero(
+                            FailureCause.of(Kind.CONTENT), "more came than was announced: " + received);
         }
     }
 
@@ -149,16 +156,20 @@ final class DownloadAttempt {
     private void requireNoWebPage(boolean html) throws FailedAttempt, IOException {
         byte[] head = ArchiveFormat.head(file);
         if (ArchiveFormat.of(head).isEmpty() && (html || ArchiveFormat.isHtml(head))) {
-            throw FailedAttempt.againFromZero("the server answered with an HTML page, not an archive;"
-                    + " is source.url the address of the file itself, and does it need no login?");
+            throw FailedAttempt.againFromZero(
+                    FailureCause.of(Kind.CONTENT),
+                    "the server answered with an HTML page, not an archive;"
+                            + " is source.url the address of the file itself, and does it need no login?");
         }
     }
 
     private String verified() throws FailedAttempt, InterruptedException {
         String actual = partial.sha256();
         if (ArchiveStore.isVerified(key) && !actual.equals(key)) {
-            throw FailedAttempt.againFromZero("its " + partial.length() + " bytes have the SHA-256 " + actual
-                    + ", declared is " + key + "; correct source.sha256 or publish the archive it belongs to");
+            throw FailedAttempt.againFromZero(
+                    FailureCause.of(Kind.CHECKSUM),
+                    "its " + partial.length() + " bytes have the SHA-256 " + actual + ", declared is " + key
+                            + "; correct source.sha256 or publish the archive it belongs to");
         }
         return actual;
     }
@@ -183,8 +194,10 @@ final class DownloadAttempt {
             requireBound(total);
             long usable = disk.usableBytes(directory);
             if (missing > usable - limits.reserveBytes()) {
-                throw FailedAttempt.giveUp("it needs " + missing + " bytes below " + directory + ", where " + usable
-                        + " are free and " + limits.reserveBytes() + " have to stay free; free some space");
+                throw FailedAttempt.giveUp(
+                        FailureCause.of(Kind.DISK_FULL),
+                        "it needs " + missing + " bytes below " + directory + ", where " + usable + " are free and "
+                                + limits.reserveBytes() + " have to stay free; free some space");
             }
         }
 
@@ -202,13 +215,15 @@ final class DownloadAttempt {
         }
 
         FailedAttempt full(String what) {
-            return FailedAttempt.withoutLeftovers(what + "; free some space");
+            return FailedAttempt.withoutLeftovers(FailureCause.of(Kind.DISK_FULL), what + "; free some space");
         }
 
         private void requireBound(long bytes) throws FailedAttempt {
             if (bytes > limits.maxBytes()) {
-                throw FailedAttempt.tooLarge("the archive is larger than the " + limits.maxBytes()
-                        + " bytes that limits.downloadBytes allows; raise it or declare a smaller archive");
+                throw FailedAttempt.tooLarge(
+                        FailureCause.of(Kind.TOO_LARGE),
+                        "the archive is larger than the " + limits.maxBytes()
+                                + " bytes that limits.downloadBytes allows; raise it or declare a smaller archive");
             }
         }
     }
@@ -221,7 +236,7 @@ final class DownloadAttempt {
             try {
                 // Looked at before it is opened: opening a FIFO would wait for a writer.
                 if (Files.exists(file) && !Files.isRegularFile(file)) {
-                    throw FailedAttempt.giveUp("it is not a regular file");
+                    throw FailedAttempt.giveUp(FailureCause.of(Kind.FILE_IN_THE_WAY), "it is not a regular file");
                 }
                 FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
                 return new Fetched(new FileBody(channel), 0, channel.size(), "", false);
@@ -235,7 +250,9 @@ final class DownloadAttempt {
             try {
                 return url.startsWith("/") ? Path.of(url) : Path.of(URI.create(url));
             } catch (IllegalArgumentException e) {
-                throw FailedAttempt.fatal("'" + Redaction.url(url) + "' is not the path of a file; correct source.url");
+                throw FailedAttempt.fatal(
+                        FailureCause.of(Kind.URL),
+                        "'" + Redaction.url(url) + "' is not the path of a file; correct source.url");
             }
         }
 

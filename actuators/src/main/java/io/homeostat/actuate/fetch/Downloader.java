@@ -164,6 +164,7 @@ public final class Downloader implements AutoCloseable {
     private static ActuationFailure failure(Source source, FailedAttempt failed, int number) {
         String attempts = number == 1 ? "" : " (attempt " + number + " of " + source.attempts() + ")";
         return new ActuationFailure(
+                failed.failureCause(),
                 "downloading " + source.shownUrl() + " failed: " + failed.problem() + attempts,
                 failed.next() == FailedAttempt.Next.FATAL,
                 failed);

@@ -1,5 +1,9 @@
 package io.homeostat.actuate.fetch;
 
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.FailureCause.Kind;
+import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -17,52 +21,71 @@ final class FailedAttempt extends Exception {
         FATAL
     }
 
+    private final FailureCause failureCause;
     private final Next next;
     private final boolean worthless;
     private final Duration pause;
 
-    private FailedAttempt(String message, Next next, boolean worthless, Duration pause, @Nullable Throwable cause) {
+    private FailedAttempt(
+            FailureCause failureCause,
+            String message,
+            Next next,
+            boolean worthless,
+            Duration pause,
+            @Nullable Throwable cause) {
         super(message, cause);
+        this.failureCause = failureCause;
         this.next = next;
         this.worthless = worthless;
         this.pause = pause;
     }
 
-    static FailedAttempt again(String message) {
-        return new FailedAttempt(message, Next.AGAIN, false, Duration.ZERO, null);
+    static FailedAttempt again(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.AGAIN, false, Duration.ZERO, null);
     }
 
-    static FailedAttempt again(String message, Throwable cause) {
-        return new FailedAttempt(message, Next.AGAIN, false, Duration.ZERO, cause);
+    static FailedAttempt again(String message, @Nullable Throwable cause) {
+        return new FailedAttempt(
+                ActuationFailure.causeOf(cause, Kind.CONNECTION_LOST),
+                message,
+                Next.AGAIN,
+                false,
+                Duration.ZERO,
+                cause);
     }
 
-    static FailedAttempt againAfter(Duration pause, String message) {
-        return new FailedAttempt(message, Next.AGAIN, false, pause, null);
+    static FailedAttempt againAfter(FailureCause cause, Duration pause, String message) {
+        return new FailedAttempt(cause, message, Next.AGAIN, false, pause, null);
     }
 
     /** What is there fits nothing that the source has. */
-    static FailedAttempt againFromZero(String message) {
-        return new FailedAttempt(message, Next.AGAIN, true, Duration.ZERO, null);
+    static FailedAttempt againFromZero(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.AGAIN, true, Duration.ZERO, null);
     }
 
-    static FailedAttempt giveUp(String message) {
-        return new FailedAttempt(message, Next.GIVE_UP, false, Duration.ZERO, null);
+    static FailedAttempt giveUp(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.GIVE_UP, false, Duration.ZERO, null);
     }
 
-    static FailedAttempt giveUp(String message, Throwable cause) {
-        return new FailedAttempt(message, Next.GIVE_UP, false, Duration.ZERO, cause);
+    static FailedAttempt giveUp(String message, IOException cause) {
+        return new FailedAttempt(
+                ActuationFailure.causeOf(cause, Kind.INPUT_OUTPUT), message, Next.GIVE_UP, false, Duration.ZERO, cause);
     }
 
-    static FailedAttempt withoutLeftovers(String message) {
-        return new FailedAttempt(message, Next.GIVE_UP, true, Duration.ZERO, null);
+    static FailedAttempt withoutLeftovers(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.GIVE_UP, true, Duration.ZERO, null);
     }
 
-    static FailedAttempt fatal(String message) {
-        return new FailedAttempt(message, Next.FATAL, false, Duration.ZERO, null);
+    static FailedAttempt fatal(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.FATAL, false, Duration.ZERO, null);
     }
 
-    static FailedAttempt tooLarge(String message) {
-        return new FailedAttempt(message, Next.FATAL, true, Duration.ZERO, null);
+    static FailedAttempt tooLarge(FailureCause cause, String message) {
+        return new FailedAttempt(cause, message, Next.FATAL, true, Duration.ZERO, null);
+    }
+
+    FailureCause failureCause() {
+        return failureCause;
     }
 
     Next next() {

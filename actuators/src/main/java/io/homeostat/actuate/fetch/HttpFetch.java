@@ -6,6 +6,8 @@ import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.fetch.Fetched.Body;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.FailureCause.Kind;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -74,7 +76,8 @@ final class HttpFetch implements AutoCloseable {
                 }
             }
         }
-        throw FailedAttempt.giveUp("the server redirects more than " + MAX_REDIRECTS + " times");
+        throw FailedAttempt.giveUp(
+                FailureCause.of(Kind.REDIRECT), "the server redirects more than " + MAX_REDIRECTS + " times");
     }
 
     private static HttpRequest request(URI uri, boolean declared, long offset, String validator) throws FailedAttempt {
@@ -93,7 +96,8 @@ final class HttpFetch implements AutoCloseable {
             return request.build();
         } catch (IllegalArgumentException | URISyntaxException e) {
             // Its message quotes the URL with its query.
-            throw FailedAttempt.fatal("this is not a URL that can be fetched; correct source.url");
+            throw FailedAttempt.fatal(
+                    FailureCause.of(Kind.URL), "this is not a URL that can be fetched; correct source.url");
         }
     }
 
@@ -116,7 +120,7 @@ final class HttpFetch implements AutoCloseable {
         } catch (TimeoutException e) {
             throw deadline.expired();
         } catch (ExecutionException e) {
-            throw FailedAttempt.again(problem(uri, e.getCause()));
+            throw FailedAttempt.again(problem(uri, e.getCause()), e.getCause());
         } finally {
             // Ends the connection when nobody waits for the answer any more; nothing once it is there.
             answer.cancel(true);
@@ -152,16 +156,20 @@ final class HttpFetch implements AutoCloseable {
         try {
             to = from.resolve(new URI(location));
         } catch (URISyntaxException e) {
-            throw FailedAttempt.giveUp("the server redirects to something that is not a URL");
+            throw FailedAttempt.giveUp(
+                    FailureCause.of(Kind.REDIRECT), "the server redirects to something that is not a URL");
         }
         String scheme = to.getScheme() == null ? "" : to.getScheme().toLowerCase(Locale.ROOT);
         if (location.isEmpty() || to.getHost() == null || !(scheme.equals("http") || scheme.equals("https"))) {
             throw FailedAttempt.giveUp(
+                    FailureCause.of(Kind.REDIRECT),
                     "the server redirects to '" + Redaction.url(to.toString()) + "', which is neither http nor https");
         }
         if (scheme.equals("http") && "https".equalsIgnoreCase(from.getScheme())) {
-            throw FailedAttempt.giveUp("the server redirects from https to plain http (" + Redaction.url(to.toString())
-                    + "), where anybody could exchange the archive; declare a URL that stays on https");
+            throw FailedAttempt.giveUp(
+                    FailureCause.of(Kind.REDIRECT),
+                    "the server redirects from https to plain http (" + Redaction.url(to.toString())
+                            + "), where anybody could exchange the archive; declare a URL that stays on https");
         }
         return to;
     }
@@ -198,6 +206,7 @@ final class HttpFetch implements AutoCloseable {
         static Fetched read(HttpResponse<HttpBody> response, long offset, InstantSource clock) throws FailedAttempt {
             HttpHeaders headers = response.headers();
             int status = response.statusCode();
+            FailureCause cause = new FailureCause(Kind.HTTP_STATUS, status);
             return switch (status) {
                 case 200 ->
                     new Fetched(
@@ -209,26 +218,29 @@ final class HttpFetch implements AutoCloseable {
                 case 206 -> rest(response, offset);
                 case 416 ->
                     throw offset > 0
-                            ? FailedAttempt.againFromZero("the server has nothing after byte " + offset + " (416)")
-                            : FailedAttempt.giveUp("the server answered 416 to a request for the whole archive");
+                            ? FailedAttempt.againFromZero(
+                                    cause, "the server has nothing after byte " + offset + " (416)")
+                            : FailedAttempt.giveUp(cause, "the server answered 416 to a request for the whole archive");
                 case 401, 403, 410 ->
                     throw FailedAttempt.fatal(
+                            cause,
                             "the server refused with " + status
                                     + ": the signed URL has expired or is not valid; declare the workload again with a new URL");
                 case 404 ->
                     throw FailedAttempt.giveUp(
-                            "the server has no such archive (404); is source.url right, and is it published?");
+                            cause, "the server has no such archive (404); is source.url right, and is it published?");
                 case 408, 425, 429 ->
                     throw FailedAttempt.againAfter(
-                            retryAfter(headers, clock), "the server asks for patience (" + status + ")");
+                            cause, retryAfter(headers, clock), "the server asks for patience (" + status + ")");
                 default -> {
                     if (status >= 500) {
-                        throw FailedAttempt.againAfter(retryAfter(headers, clock), "the server failed with " + status);
+                        throw FailedAttempt.againAfter(
+                                cause, retryAfter(headers, clock), "the server failed with " + status);
                     }
                     if (status >= 400) {
-                        throw FailedAttempt.fatal("the server refused with " + status + "; correct source.url");
+                        throw FailedAttempt.fatal(cause, "the server refused with " + status + "; correct source.url");
                     }
-                    throw FailedAttempt.giveUp("the server answered with the unexpected status " + status);
+                    throw FailedAttempt.giveUp(cause, "the server answered with the unexpected status " + status);
                 }
             };
         }
@@ -238,6 +250,7 @@ final class HttpFetch implements AutoCloseable {
             Matcher matcher = CONTENT_RANGE.matcher(range);
             if (offset == 0 || !matcher.matches() || Long.parseLong(matcher.group(1)) != offset) {
                 throw FailedAttempt.againFromZero(
+                        FailureCause.of(Kind.CONTENT),
                         "asked for everything from byte " + offset + ", the server sent the range '" + range + "'");
             }
             long total = matcher.group(3).equals("*") ? -1 : Long.parseLong(matcher.group(3));

@@ -1,6 +1,7 @@
 package io.homeostat.actuate.fetch;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.desired.state.history.FailureCause;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Random;
@@ -46,8 +47,10 @@ record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerat
         }
 
         FailedAttempt expired() {
-            return FailedAttempt.again("it took longer than the " + allowed.toMillis() / 1000.0
-                    + " s allowed for one attempt (source.timeout)");
+            return FailedAttempt.again(
+                    FailureCause.of(FailureCause.Kind.TIMED_OUT),
+                    "it took longer than the " + allowed.toMillis() / 1000.0
+                            + " s allowed for one attempt (source.timeout)");
         }
     }
 }

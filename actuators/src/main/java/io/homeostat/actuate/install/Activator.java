@@ -5,6 +5,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.install.InstallationMarker;
 import io.homeostat.observe.install.InstallationObserver;
 import java.io.IOException;
@@ -41,18 +42,18 @@ public final class Activator {
             Optional<InstallationMarker> marker = InstallationObserver.marker(layout.install(id, directory));
             if (marker.isEmpty() || !marker.get().id().equals(id)) {
                 throw new ActuationFailure(
+                        FailureCause.Kind.FILE_MISSING,
                         what + " failed: " + layout.install(id, directory)
                                 + " is not an installation of it; it has to be unpacked again",
-                        false,
-                        null);
+                        false);
             }
             Optional<String> active = Trash.active(layout, id);
             if (Files.exists(link, LinkOption.NOFOLLOW_LINKS) && !Files.isSymbolicLink(link)) {
                 throw new ActuationFailure(
+                        FailureCause.Kind.FILE_IN_THE_WAY,
                         what + " failed: " + link
                                 + " is there and is no symlink, so it is not Homeostat's; move it away",
-                        false,
-                        null);
+                        false);
             }
             if (active.isPresent() && active.get().equals(directory)) {
                 // Also after a crash right behind the rename.

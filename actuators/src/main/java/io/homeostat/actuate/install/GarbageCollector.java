@@ -6,6 +6,7 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.install.Installation;
 import java.io.IOException;
 import java.util.Optional;
@@ -59,7 +60,10 @@ public final class GarbageCollector {
         try {
             Optional<String> active = Trash.active(layout, id);
             if (active.isPresent() && directories.contains(active.get())) {
-                throw new ActuationFailure(what + " failed: " + active.get() + " is the active one", false, null);
+                throw new ActuationFailure(
+                        FailureCause.Kind.FILE_IN_THE_WAY,
+                        what + " failed: " + active.get() + " is the active one",
+                        false);
             }
             ImmutableList<Installation> installed = Trash.installations(layout, id);
             if (!installed.isEmpty()) {

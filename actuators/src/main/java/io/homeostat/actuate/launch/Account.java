@@ -2,6 +2,7 @@ package io.homeostat.actuate.launch;
 
 import com.google.common.base.Splitter;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.Executables;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -34,9 +35,9 @@ record Account(String name, int uid, int gid, String home, String shell) {
             }
             Optional<Account> found = local.isPresent() ? local : directory(user);
             return found.orElseThrow(() -> new ActuationFailure(
+                    FailureCause.Kind.USER,
                     "there is no user " + user + " on this machine; create it or declare another spec.user",
-                    false,
-                    null));
+                    false));
         } catch (IOException e) {
             throw new ActuationFailure("could not look up the user " + user + ": " + e, false, e);
         }

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.CallerLocale;
 import io.homeostat.observe.process.Executables;
@@ -114,19 +115,21 @@ public final class Launcher {
         boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
         String entryPoint = request.instance().workload() + " can't be launched: its entry point " + executable;
         if (!executable.isAbsolute()) {
-            throw new ActuationFailure(entryPoint + " is not an absolute path", true, null);
+            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, entryPoint + " is not an absolute path", true);
         }
         if (!Files.exists(executable)) {
-            throw new ActuationFailure(entryPoint + " does not exist; correct spec.entryPoint", fatal, null);
+            throw new ActuationFailure(
+                    FailureCause.Kind.ENTRY_POINT, entryPoint + " does not exist; correct spec.entryPoint", fatal);
         }
         if (!Files.isRegularFile(executable)) {
-            throw new ActuationFailure(entryPoint + " is not a file; correct spec.entryPoint", fatal, null);
+            throw new ActuationFailure(
+                    FailureCause.Kind.ENTRY_POINT, entryPoint + " is not a file; correct spec.entryPoint", fatal);
         }
         if (!Files.isExecutable(executable)) {
             throw new ActuationFailure(
+                    FailureCause.Kind.ENTRY_POINT,
                     entryPoint + " may not be executed; it lacks the right (chmod +x) or its file system forbids it",
-                    fatal,
-                    null);
+                    fatal);
         }
         ProgramStrings.check(request);
     }
@@ -144,10 +147,10 @@ public final class Launcher {
         }
         if (ours != 0) {
             throw new ActuationFailure(
+                    FailureCause.Kind.USER,
                     "spec.user is " + user + ", but only root can start a process as another user; run as root or leave"
                             + " spec.user out",
-                    true,
-                    null);
+                    true);
         }
         return account;
     }
@@ -169,11 +172,11 @@ public final class Launcher {
         Optional<Path> closed = account.barredOnTheWayTo(file);
         if (closed.isPresent()) {
             throw new ActuationFailure(
+                    FailureCause.Kind.USER,
                     request.instance().workload() + " can't be launched: the user " + account.name() + " can't reach "
                             + file + ", because " + closed.get()
                             + " is closed to others; open it (chmod o+x), or use another directory",
-                    false,
-                    null);
+                    false);
         }
     }
 
@@ -256,13 +259,15 @@ public final class Launcher {
             }
             if (ended) {
                 throw new ActuationFailure(
-                        "could not launch " + id + ": no process came of it" + output(directory), false, null);
+                        FailureCause.Kind.NO_PROCESS,
+                        "could not launch " + id + ": no process came of it" + output(directory),
+                        false);
             }
         }
         throw new ActuationFailure(
+                FailureCause.Kind.TIMED_OUT,
                 "could not launch " + id + ": no process within " + BIRTH_TIME.toSeconds() + " s" + output(directory),
-                false,
-                null);
+                false);
     }
 
     private static String output(LaunchDirectory directory) throws IOException {
@@ -279,10 +284,10 @@ public final class Launcher {
         return Executables.find(name)
                 .map(Path::toString)
                 .orElseThrow(() -> new ActuationFailure(
+                        FailureCause.Kind.TOOL_MISSING,
                         "the command " + name + " is not on this machine, launching needs it; install "
                                 + (name.equals("mv") ? "coreutils" : "util-linux"),
-                        false,
-                        null));
+                        false));
     }
 
     private static String script(String name) {

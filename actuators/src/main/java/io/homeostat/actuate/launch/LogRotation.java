@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
+import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -126,7 +127,9 @@ public final class LogRotation {
             return facts;
         }
         throw new ActuationFailure(
-                "did not rotate the log " + log + ": " + wrong + "; remove it, and restart the workload", false, null);
+                FailureCause.Kind.FILE_IN_THE_WAY,
+                "did not rotate the log " + log + ": " + wrong + "; remove it, and restart the workload",
+                false);
     }
 
     private static void move(FileChannel live, Descriptor.Facts facts, Copies copies) throws IOException {

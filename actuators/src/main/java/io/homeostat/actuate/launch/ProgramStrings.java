@@ -3,6 +3,7 @@ package io.homeostat.actuate.launch;
 import com.google.common.base.Utf8;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.CallerLocale;
 import io.homeostat.observe.process.LaunchMarks;
 import java.util.Map;
@@ -108,11 +109,14 @@ final class ProgramStrings {
         Optional<String> problem = CallerLocale.problem(value);
         if (problem.isPresent()) {
             throw new ActuationFailure(
-                    request.instance().workload() + " can't be launched: " + what + " " + problem.get(), false, null);
+                    FailureCause.Kind.ARGUMENTS,
+                    request.instance().workload() + " can't be launched: " + what + " " + problem.get(),
+                    false);
         }
     }
 
     private static ActuationFailure refused(LaunchRequest request, String why) {
-        return new ActuationFailure(request.instance().workload() + " can't be launched: " + why, true, null);
+        return new ActuationFailure(
+                FailureCause.Kind.ARGUMENTS, request.instance().workload() + " can't be launched: " + why, true);
     }
 }

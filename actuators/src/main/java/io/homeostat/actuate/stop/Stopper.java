@@ -12,6 +12,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginReply;
 import io.homeostat.observe.limits.LimitObserver;
@@ -235,10 +236,10 @@ public final class Stopper {
 
     private static ActuationFailure survivors(WorkloadId id, List<Stat> processes) {
         return new ActuationFailure(
+                FailureCause.Kind.UNKILLABLE,
                 id + " could not be stopped: SIGKILL did not end " + named(processes)
                         + "; a process in state D waits for a device or a file system, see dmesg",
-                false,
-                null);
+                false);
     }
 
     private static String named(List<Stat> processes) {

@@ -12,6 +12,7 @@ import io.homeostat.actuate.unpack.StagedTree.EntryPoint;
 import io.homeostat.actuate.unpack.UnpackLimits.UnpackBudget;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.install.FileList;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.install.InstallationMarker;
@@ -83,10 +84,10 @@ public final class Unpacker {
             }
             if (!archives.has(key)) {
                 throw new ActuationFailure(
+                        FailureCause.Kind.FILE_MISSING,
                         what + " failed: its archive " + layout.archive(key)
                                 + " is not there; it has to be downloaded again",
-                        false,
-                        null);
+                        false);
             }
             install(id, key, revision, directory, entryPoint, what);
         } catch (ClosedByInterruptException e) {
@@ -109,17 +110,17 @@ public final class Unpacker {
         Optional<InstallationMarker> marker = InstallationObserver.marker(place);
         if (marker.isEmpty() || !marker.get().id().equals(id)) {
             throw new ActuationFailure(
+                    FailureCause.Kind.FILE_IN_THE_WAY,
                     what + " failed: " + place + " is there and is not an installation of Homeostat; move it away",
-                    false,
-                    null);
+                    false);
         }
         Installation there = marker.get().installation();
         if (!there.satisfies(revision, key)) {
             throw new ActuationFailure(
+                    FailureCause.Kind.FILE_IN_THE_WAY,
                     what + " failed: " + place + " is revision " + there.revision() + " from another archive, "
                             + there.key() + "; it has to be removed first",
-                    false,
-                    null);
+                    false);
         }
         return true;
     }
@@ -171,7 +172,7 @@ public final class Unpacker {
         }
         Optional<String> problem = EntryPoint.problem(tree.nodes(), entryPoint);
         if (problem.isPresent()) {
-            throw new ActuationFailure(what + " failed: " + problem.get(), true, null);
+            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, what + " failed: " + problem.get(), true);
         }
         String files = list(tree, staged.resolve(FileList.FILE));
         disk.syncTree(staged);
@@ -207,10 +208,17 @@ public final class Unpacker {
      */
     private ActuationFailure unusable(String key, String problem, Exception cause) throws IOException {
         if (ArchiveStore.isVerified(key) && archives.isIntact(key)) {
-            return new ActuationFailure(problem + "; publish a correct archive and declare its checksum", true, cause);
+            return new ActuationFailure(
+                    FailureCause.of(FailureCause.Kind.ARCHIVE),
+                    problem + "; publish a correct archive and declare its checksum",
+                    true,
+                    cause);
         }
         archives.delete(key);
         return new ActuationFailure(
-                problem + "; it has been removed from the cache and is fetched again", false, cause);
+                FailureCause.of(FailureCause.Kind.ARCHIVE),
+                problem + "; it has been removed from the cache and is fetched again",
+                false,
+                cause);
     }
 }

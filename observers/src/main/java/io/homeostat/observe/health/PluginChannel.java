@@ -161,7 +161,7 @@ public final class PluginChannel implements AutoCloseable {
                 case UNIMPLEMENTED -> new PluginReply.Unimplemented();
                 case DEADLINE_EXCEEDED -> new PluginReply.TimedOut(words);
                 case UNAVAILABLE, CANCELLED -> new PluginReply.Unreachable(words);
-                default -> new PluginReply.Refused(words);
+                default -> new PluginReply.Refused(e.getStatus().getCode().value(), words);
             };
         }
     }

@@ -1,5 +1,8 @@
 package io.homeostat.observe.health;
 
+import io.grpc.Status;
+import io.homeostat.desired.state.history.FailureCause;
+
 /** What came of a call to a plugin. */
 public sealed interface PluginReply {
     /** It agreed. */
@@ -8,8 +11,12 @@ public sealed interface PluginReply {
     /** It has no such method: for Apply a wish to be restarted with the new configuration. */
     record Unimplemented() implements PluginReply {}
 
-    /** It answered with an error. */
-    record Refused(String problem) implements PluginReply {}
+    /**
+     * It answered with an error.
+     *
+     * @param code gRPC's
+     */
+    record Refused(int code, String problem) implements PluginReply {}
 
     /** No answer within the deadline; what the plugin did is not known. */
     record TimedOut(String problem) implements PluginReply {}
@@ -22,9 +29,20 @@ public sealed interface PluginReply {
         return switch (this) {
             case Done() -> "";
             case Unimplemented() -> "does not implement the call";
-            case Refused(String problem) -> problem;
+            case Refused(int code, String problem) -> problem;
             case TimedOut(String problem) -> problem;
             case Unreachable(String problem) -> problem;
+        };
+    }
+
+    /** For programs: why it went wrong, if it did. */
+    default FailureCause cause() {
+        return switch (this) {
+            case Done() -> FailureCause.of(FailureCause.Kind.REFUSED);
+            case Unimplemented() -> new FailureCause(FailureCause.Kind.REFUSED, Status.Code.UNIMPLEMENTED.value());
+            case Refused(int code, String problem) -> new FailureCause(FailureCause.Kind.REFUSED, code);
+            case TimedOut(String problem) -> FailureCause.of(FailureCause.Kind.TIMED_OUT);
+            case Unreachable(String problem) -> FailureCause.of(FailureCause.Kind.CONNECTION_LOST);
         };
     }
 }

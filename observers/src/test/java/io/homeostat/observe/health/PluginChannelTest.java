@@ -90,7 +90,7 @@ final class PluginChannelTest extends PluginChannelTestBed {
 
             plugin.failing(Code.INVALID_ARGUMENT, "no such key");
             assertEquals(
-                    new PluginReply.Refused("Apply failed with INVALID_ARGUMENT: no such key"),
+                    new PluginReply.Refused(3, "Apply failed with INVALID_ARGUMENT: no such key"),
                     channel.apply(socket(), config, LONG));
 
             plugin.silent();

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -56,7 +57,9 @@ final class LimitSteps {
         if (plan.enforcement() instanceof LimitResult.Unavailable(String reason)) {
             if (plan.required()) {
                 throw new ActuationFailure(
-                        "could not launch " + id + ": limits.required is true: " + reason, false, null);
+                        FailureCause.Kind.LIMITS,
+                        "could not launch " + id + ": limits.required is true: " + reason,
+                        false);
             }
             LOG.warn("[{}] runs without some of its limits: {}", id, reason);
         }
@@ -70,6 +73,7 @@ final class LimitSteps {
                 && now > kills;
         return outOfMemory
                 ? new ActuationFailure(
+                        FailureCause.of(FailureCause.Kind.OUT_OF_MEMORY),
                         failure.getMessage() + "; its memory had run out before the program began, raise limits.memory",
                         failure.fatal(),
                         failure)
@@ -84,7 +88,8 @@ final class LimitSteps {
         }
         return switch (enforcer.apply(step.workload(), step.limits(), pids.build())) {
             case LimitResult.Enforced enforced -> Outcome.done();
-            case LimitResult.Unavailable(String reason) -> new Outcome.Failed(reason, false);
+            case LimitResult.Unavailable(String reason) ->
+                new Outcome.Failed(FailureCause.of(FailureCause.Kind.LIMITS), reason, false);
         };
     }
 

@@ -115,7 +115,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Wait waiting -> throw new IllegalArgumentException("a wait is not executed");
             };
         } catch (ActuationFailure e) {
-            return new Outcome.Failed(String.valueOf(e.getMessage()), e.fatal());
+            return new Outcome.Failed(e.failureCause(), String.valueOf(e.getMessage()), e.fatal());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();
@@ -210,7 +210,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         PluginReply reply =
                 plugins.start(socket(instance), layout.workloadState(step.workload()), step.config(), step.timeout());
         if (!(reply instanceof PluginReply.Done)) {
-            return new Outcome.Failed("the plugin did not start: " + reply.words(), false);
+            return new Outcome.Failed(reply.cause(), "the plugin did not start: " + reply.words(), false);
         }
         note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
         return Outcome.done();
@@ -224,9 +224,9 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 yield Outcome.done();
             }
             case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();
-            case PluginReply.Refused(String problem) -> new Outcome.Failed(problem, false);
-            case PluginReply.TimedOut(String problem) -> new Outcome.Failed(problem, false);
-            case PluginReply.Unreachable(String problem) -> new Outcome.Failed(problem, false);
+            case PluginReply.Refused refused -> new Outcome.Failed(reply.cause(), reply.words(), false);
+            case PluginReply.TimedOut late -> new Outcome.Failed(reply.cause(), reply.words(), false);
+            case PluginReply.Unreachable gone -> new Outcome.Failed(reply.cause(), reply.words(), false);
         };
     }
 

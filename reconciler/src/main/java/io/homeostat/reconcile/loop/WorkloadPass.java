@@ -18,7 +18,6 @@ import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Prevention;
 import io.homeostat.reconcile.plan.Remembered;
-import io.homeostat.reconcile.plan.Signatures;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
@@ -188,7 +187,6 @@ public final class WorkloadPass {
             ImmutableList<Event> events = ImmutableList.<Event>builder()
                     .addAll(change.events())
                     .addAll(Drift.detected(situation, plan).stream().iterator())
-                    .addAll(Signatures.refused(situation, plan).stream().iterator())
                     .build();
             change = new Change(change.workload(), history, false, change.instances(), change.ended(), events);
         }

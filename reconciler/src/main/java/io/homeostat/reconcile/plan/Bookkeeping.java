@@ -14,6 +14,7 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
@@ -169,9 +170,9 @@ public final class Bookkeeping {
         if (instance.phase() == Phase.STARTED) {
             notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
         } else {
-            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
+            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
         }
-        Failures.ofLaunch(situation, notes, instance.target(), words, false);
+        Failures.ofLaunch(situation, notes, instance.target(), FailureCause.of(exit), words, false);
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */

@@ -4,6 +4,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
 
@@ -17,7 +18,8 @@ final class Failures {
      *
      * @param hash of the declaration it was launched for
      */
-    static void ofLaunch(Situation situation, Notes notes, String hash, String error, boolean fatal) {
+    static void ofLaunch(
+            Situation situation, Notes notes, String hash, FailureCause cause, String error, boolean fatal) {
         Declaration declared = situation.declared();
         if (declared != null && Work.isOneShot(declared.workload())) {
             if (declared.hash().equals(hash)) {
@@ -26,7 +28,7 @@ final class Failures {
             return;
         }
         if (declared != null && declared.hash().equals(hash) && !isProven(notes.history(), hash)) {
-            ofStart(situation, notes, declared, error, fatal);
+            ofStart(situation, notes, declared, cause, error, fatal);
         } else {
             notes.run(run -> run.withCrashes(run.crashes().failed(situation.now(), error, false)));
         }
@@ -37,7 +39,8 @@ final class Failures {
         return proven != null && proven.hash().equals(hash);
     }
 
-    private static void ofStart(Situation situation, Notes notes, Declaration declared, String error, boolean fatal) {
+    private static void ofStart(
+            Situation situation, Notes notes, Declaration declared, FailureCause cause, String error, boolean fatal) {
         WorkloadHistory history = notes.history();
         Attempts starts = history.trial().start().failed(situation.now(), error, fatal);
         int allowed = declared.workload().lifecycle().start().attempts();
@@ -47,7 +50,7 @@ final class Failures {
         if (!exhausted || proven == null || Work.isOneShot(proven.workload())) {
             notes.trial(trial -> trial.withStart(starts));
             if (exhausted && (fatal || starts.count() == allowed)) {
-                notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, error);
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);
             }
             return;
         }

@@ -6,8 +6,10 @@ import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
+import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
@@ -69,12 +71,12 @@ final class Notes {
     }
 
     /** Tells of a failure, unless it has been told since something last went well: it is tried again and again. */
-    void failure(EventType type, String revision, String message) {
+    void failure(EventType type, String revision, FailureCause cause, String message) {
         Told told = history.trial().told();
-        String digest = Sameness.of(type, revision, message);
-        if (!told.failures().contains(digest)) {
+        ToldFailure failure = new ToldFailure(type, revision, cause);
+        if (!told.failures().contains(failure)) {
             event(type, revision, message);
-            told(told.and(digest));
+            told(told.and(failure));
         }
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import org.jspecify.annotations.Nullable;
 
 /** How a step ended. */
@@ -17,9 +18,10 @@ public sealed interface Outcome {
     /**
      * The step's effect is not there, or only in part.
      *
+     * @param cause by which programs tell failures apart
      * @param fatal trying again can't help until the declaration changes
      */
-    record Failed(String error, boolean fatal) implements Outcome {}
+    record Failed(FailureCause cause, String error, boolean fatal) implements Outcome {}
 
     /** The plugin doesn't implement Apply. */
     record Unsupported() implements Outcome {}

@@ -5,11 +5,12 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 
-/** Tells that a program is not launched at all, as it is told that a launch failed: nothing is tried, so no step's outcome tells it. */
+/** Tells of what is not even tried, as it is told that it failed: there is no step whose outcome would tell it. */
 public final class Prevention {
     private Prevention() {}
 
@@ -17,15 +18,23 @@ public final class Prevention {
     public static Learned told(Learned learned, WorkloadPlan plan) {
         Situation situation = learned.situation();
         Declaration declared = situation.declared();
-        if (declared == null || plan.reason() != Reason.LIMITS_NOT_ENFORCEABLE || runs(situation, declared)) {
+        if (declared == null) {
             return learned;
         }
         Notes notes = new Notes(situation);
         String revision = declared.workload().revision();
-        notes.failure(EventType.PLUGIN_START_FAILED, revision, plan.message());
-        ProvenRevision proven = situation.history().proven();
-        if (proven == null || !proven.hash().equals(declared.hash())) {
-            notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, plan.message());
+        if (plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE && !runs(situation, declared)) {
+            FailureCause cause = FailureCause.of(FailureCause.Kind.LIMITS);
+            notes.failure(EventType.PLUGIN_START_FAILED, revision, cause, plan.message());
+            ProvenRevision proven = situation.history().proven();
+            if (proven == null || !proven.hash().equals(declared.hash())) {
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
+            }
+        } else if (plan.reason() == Reason.SIGNATURE_MISSING) {
+            FailureCause cause = FailureCause.of(FailureCause.Kind.UNSIGNED);
+            notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
+        } else {
+            return learned;
         }
         Change before = learned.change();
         Change more = notes.change();

@@ -10,6 +10,7 @@ import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
 import io.homeostat.observe.Observation;
@@ -53,8 +54,8 @@ final class Runs {
     static void ended(Situation situation, Notes notes, Instance instance, Exit exit) {
         if (!hasRun(instance, exit)) {
             String words = "process " + exit.words();
-            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
-            Failures.ofLaunch(situation, notes, instance.target(), words, false);
+            notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
+            Failures.ofLaunch(situation, notes, instance.target(), FailureCause.of(exit), words, false);
             return;
         }
         if (instance.phase() != Phase.STARTED) {

@@ -9,6 +9,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
@@ -62,9 +63,9 @@ public final class StepLedger {
 
     private static void installing(Situation situation, Notes notes, Outcome outcome, boolean complete) {
         switch (outcome) {
-            case Outcome.Failed(String error, boolean fatal) -> {
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 Attempts before = notes.history().trial().install();
-                notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), error);
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), cause, error);
                 notes.trial(trial -> trial.withInstall(before.failed(situation.now(), error, fatal)));
             }
             case Outcome.Done done -> {
@@ -88,9 +89,9 @@ public final class StepLedger {
                     notes.run(run -> run.withRestart());
                 }
             }
-            case Outcome.Failed(String error, boolean fatal) -> {
-                notes.failure(EventType.PLUGIN_START_FAILED, step.declared().revision(), error);
-                Failures.ofLaunch(situation, notes, step.hash(), error, fatal);
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
+                notes.failure(EventType.PLUGIN_START_FAILED, step.declared().revision(), cause, error);
+                Failures.ofLaunch(situation, notes, step.hash(), cause, error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
@@ -110,10 +111,10 @@ public final class StepLedger {
                     notes.trial(trial -> trial.withRestartToConfigure(false));
                 }
             }
-            case Outcome.Failed(String error, boolean fatal) -> {
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 notes.put(instance.withPhase(Phase.START_SENT, ""));
-                notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), error);
-                Failures.ofLaunch(situation, notes, instance.target(), error, fatal);
+                notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), cause, error);
+                Failures.ofLaunch(situation, notes, instance.target(), cause, error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> notes.put(instance.withPhase(Phase.START_SENT, ""));
@@ -129,9 +130,9 @@ public final class StepLedger {
                 notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
                 notes.trial(trial -> trial.withConfigure(Attempts.NONE));
             }
-            case Outcome.Failed(String error, boolean fatal) -> {
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 tellOfApply(notes, notes.history().trial().configure(), instance.revision(), "");
-                notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), error);
+                notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), cause, error);
                 notes.trial(trial -> trial.withConfigure(trial.configure().failed(situation.now(), error, fatal)));
             }
             case Outcome.Unsupported unsupported -> {
@@ -166,10 +167,10 @@ public final class StepLedger {
                 }
                 notes.trial(trial -> trial.withLimits(Attempts.NONE));
             }
-            case Outcome.Failed(String error, boolean fatal) -> {
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 if (plan.reason() == Reason.LIMITS_CHANGED) {
                     tellOfApply(notes, notes.history().trial().limits(), wantedRevision(situation), "");
-                    notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, wantedRevision(situation), error);
+                    notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, wantedRevision(situation), cause, error);
                 }
                 notes.trial(trial -> trial.withLimits(trial.limits().failed(situation.now(), error, fatal)));
             }
@@ -213,7 +214,12 @@ public final class StepLedger {
                 }
             }
             case UNHEALTHY -> notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
-            case START_FAILED -> notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), words);
+            case START_FAILED ->
+                notes.failure(
+                        EventType.PLUGIN_START_FAILED,
+                        instance.revision(),
+                        FailureCause.of(FailureCause.Kind.TIMED_OUT),
+                        words);
             case RUN_OVER -> {
                 // The end of the run has been told.
             }
@@ -228,7 +234,9 @@ public final class StepLedger {
         notes.run(run -> run.withExit(
                 new Exit(null, null, tookTooLong ? Exit.Reason.TIMED_OUT : Exit.Reason.STOPPED, situation.now())));
         if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
-            Failures.ofLaunch(situation, notes, instance.target(), plan.message(), false);
+            FailureCause cause = FailureCause.of(
+                    late || plan.reason() == Reason.HUNG ? FailureCause.Kind.TIMED_OUT : FailureCause.Kind.UNHEALTHY);
+            Failures.ofLaunch(situation, notes, instance.target(), cause, plan.message(), false);
         }
     }
 
@@ -253,8 +261,8 @@ public final class StepLedger {
             notes.drop();
             return;
         }
-        if (outcome instanceof Outcome.Failed(String error, boolean fatal)) {
-            notes.failure(EventType.PLUGIN_REMOVE_FAILED, revision, error);
+        if (outcome instanceof Outcome.Failed(FailureCause cause, String error, boolean fatal)) {
+            notes.failure(EventType.PLUGIN_REMOVE_FAILED, revision, cause, error);
         }
         upkeep(situation, notes, outcome);
     }
@@ -262,7 +270,7 @@ public final class StepLedger {
     private static void upkeep(Situation situation, Notes notes, Outcome outcome) {
         switch (outcome) {
             case Outcome.Done done -> notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
-            case Outcome.Failed(String error, boolean fatal) ->
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) ->
                 notes.trial(trial -> trial.withUpkeep(trial.upkeep().failed(situation.now(), error, false)));
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {

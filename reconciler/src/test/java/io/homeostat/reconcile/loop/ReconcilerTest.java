@@ -11,6 +11,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
@@ -79,7 +80,7 @@ class ReconcilerTest {
                 return new Outcome.Interrupted();
             }
         }
-        return new Outcome.Failed("no such archive", true);
+        return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such archive", true);
     }
 
     @Test

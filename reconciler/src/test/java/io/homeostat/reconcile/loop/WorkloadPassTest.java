@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Checks;
@@ -126,7 +127,7 @@ class WorkloadPassTest {
         downloading.countDown();
         try {
             release.await();
-            return new Outcome.Failed("no such archive", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such archive", false);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();

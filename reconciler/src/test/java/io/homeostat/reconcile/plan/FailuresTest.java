@@ -11,6 +11,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Duration;
@@ -115,9 +116,12 @@ class FailuresTest {
                 .findFirst()
                 .orElseThrow();
 
-        WorkloadHistory history = Objects.requireNonNull(
-                StepLedger.stepped(situation, plan, step, new Outcome.Failed("no such program", true))
-                        .history());
+        WorkloadHistory history = Objects.requireNonNull(StepLedger.stepped(
+                        situation,
+                        plan,
+                        step,
+                        new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such program", true))
+                .history());
 
         assertEquals("no such program", Objects.requireNonNull(history.failed()).error());
     }

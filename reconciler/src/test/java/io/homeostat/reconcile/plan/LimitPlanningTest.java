@@ -13,6 +13,7 @@ import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.Health;
 import java.time.Duration;
@@ -220,7 +221,7 @@ class LimitPlanningTest {
                 List.of(EventType.PLUGIN_CONFIG_APPLY, EventType.PLUGIN_CONFIG_APPLIED), told(change, Outcome.done()));
         assertEquals(
                 List.of(EventType.PLUGIN_CONFIG_APPLY, EventType.PLUGIN_CONFIG_APPLY_FAILED),
-                told(change, new Outcome.Failed("busy", false)));
+                told(change, new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false)));
         Example drift = running(SOME).provenAsDeclared().limited(MORE);
         assertEquals(List.of(), told(drift, Outcome.done()));
     }

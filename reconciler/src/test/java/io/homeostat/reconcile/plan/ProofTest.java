@@ -11,8 +11,10 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Told;
+import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.health.Health;
@@ -94,7 +96,11 @@ class ProofTest {
                 .undone(2, NOW.minus(LONG))
                 .trial(trial -> trial.withStart(failed(2, NOW))
                         .withInstall(failed(1, NOW))
-                        .withTold(Told.of("A").and("digest")));
+                        .withTold(Told.of("A")
+                                .and(new ToldFailure(
+                                        EventType.PLUGIN_START_FAILED,
+                                        "A",
+                                        FailureCause.of(FailureCause.Kind.TIMED_OUT)))));
 
         WorkloadHistory history = after(again);
 

@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
 import io.homeostat.desired.state.history.WorkloadHistory;
@@ -139,7 +140,11 @@ class RunsTest {
         WorkloadPlan plan = Planner.plan(situation);
         Step launch = plan.next().orElseThrow();
         assertEquals("launch", launch.word());
-        return StepLedger.stepped(situation, plan, launch, new Outcome.Failed("no such program", fatal));
+        return StepLedger.stepped(
+                situation,
+                plan,
+                launch,
+                new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such program", fatal));
     }
 
     private static OneShotExample scene() {

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -10,6 +9,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.history.Reason;
@@ -17,6 +17,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.plan.Bookkeeping.Learned;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -84,8 +85,8 @@ class SignaturePlanningTest {
     @Test
     void aRefusalIsToldOnceAndNamesTheRemedy() {
         Situation first = learned(signed(null), WorkloadHistory.NONE);
-        WorkloadPlan plan = Planner.plan(first);
-        Event event = Signatures.refused(first, plan).orElseThrow();
+        Learned told = told(first);
+        Event event = told.change().events().getFirst();
         assertEquals(EventType.PLUGIN_INSTALL_FAILED, event.type());
         assertEquals("1", event.revision());
         assertTrue(
@@ -94,9 +95,7 @@ class SignaturePlanningTest {
                                 "revision 1 is not signed, and signatures are required here; declare source.signature"),
                 event::message);
 
-        Situation again = first.withHistory(first.history().withConditions(Conditions.of(first, plan)));
-
-        assertFalse(Signatures.refused(again, Planner.plan(again)).isPresent());
+        assertEquals(List.of(), told(told.situation()).change().events());
     }
 
     @Test
@@ -115,7 +114,14 @@ class SignaturePlanningTest {
                 Example.NOW);
 
         assertEquals(Reason.NOT_INSTALLED, Planner.plan(free).reason());
-        assertFalse(Signatures.refused(free, Planner.plan(free)).isPresent());
+        assertEquals(List.of(), told(free).change().events());
+    }
+
+    /** What is told of a situation beside what was learned on the way to it. */
+    private static Learned told(Situation situation) {
+        Change nothing =
+                new Change(situation.id(), null, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+        return Prevention.told(new Learned(nothing, situation), Planner.plan(situation));
     }
 
     private static Workload signed(@Nullable String signature) {

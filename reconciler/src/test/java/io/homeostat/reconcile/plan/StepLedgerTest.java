@@ -15,6 +15,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
@@ -25,7 +26,8 @@ import org.junit.jupiter.api.Test;
 
 /** What the end of a step teaches. */
 class StepLedgerTest {
-    private static final Outcome FAILED = new Outcome.Failed("no luck", false);
+    private static final Outcome FAILED =
+            new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "no luck", false);
     private static final Outcome INTERRUPTED = new Outcome.Interrupted();
     private static final Attempts ONCE = new Attempts(1, NOW, "no luck", false);
 

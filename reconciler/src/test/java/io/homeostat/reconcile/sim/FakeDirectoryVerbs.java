@@ -2,6 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
@@ -38,10 +39,13 @@ final class FakeDirectoryVerbs {
 
     Outcome download(Step.Download step) {
         if (Behaviour.of(step.key()) == Behaviour.UNFETCHABLE) {
-            return new Outcome.Failed("404", dice.pick(Dice.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
+            return new Outcome.Failed(
+                    FailureCause.of(FailureCause.Kind.HTTP_STATUS),
+                    "404",
+                    dice.pick(Dice.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
         }
         if (dice.strikes(Fault.DOWNLOAD_BREAKS, step.workload())) {
-            return new Outcome.Failed("connection reset", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.CONNECTION_LOST), "connection reset", false);
         }
         if (dice.strikes(Fault.DOWNLOAD_CRAWLS, step.workload())) {
             clock.advance(step.source().timeout());
@@ -59,7 +63,7 @@ final class FakeDirectoryVerbs {
     Outcome unpack(Step.Unpack step) {
         WorkloadId id = step.workload();
         if (!disk.archives.contains(step.key())) {
-            return new Outcome.Failed("no such archive", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such archive", false);
         }
         rules.beforeUnpack(step);
         disk.residue.add(id);
@@ -68,7 +72,7 @@ final class FakeDirectoryVerbs {
             return new Outcome.Interrupted();
         }
         if (dice.strikes(Fault.UNPACK_FAILS, id)) {
-            return new Outcome.Failed("disk full", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.DISK_FULL), "disk full", false);
         }
         if (disk.installs(id).containsKey(step.directory())) {
             // As in reality: what is there is not unpacked again.
@@ -83,10 +87,10 @@ final class FakeDirectoryVerbs {
 
     Outcome activate(Step.Activate step) {
         if (dice.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
-            return new Outcome.Failed("read-only file system", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "read-only file system", false);
         }
         if (step.directory() != null && !disk.installs(step.workload()).containsKey(step.directory())) {
-            return new Outcome.Failed("no such directory", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such directory", false);
         }
         disk.link(step.workload(), step.directory());
         may.die(step.workload(), "before a symlink is durable");
@@ -106,7 +110,7 @@ final class FakeDirectoryVerbs {
             disk.syncInstalls(id);
         }
         if (dice.strikes(Fault.REMOVE_FAILS, id)) {
-            return new Outcome.Failed("busy", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
         }
         processes.forgetAllBut(ImmutableSet.of(), id);
         may.die(id, "before the removal of notes is durable");
@@ -120,7 +124,7 @@ final class FakeDirectoryVerbs {
         for (String directory : step.directories()) {
             rules.beforeCollect(step, directory);
             if (dice.strikes(Fault.COLLECT_FAILS, step.workload())) {
-                return new Outcome.Failed("busy", false);
+                return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
             }
             disk.takeInstall(step.workload(), directory);
             may.die(step.workload(), "in the middle of collecting garbage");

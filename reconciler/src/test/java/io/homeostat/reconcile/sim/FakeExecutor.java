@@ -8,6 +8,7 @@ import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.Outcome;
@@ -34,6 +35,7 @@ final class FakeExecutor implements StepExecutor {
     private final List<Step> executed = new ArrayList<>();
     private Consumer<WorkloadId> meanwhile = id -> {};
     private int launches;
+    private int failures;
 
     FakeExecutor(
             Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, StepRules rules, StateStore store) {
@@ -88,7 +90,14 @@ final class FakeExecutor implements StepExecutor {
         Invariant.ONLY_FETCHING_IS_BROKEN_OFF.require(
                 fetches || !Thread.currentThread().isInterrupted(), () -> "interrupted: " + step);
         dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_STEP, id, "after " + step.word());
-        return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : outcome;
+        return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : reworded(outcome);
+    }
+
+    /** No failure says the same as the one before: nothing may depend on its words. */
+    private Outcome reworded(Outcome outcome) {
+        return outcome instanceof Outcome.Failed(FailureCause cause, String error, boolean fatal)
+                ? new Outcome.Failed(cause, "failure " + ++failures + ": " + error, fatal)
+                : outcome;
     }
 
     private void agentMayDie(WorkloadId id, String where) {
@@ -132,7 +141,7 @@ final class FakeExecutor implements StepExecutor {
         processes.settle();
         agentMayDie(id, "between spawning a process and saying so");
         return process.identity == null
-                ? new Outcome.Failed("no process came of it", false)
+                ? new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_PROCESS), "no process came of it", false)
                 : Outcome.launched(instance.withIdentity(process.identity));
     }
 
@@ -150,7 +159,7 @@ final class FakeExecutor implements StepExecutor {
                 ImmutableList.of(),
                 ImmutableList.of(instance.launchId()),
                 ImmutableList.of()));
-        return new Outcome.Failed("no such file or directory", fatal);
+        return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such file or directory", fatal);
     }
 
     private Outcome start(Step.Start step, ObservedWorkload seen) {
@@ -160,17 +169,17 @@ final class FakeExecutor implements StepExecutor {
         store.commit(Change.ofInstance(instance));
         process.note = instance;
         if (!process.alive()) {
-            return new Outcome.Failed("connection refused", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.NO_CONNECTION), "connection refused", false);
         }
         rules.beforeStart(process);
         process.starts++;
         agentMayDie(id, "between Start and its answer");
         if (process.behaviour == Behaviour.START_ERROR || dice.strikes(Fault.START_IS_REFUSED, id)) {
-            return new Outcome.Failed("start refused", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "start refused", false);
         }
         if (dice.strikes(Fault.START_HANGS, id)) {
             clock.advance(step.timeout());
-            return new Outcome.Failed("no answer", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.TIMED_OUT), "no answer", false);
         }
         process.configHash = ConfigHash.of(step.config());
         disk.worked(process);
@@ -190,7 +199,7 @@ final class FakeExecutor implements StepExecutor {
                 || !process.lost.isEmpty()
                 || refuses
                 || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
-            return new Outcome.Failed("not accepted", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "not accepted", false);
         }
         process.configHash = ConfigHash.of(step.config());
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
@@ -200,7 +209,7 @@ final class FakeExecutor implements StepExecutor {
 
     private Outcome limit(Step.SetLimits step) {
         if (dice.strikes(Fault.LIMITS_ARE_REFUSED, step.workload())) {
-            return new Outcome.Failed("busy", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
         }
         processes.living(step.workload()).forEach(process -> process.limits = step.limits());
         return Outcome.done();
@@ -214,7 +223,7 @@ final class FakeExecutor implements StepExecutor {
         }
         agentMayDie(id, "before a process has ended");
         if (dice.strikes(Fault.STOP_FAILS, id)) {
-            return new Outcome.Failed("still there", false);
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.UNKILLABLE), "still there", false);
         }
         if (step.instance().process() != null) {
             processes.signal(step.instance().process());

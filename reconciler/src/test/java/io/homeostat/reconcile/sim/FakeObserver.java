@@ -207,7 +207,7 @@ final class FakeObserver implements Observer {
     private Health health(Verdict verdict, int code) {
         return verdict == Verdict.HEALTHY
                 ? new Health(verdict, code, ImmutableList.of(), "", clock.instant())
-                : Health.failed(verdict, "says no", clock.instant());
+                : Health.failed(verdict, "says no at " + clock.instant(), clock.instant());
     }
 
     @Override

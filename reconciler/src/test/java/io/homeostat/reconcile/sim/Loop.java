@@ -2,6 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.WorkloadPass;
@@ -154,7 +155,8 @@ final class Loop {
     private static String words(Outcome outcome) {
         return switch (outcome) {
             case Outcome.Done done -> "done";
-            case Outcome.Failed(String error, boolean fatal) -> "failed, " + error + (fatal ? ", for good" : "");
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) ->
+                "failed, " + error + (fatal ? ", for good" : "");
             case Outcome.Unsupported unsupported -> "unsupported";
             case Outcome.Interrupted interrupted -> "interrupted";
         };

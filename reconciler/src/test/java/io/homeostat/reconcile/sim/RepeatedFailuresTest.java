@@ -2,6 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import static io.homeostat.reconcile.sim.ToldEvents.ID;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.Change;
@@ -10,6 +11,8 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What keeps failing is told once per cause: a control plane of many machines would drown in the rest. */
 class RepeatedFailuresTest {
@@ -29,6 +32,25 @@ class RepeatedFailuresTest {
         plugin.declare("START_ERROR-A", "c");
 
         assertEquals(List.of("CONFIG_INSTALL A", "START_FAILED A", "INSTALL_FAILED A"), plugin.happens(DAYS_OF_TRIES));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"NEVER_LISTENS", "EXITS_AT_ONCE", "UNLAUNCHABLE"})
+    void aPluginThatDoesNotComeUpForDays(String behaviour) {
+        plugin.declare(behaviour + "-A", "c");
+
+        assertEquals(List.of("CONFIG_INSTALL A", "START_FAILED A", "INSTALL_FAILED A"), plugin.happens(DAYS_OF_TRIES));
+    }
+
+    @Test
+    void aFailureIsToldOnceAlthoughItIsWordedAnewEachTime() {
+        plugin.declare("UNFETCHABLE-A", "c");
+        plugin.happens();
+        String first = plugin.store.history(ID).trial().install().error();
+
+        assertEquals(List.of(), plugin.happens(DAYS_OF_TRIES));
+
+        assertNotEquals(first, plugin.store.history(ID).trial().install().error());
     }
 
     @Test

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.charset.StandardCharsets;
@@ -112,15 +113,17 @@ final class RecordCodecTest {
         assertEquals(ended, read(codec.write(ended)));
     }
 
+    /** But for the failures that were told: their digests of messages say nothing any more, so each is told once more. */
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
+        WorkloadHistory untold = history.withTrial(history.trial().withTold(Told.of("B2")));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(
                 Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),
                 StandardCharsets.UTF_8);
 
         assertEquals(
-                List.of(history, WorkloadHistory.NONE, WorkloadHistory.NONE.withRun(RunRecord.NONE.withExit(exit))),
+                List.of(untold, WorkloadHistory.NONE, WorkloadHistory.NONE.withRun(RunRecord.NONE.withExit(exit))),
                 written.stream().map(this::read).toList());
         assertEquals(List.of(), lost);
     }

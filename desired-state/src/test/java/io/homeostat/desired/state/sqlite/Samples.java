@@ -31,11 +31,13 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
+import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.file.Path;
@@ -49,6 +51,8 @@ import java.util.stream.Stream;
 public final class Samples {
     public static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456789Z");
     private static final Exit OUT_OF_MEMORY = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON);
+    private static final ToldFailure DOWNLOAD_REFUSED = new ToldFailure(
+            EventType.PLUGIN_INSTALL_FAILED, "B2", new FailureCause(FailureCause.Kind.HTTP_STATUS, 403));
     public static final Clock CLOCK = Clock.fixed(NOON, ZoneOffset.UTC);
     static final WorkloadId AGENT = WorkloadId.plugin("ops-agent");
 
@@ -117,7 +121,7 @@ public final class Samples {
                         attempts,
                         attempts,
                         true,
-                        new Told("B2", ImmutableList.of("f1"))),
+                        new Told("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
                 new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.agent.log;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
@@ -74,7 +75,7 @@ public final class PassLog implements PassListener {
             case Outcome.Done done -> LOG.info("{} done in {}{}", step, time, after(": ", done.note()));
             case Outcome.Unsupported unsupported -> LOG.info("{} is not supported by it ({})", step, time);
             case Outcome.Interrupted interrupted -> LOG.info("{} broken off after {}", step, time);
-            case Outcome.Failed(String error, boolean fatal) ->
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) ->
                 LOG.warn("{} failed after {}: {}{}", step, time, error, fatal ? " (trying again can't help)" : "");
         }
     }

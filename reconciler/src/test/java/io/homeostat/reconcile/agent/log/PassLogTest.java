@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.agent.metrics.Passes;
 import io.homeostat.reconcile.plan.Outcome;
@@ -61,7 +62,12 @@ class PassLogTest {
 
     @Test
     void beingStuckIsSaidOnceForEachReason() {
-        passes.stepped(log, STEP, Reason.LINK_MOVED, new Outcome.Failed("disk full", false), Duration.ofSeconds(90));
+        passes.stepped(
+                log,
+                STEP,
+                Reason.LINK_MOVED,
+                new Outcome.Failed(FailureCause.of(FailureCause.Kind.DISK_FULL), "disk full", false),
+                Duration.ofSeconds(90));
         passes.waits(log, Step.Wait.Kind.RETRY, Reason.STEP_FAILED, "again at 12:00");
         passes.waits(log, Step.Wait.Kind.RETRY, Reason.STEP_FAILED, "again at 12:01");
         passes.waits(log, Step.Wait.Kind.DECLARATION, Reason.GIVEN_UP, "given up");

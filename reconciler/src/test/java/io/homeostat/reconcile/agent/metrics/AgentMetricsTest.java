@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
@@ -57,7 +58,11 @@ class AgentMetricsTest {
     @Test
     void passesStepsAndFailuresAreCountedByWordsOfOurs() {
         passes.stepped(
-                metrics.passes(), STEP, Reason.LINK_MOVED, new Outcome.Failed("x", false), Duration.ofSeconds(2));
+                metrics.passes(),
+                STEP,
+                Reason.LINK_MOVED,
+                new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "x", false),
+                Duration.ofSeconds(2));
         passes.waits(metrics.passes(), Step.Wait.Kind.RETRY, Reason.STEP_FAILED, "later");
         metrics.passes().broken(Passes.WORKLOAD, new IllegalStateException());
 
