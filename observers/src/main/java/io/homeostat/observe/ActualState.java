@@ -8,9 +8,9 @@ import io.homeostat.observe.host.HostFacts;
 /**
  * What is true of this machine now.
  *
- * @param workloads all of which there is a trace, and all that were asked for
+ * @param workloads every workload of which there is a trace, and every one that was asked for
  * @param archives keys of the complete archives in the cache
- * @param host what all workloads share
+ * @param host facts that all workloads share
  */
 public record ActualState(
         ImmutableSortedMap<WorkloadId, ObservedWorkload> workloads, ImmutableSet<String> archives, HostFacts host) {

@@ -4,13 +4,13 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
 import org.jspecify.annotations.Nullable;
 
-/** Which declaration says how a process's health is checked: after an undone upgrade that is not the newest one. */
+/** Which declaration's health check applies to a launch: after a rollback it is not the newest one. */
 @FunctionalInterface
 public interface Checks {
-    /** Nobody's health is asked for. */
+    /** Checks nothing. */
     Checks NONE = instance -> null;
 
-    /** Null: its health is nobody's concern. */
+    /** Null when its health is not to be checked. */
     @Nullable
     WorkloadSpec of(Instance instance);
 }

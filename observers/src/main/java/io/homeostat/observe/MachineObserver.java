@@ -34,7 +34,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
-/** Looks at the real machine: its disk, its processes, and what these say when they are asked. */
+/** Looks at the real machine: its disk, its processes, and the answers of their health checks. */
 public final class MachineObserver implements Observer, AutoCloseable {
     private final Layout layout;
     private final InstallationObserver installations;
@@ -48,7 +48,7 @@ public final class MachineObserver implements Observer, AutoCloseable {
 
     /**
      * @param plugins used, not closed
-     * @param metadata asked only for what rules want to know; used, not closed
+     * @param metadata asked only for facts that rules mention; used, not closed
      */
     public MachineObserver(
             Layout layout, ProcFs procFs, PluginChannel plugins, MetadataServer metadata, InstantSource clock) {

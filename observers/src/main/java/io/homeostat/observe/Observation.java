@@ -2,13 +2,13 @@ package io.homeostat.observe;
 
 import java.util.function.Function;
 
-/** What was seen, or that nothing could be seen, which is not the same as "not there". */
+/** What was seen, or why nothing could be seen, which is not the same as "not there". */
 public sealed interface Observation<T> {
 
     /** The look succeeded. */
     record Seen<T>(T value) implements Observation<T> {}
 
-    /** The look failed; nothing is known and nothing may be concluded. */
+    /** The look failed: nothing is known, and nothing may be concluded. */
     record Unseen<T>(String why) implements Observation<T> {}
 
     static <T> Observation<T> seen(T value) {

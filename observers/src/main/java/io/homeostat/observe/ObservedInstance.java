@@ -16,26 +16,26 @@ import org.jspecify.annotations.Nullable;
  */
 public record ObservedInstance(Instance instance, boolean remembered, Liveness liveness) {
 
-    /** A file that a running process holds open and that has no name any more: nobody else can get at it again. */
+    /** A file that a running process still holds open but that was deleted, so that nobody else can reach it. */
     public enum Loss {
-        /** A plugin's socket: it listens, and nobody can connect. */
+        /** A plugin's socket: the plugin listens, but nobody can connect. */
         SOCKET,
-        /** The log: it writes, and nobody can read. */
+        /** The log: the process writes, but nobody can read it. */
         LOG
     }
 
-    /** Whether the process is there. */
+    /** Whether the instance runs. */
     public sealed interface Liveness {
-        /** Written down, but no process has said yet that it is this launch; it may be about to. */
+        /** It was written down, but no process has identified itself as this launch yet; one may be about to. */
         record Pending() implements Liveness {}
 
         /**
-         * There.
+         * It runs.
          *
-         * @param age how long it has lived, from the kernel's own count since boot, so that a changed clock doesn't change it
+         * @param age by the kernel's count since boot, so that setting the clock does not change it
          * @param listening for a plugin: its socket takes connections; true for a kind that has none
-         * @param health null when it was not asked, as a plugin must not be before Start
-         * @param lost what it needs and only another launch can bring back
+         * @param health null when it was not asked for; a plugin must not be asked before Start
+         * @param lost what it lacks and only a new launch can bring back
          */
         record Running(
                 Identity identity,
@@ -49,10 +49,10 @@ public record ObservedInstance(Instance instance, boolean remembered, Liveness l
             }
         }
 
-        /** Over, with its whole process tree. */
+        /** It ended, and its whole process tree with it. */
         record Ended(Exit exit) implements Liveness {}
 
-        /** The process is over, but processes that it started are left. */
+        /** The main process ended, but processes that it started are left. */
         record Orphaned(Exit exit, int survivors) implements Liveness {}
     }
 }

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param active name of the directory that its symlink points to; empty when there is none
  * @param processes its launches that are not known to be over, oldest first
  * @param limits how those that run are limited
- * @param residue anything else of it is left on disk: its own state, its log, an interrupted unpacking
+ * @param residue whether anything else of it is left on disk: its state, its log, an interrupted unpacking
  */
 public record ObservedWorkload(
         WorkloadId id,

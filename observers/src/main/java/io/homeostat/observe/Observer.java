@@ -7,7 +7,9 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
 
-/** Looks at the machine and changes nothing. Never throws for what the machine is like: what can't be seen is {@link Observation.Unseen}. */
+/**
+ * Looks at the machine and changes nothing. Never throws because of what it finds: what cannot be seen is {@link Observation.Unseen}.
+ */
 public interface Observer {
     /**
      * Looks at one workload.
@@ -20,13 +22,13 @@ public interface Observer {
     /**
      * Looks at the machine as a whole.
      *
-     * @param asked what to find out beside what is always known; may take some seconds
+     * @param asked facts to find out besides what is always known; this may take some seconds
      */
     HostFacts host(ImmutableSet<HostFact> asked);
 
     /** Keys of the complete archives in the cache. */
     Observation<ImmutableSet<String>> archives();
 
-    /** Every workload of which the machine has a trace, whoever declared it. */
+    /** Every workload that has left a trace on the machine, whoever declared it. */
     Observation<ImmutableSet<WorkloadId>> traces();
 }

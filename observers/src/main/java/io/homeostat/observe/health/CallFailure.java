@@ -14,9 +14,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Puts a failed call into words and says whose failure it was. */
+/** Describes a failed call and tells whose fault it was. */
 final class CallFailure {
-    /** A plugin can answer with anything; this much of it is shown. */
+    /** A plugin can answer with anything; no more than this is shown. */
     private static final int SHOWN = 500;
 
     private CallFailure() {}
@@ -36,8 +36,8 @@ final class CallFailure {
     }
 
     /**
-     * Whether the fault was on our side of the connection, so that nothing is known about the other. Only what happens here has a
-     * cause: an answer is a code and words, and a plugin that lacks a right or a descriptor says so in the same words as we do.
+     * Whether the fault was on our side, so that nothing is known about the other one. Only local failures have a cause: an answer is a
+     * code and a description, and a plugin that lacks a permission or a descriptor describes that in the same words as we do.
      */
     static boolean isLocal(StatusRuntimeException e) {
         Throwable cause = e.getCause();
@@ -52,11 +52,11 @@ final class CallFailure {
     }
 
     /**
-     * Whether a failed connection or start of a program was our own fault: no right to it, no descriptor, no memory. Java has a type only for the
-     * first, and words the others in the language of the system.
+     * Whether a connection or the start of a program failed for want of our own permissions, descriptors or memory. Java has a type only
+     * for the first; the others have to be recognised by their text, whose language is the system's.
      */
     static boolean isLocalError(Throwable cause) {
-        // What java.net makes of EACCES, also from connect.
+        // java.net turns EACCES, also from connect, into this.
         if (cause instanceof BindException || cause instanceof AccessDeniedException) {
             return true;
         }

@@ -4,22 +4,22 @@ import com.google.common.collect.ImmutableList;
 import java.time.Instant;
 
 /**
- * The answer to one health check.
+ * The result of one health check.
  *
- * @param code a plugin's own status code, reported and never a reason to restart; 0 elsewhere
- * @param results a plugin's own words
- * @param problem why it is not well; empty when it is
+ * @param code a plugin's own status code, reported but never a reason to restart; 0 for others
+ * @param results the plugin's own words
+ * @param problem why it is not healthy; empty when it is
  */
 public record Health(Verdict verdict, int code, ImmutableList<String> results, String problem, Instant checkedAt) {
 
-    /** What the check says about the process. */
+    /** What the check tells about the process. */
     public enum Verdict {
         HEALTHY,
         /** An error was answered, or the probe failed. */
         UNHEALTHY,
         /** No answer in time. */
         HUNG,
-        /** Could not be asked (no permission, no descriptor left): nothing is known. */
+        /** We could not ask (no permission, no descriptor left): nothing is known. */
         UNKNOWN
     }
 

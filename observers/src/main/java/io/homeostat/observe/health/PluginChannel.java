@@ -31,7 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Speaks the plugin protocol over a plugin's unix socket. Any number of threads may use it at once. */
+/** Speaks the plugin protocol over a plugin's unix socket. Safe for use by several threads. */
 public final class PluginChannel implements AutoCloseable {
     private final GrpcTransport transport;
     private final InstantSource clock;
@@ -45,10 +45,10 @@ public final class PluginChannel implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** Whether something takes connections on the socket; it is not told anything, which a plugin before Start could not bear. */
+    /** Whether something accepts connections on the socket. Nothing is sent, because before Start a plugin must not be called. */
     public Observation<Boolean> listening(Path socket) {
         try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-            // Blocking, connect would wait for as long as the queue of a plugin that accepts nothing is full.
+            // A blocking connect would wait as long as the plugin's accept queue is full.
             channel.configureBlocking(false);
             return connects(channel, socket);
         } catch (IOException e) {
@@ -63,23 +63,24 @@ public final class PluginChannel implements AutoCloseable {
         } catch (ConnectException e) {
             return Observation.seen(false);
         } catch (BindException e) {
-            // What java.net makes of a right that we lack.
+            // java.net turns EACCES into this.
             throw e;
         } catch (SocketException e) {
-            // Either there is nothing or, with EAGAIN, somebody whose queue is full; Java has no types for the two.
+            // Either nobody listens or, with EAGAIN, somebody whose queue is full; Java has no types to tell them
+            // apart.
             return Observation.seen(Files.exists(socket));
         }
     }
 
-    /** Asks for the plugin's health. An answer with a code other than 0 is health too: the code is the plugin's own affair. */
+    /** Asks for the plugin's health. Any answer counts as healthy, whatever its code: the code is the plugin's own business. */
     public Health status(Path socket, Duration timeout) {
         return status(socket, GetStatusRequest.getDefaultInstance(), timeout);
     }
 
     /**
-     * Asks a plugin how something fares that it was told to do.
+     * Asks a plugin for the status of something that it was told to do.
      *
-     * @param request what, in the plugin's own words
+     * @param request what is asked about, in the plugin's own words
      */
     public Health status(Path socket, String request, Duration timeout) {
         return status(socket, GetStatusRequest.newBuilder().setData(request).build(), timeout);
@@ -103,9 +104,9 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     /**
-     * Starts the plugin's work. Once a process: some plugins don't survive a second Start.
+     * Starts the plugin's work. Call it once per process: some plugins do not survive a second Start.
      *
-     * @param stateDirectory the plugin's own
+     * @param stateDirectory the plugin's own state directory
      */
     public PluginReply start(Path socket, Path stateDirectory, @Nullable Config config, Duration timeout)
             throws InterruptedException {
@@ -119,7 +120,7 @@ public final class PluginChannel implements AutoCloseable {
         return reply("Start", socket, timeout, plugin -> plugin.start(request.build()));
     }
 
-    /** Hands a plugin its whole new configuration; without one, an empty request. */
+    /** Sends a plugin its complete new configuration; an empty request when there is none. */
     public PluginReply apply(Path socket, @Nullable Config config, Duration timeout) throws InterruptedException {
         ApplyRequest.Builder request = ApplyRequest.newBuilder();
         if (config != null && config.string() != null) {
@@ -131,10 +132,10 @@ public final class PluginChannel implements AutoCloseable {
     }
 
     /**
-     * Asks a plugin to end; never before Start.
+     * Asks a plugin to stop; never before Start.
      *
-     * @param cleanup whether it is being removed and should leave nothing behind
-     * @param deadline what the plugin is told, and how long it may take to answer
+     * @param cleanup whether the plugin is being removed and should leave nothing behind
+     * @param deadline sent to the plugin, and the time within which it has to answer
      */
     public PluginReply stop(Path socket, boolean cleanup, Duration deadline) throws InterruptedException {
         StopRequest request = StopRequest.newBuilder()

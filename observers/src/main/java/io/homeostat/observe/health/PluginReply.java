@@ -5,10 +5,10 @@ import io.homeostat.desired.state.history.FailureCause;
 
 /** What came of a call to a plugin. */
 public sealed interface PluginReply {
-    /** It agreed. */
+    /** It accepted. */
     record Done() implements PluginReply {}
 
-    /** It has no such method: for Apply a wish to be restarted with the new configuration. */
+    /** It does not implement the method; for Apply this asks for a restart with the new configuration. */
     record Unimplemented() implements PluginReply {}
 
     /**

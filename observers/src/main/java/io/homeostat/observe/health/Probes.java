@@ -33,8 +33,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Asks a process how it is, in one of four ways. None takes longer than its timeout, whatever the other side does. A proxy is never
- * used, a redirect not followed: the question is about this process.
+ * Probes a process in one of four ways. A probe never takes longer than its timeout, whatever the other side does. No proxy is used and
+ * no redirect followed, because the question is about this process.
  */
 public final class Probes implements AutoCloseable {
     private static final int FIRST_HEALTHY = 200;
@@ -48,7 +48,7 @@ public final class Probes implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** Asks once. */
+    /** Probes once. */
     public Health ask(Probe probe, Duration timeout) {
         if (probe.http() != null) {
             String url = probe.http().url();
@@ -139,8 +139,9 @@ public final class Probes implements AutoCloseable {
             CallerLocale.restore(builder.environment());
             process = builder.start();
         } catch (IOException e) {
-            // No such file, not executable: the declaration's fault, and it stays. No memory, no descriptor: ours, and
-            // it passes.
+            // No such file, or not executable: the declaration is wrong, and that lasts. No memory or descriptor left:
+            // our fault, and
+            // temporary.
             return failed(
                     Executables.find(command.get(0)).isPresent() ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
                     what + " could not be started: " + firstLine(e));
@@ -157,13 +158,16 @@ public final class Probes implements AutoCloseable {
             Thread.currentThread().interrupt();
             return failed(Verdict.UNKNOWN, what + " was interrupted");
         } finally {
-            // Children first: they are found through their parent.
+            // Children first, because they are found through their parent.
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
         }
     }
 
-    /** Name resolution and slow headers know no timeout of their own, so the whole question runs beside us and is given up. */
+    /**
+     * Name resolution and slow headers have no timeout of their own, so the probe runs on a thread of its own and is abandoned at the
+     * timeout.
+     */
     private Health within(Duration timeout, String question, Callable<Health> ask) {
         FutureTask<Health> task = new FutureTask<>(ask);
         Thread thread = Thread.ofVirtual().name("probe").start(task);
@@ -186,7 +190,7 @@ public final class Probes implements AutoCloseable {
                     CallFailure.isLocalError(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
                     question + " failed: " + detail);
         } finally {
-            // Closes the socket that it may still be reading.
+            // Closes the socket that the probe may still be reading.
             thread.interrupt();
         }
     }
@@ -201,11 +205,11 @@ public final class Probes implements AutoCloseable {
     }
 
     private static int millis(Duration timeout) {
-        // 0 would mean for ever.
+        // 0 would mean no timeout.
         return Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
     }
 
-    /** The rest is advice about the JDK that would mislead. */
+    /** The rest of the message is advice about the JDK, which would mislead. */
     private static String firstLine(IOException e) {
         return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }

@@ -6,16 +6,16 @@ import io.homeostat.desired.model.lifecycle.Rule;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of something that a rule wants to know of this machine.
+ * A fact about this host that a rule asks for.
  *
- * @param attribute as the rule has it: with scope os a key of os-release, with the others a path of the metadata server
+ * @param attribute as in the rule: a key of os-release for scope os, else a path of the metadata server
  */
 public record HostFact(Rule.Scope scope, String attribute) {
     public static HostFact of(Rule rule) {
         return new HostFact(rule.scope(), rule.attribute());
     }
 
-    /** All that has to be known to tell whether something is to run; nothing for what nobody declares. */
+    /** All facts that are needed to decide whether a workload is to run; none for one that is not declared. */
     public static ImmutableSet<HostFact> askedBy(@Nullable Declaration declared) {
         return declared == null
                 ? ImmutableSet.of()

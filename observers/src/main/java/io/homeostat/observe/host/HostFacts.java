@@ -7,14 +7,14 @@ import java.util.Optional;
 /**
  * What is true of the machine as a whole.
  *
- * @param bootId another one after every boot
- * @param instanceId whose state this is: another one on a clone of the disk
- * @param answers to what was asked: a value, none (there is no such attribute), or unseen (nobody could say)
+ * @param bootId differs after every boot
+ * @param instanceId of the instance that this state belongs to; differs on a clone of the disk
+ * @param answers a value, none (there is no such attribute), or unseen (nobody could say), for each fact asked for
  */
 public record HostFacts(
         Observation<String> bootId, String instanceId, ImmutableMap<HostFact, Observation<Optional<String>>> answers) {
 
-    /** What is known without having asked anybody. */
+    /** What is known without asking anybody. */
     public static HostFacts of(String bootId, String instanceId) {
         return new HostFacts(Observation.seen(bootId), instanceId, ImmutableMap.of());
     }

@@ -11,7 +11,10 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Looks at the machine as a whole. Asks only for what it is asked for: who has no rules never waits for a metadata server. */
+/**
+ * Looks at the machine as a whole. Looks up only what it is asked for, so that a workload without rules never waits for a metadata
+ * server.
+ */
 public final class HostObserver {
     private static final HostFact ID = new HostFact(Rule.Scope.INSTANCE, "id");
 
@@ -19,10 +22,10 @@ public final class HostObserver {
     private final OsRelease release;
     private final String instanceId;
     private final Function<HostFact, Observation<Optional<String>>> metadata;
-    /** As the metadata server has it; an instance never becomes another. */
+    /** From the metadata server; it never changes. */
     private volatile @Nullable String ownId;
 
-    /** @param metadata answers for the scopes instance and metadata, within a bounded time */
+    /** @param metadata looks up facts of the scopes instance and metadata, within a bounded time */
     public HostObserver(
             ProcFs procFs,
             OsRelease release,
@@ -44,7 +47,7 @@ public final class HostObserver {
         }));
     }
 
-    /** Where there is no metadata server, or not now, the one whose state this is has an id all the same. */
+    /** Without an answer from a metadata server, the id of the instance that this state belongs to. */
     private Observation<Optional<String>> id() {
         String known = ownId;
         if (known != null) {

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Which kernel this is, as uname(1) says: {@code /proc/sys/kernel} has the same words. */
+/** The kernel's release and version, as in uname(1), read from {@code /proc/sys/kernel}. */
 public final class Kernel {
     private final Path directory;
 

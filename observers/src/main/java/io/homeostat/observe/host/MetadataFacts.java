@@ -16,19 +16,19 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
 
 /**
- * What the metadata server says to the rules of the scopes instance and metadata. Answers are kept for a while, so that a thousand
- * workloads with the same rule cost one question.
+ * Answers rules of the scopes instance and metadata from the metadata server. Answers are cached, so that a thousand workloads with the
+ * same rule cost one request.
  */
 public final class MetadataFacts {
-    /** How late a change is noticed at most, beside the resync. */
+    /** The longest delay, besides the resync, until a change is noticed. */
     static final Duration KNOWN = Duration.ofSeconds(15);
 
-    /** How long nobody waits again for a server that could not be reached. */
+    /** For how long an unreachable server is not asked again. */
     static final Duration UNKNOWN = Duration.ofSeconds(5);
 
     private static final int QUESTIONS_AT_ONCE = 16;
 
-    /** Made when it is first asked: most commands never do. */
+    /** Created on first use: most commands never ask. */
     private final Supplier<MetadataServer> server;
 
     private final Striped<Lock> asking = Striped.lock(QUESTIONS_AT_ONCE);
@@ -47,14 +47,14 @@ public final class MetadataFacts {
                     return Observation.unseen(reason);
                 }
                 case Answer.Absent() -> {
-                    // The next place, if there is one.
+                    // Try the next path, if there is one.
                 }
             }
         }
         return Observation.seen(Optional.empty());
     }
 
-    /** One question at a time about a path: whoever comes second finds the answer. */
+    /** One request per path at a time: concurrent callers share its answer. */
     private Answer ask(String path) {
         Lock lock = asking.get(path);
         lock.lock();
@@ -68,7 +68,7 @@ public final class MetadataFacts {
         }
     }
 
-    /** Where the fact may be; the instance's own attribute wins over its project's. */
+    /** The paths where the fact may be; the instance's own attribute wins over its project's. */
     private static ImmutableList<String> paths(HostFact fact) {
         String attribute = CharMatcher.is('/').trimFrom(fact.attribute());
         if (attribute.startsWith("instance/") || attribute.startsWith("project/")) {
@@ -79,7 +79,7 @@ public final class MetadataFacts {
                 : ImmutableList.of("instance/attributes/" + attribute, "project/attributes/" + attribute);
     }
 
-    /** Of {@code projects/1/zones/z} only the name: which project that is nobody can know who writes a rule for many. */
+    /** Only the name of {@code projects/1/zones/z}: a rule is written for many projects and cannot know their numbers. */
     private static String shortened(HostFact fact, String value) {
         boolean named = fact.scope() == Rule.Scope.INSTANCE && value.startsWith("projects/");
         return named ? value.substring(value.lastIndexOf('/') + 1) : value;

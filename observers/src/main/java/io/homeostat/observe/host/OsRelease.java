@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Which operating system this is, as os-release(5) describes: of two files the first that is there. */
+/** Which operating system this is, from the first of the two files of os-release(5) that exists. */
 public final class OsRelease {
     private static final Pattern ASSIGNMENT = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)");
     private static final Pattern ESCAPED = Pattern.compile("\\\\([\\\\\"$`'])");
@@ -28,7 +28,7 @@ public final class OsRelease {
         this.files = files;
     }
 
-    /** All that the file says; nothing when there is no such file. */
+    /** All assignments in the file; none when there is no such file. */
     public Observation<ImmutableMap<String, String>> read() {
         for (Path file : files) {
             try {
@@ -47,7 +47,7 @@ public final class OsRelease {
         new String(bytes, StandardCharsets.UTF_8).lines().forEach(line -> {
             Matcher assignment = ASSIGNMENT.matcher(line.strip());
             if (assignment.matches()) {
-                // As in a shell, of two assignments the later one holds.
+                // As in a shell, the later of two assignments wins.
                 values.put(assignment.group(1), unquoted(assignment.group(2)));
             }
         });

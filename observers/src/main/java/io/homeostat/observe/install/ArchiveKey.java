@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * What an archive is called in the cache and in the note of an installation: its SHA-256, or, where none is declared, a hash of
- * who wants which revision from where. A renewed signature in the URL's query makes no new key.
+ * The name of an archive in the cache and in the marker of an installation: its SHA-256 or, when none is declared, a hash of workload,
+ * revision and URL. A renewed signature in the URL's query does not change the key.
  */
 public final class ArchiveKey {
     private ArchiveKey() {}

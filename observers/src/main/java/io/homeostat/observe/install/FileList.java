@@ -29,11 +29,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The list of an installation's files, one JSON array each, in an array. Read and written entry by entry: an archive may have two
- * hundred thousand, and none of them need be in memory.
+ * The list of an installation's files: a JSON array with one array per entry. It is read and written entry by entry, because an archive
+ * may have 200,000 of them and they need not be in memory.
  */
 public final class FileList {
-    /** Name of the file, beside the marker, which has its hash. */
+    /** Name of the file, beside the marker, which contains its hash. */
     public static final String FILE = InstallationMarker.FILE + ".files";
 
     private static final String DIRECTORY = "d";
@@ -43,7 +43,7 @@ public final class FileList {
 
     private FileList() {}
 
-    /** Writes a list. Owns the stream. */
+    /** Writes a list. Closes the stream. */
     public static final class Writer implements Closeable {
         private final HashingOutputStream hashed;
         private final JsonGenerator json;
@@ -54,7 +54,7 @@ public final class FileList {
             json.writeStartArray();
         }
 
-        /** Directories have to come before what is in them. */
+        /** Directories have to precede their contents. */
         public void add(InstalledFile file) throws IOException {
             json.writeRaw('\n');
             json.writeStartArray();
@@ -82,7 +82,7 @@ public final class FileList {
             json.writeEndArray();
         }
 
-        /** Ends the list; its SHA-256, in lower-case hexadecimal. */
+        /** Ends the list and returns its SHA-256, in lower-case hexadecimal. */
         public String finish() throws IOException {
             json.writeEndArray();
             json.flush();
@@ -96,7 +96,7 @@ public final class FileList {
         }
     }
 
-    /** Reads a list. Owns the stream. */
+    /** Reads a list. Closes the stream. */
     static final class Reader implements Closeable {
         private final HashingInputStream hashed;
         private final JsonParser json;
@@ -110,7 +110,7 @@ public final class FileList {
         /**
          * The next entry; empty after the last one.
          *
-         * @throws JsonProcessingException when this is no list that {@link Writer} wrote
+         * @throws JsonProcessingException when {@link Writer} did not write this list
          */
         Optional<InstalledFile> next() throws IOException {
             if (json.nextToken() != JsonToken.START_ARRAY) {
@@ -165,7 +165,7 @@ public final class FileList {
         }
     }
 
-    /** One entry of an archive as it was when it had been unpacked. */
+    /** One entry of an archive as it was when it had just been unpacked. */
     public sealed interface InstalledFile {
         /** Relative to the installation, with slashes. */
         String path();
@@ -189,8 +189,8 @@ public final class FileList {
         record Content(String path, Stat stat, String sha256) implements InstalledFile {}
 
         /**
-         * What tells without reading a file that nobody has written to it: every write sets its times, and the time of change can't be
-         * set by anybody. The inode is none of it, so that a copy of the installation is as good.
+         * What shows, without reading a file, that nobody has written to it: every write updates its times, and nobody can set its ctime.
+         * The inode is not part of it, so that a copy of the installation is as good.
          *
          * @param mode the permission bits
          * @param modified in nanoseconds since 1970
@@ -198,7 +198,7 @@ public final class FileList {
          */
         record Stat(int mode, long size, long modified, long changed) {}
 
-        /** What lstat(2) says of a path, whatever is there: no symlink is followed, nothing is opened. */
+        /** What lstat(2) returns for a path: no symlink is followed and nothing is opened. */
         static Seen look(Path file) throws IOException {
             Map<String, Object> seen =
                     Files.readAttributes(file, "unix:mode,size,lastModifiedTime,ctime", LinkOption.NOFOLLOW_LINKS);

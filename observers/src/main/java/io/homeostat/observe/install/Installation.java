@@ -5,11 +5,11 @@ package io.homeostat.observe.install;
  *
  * @param directory name of its directory
  * @param key of the archive that was unpacked, see {@link ArchiveKey}
- * @param sha256 of that archive, whether it was declared or not
- * @param damage which of its files is not what was unpacked any more, in words; empty when none is known
+ * @param sha256 of that archive, whether declared or not
+ * @param damage which file differs from what was unpacked, for people; empty when none is known to
  */
 public record Installation(String directory, String revision, String key, String sha256, String damage) {
-    /** One that is whole. */
+    /** An undamaged one. */
     public Installation(String directory, String revision, String key, String sha256) {
         this(directory, revision, key, sha256, "");
     }
@@ -23,8 +23,8 @@ public record Installation(String directory, String revision, String key, String
     }
 
     /**
-     * Whether this is, damaged or not, what a declaration with this archive key asks for; a checksum that was declared later
-     * changes nothing.
+     * Whether this is what a declaration with this archive key asks for, damaged or not. A checksum that was declared later makes no
+     * difference.
      */
     public boolean satisfies(String wantedRevision, String wantedKey) {
         return revision.equals(wantedRevision) && (key.equals(wantedKey) || sha256.equals(wantedKey));

@@ -24,19 +24,19 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Whether an installation still is what was unpacked: one lstat(2) a file. A file is read only when its times are others and all
- * else is the same, as after a backup was put back or after {@code touch}; and then only once.
+ * Checks whether an installation still is what was unpacked, with one lstat(2) per file. A file is read only when nothing but its times
+ * differ, as after restoring a backup or {@code touch}, and then only once.
  *
- * <p>A tree of a hundred thousand files takes a second. One that took long is not looked at again before twenty times as long
- * has passed, so that it takes no more than a twentieth of a processor, however often it is asked for.
+ * <p>A tree of a hundred thousand files takes a second. One that took long is not checked again before twenty times as long has passed,
+ * so that checking never takes more than a twentieth of a CPU.
  *
- * <p>Only what came from the archive counts. Workloads write files of their own beside it, and those are nobody's business.
+ * <p>Only files from the archive are checked. Workloads may write files of their own beside them.
  */
 final class InstallationCheck {
-    /** The owner's rights: without them, what is in a directory is out of reach. Others may be let through it. */
+    /** The owner's permissions: without them, the content of a directory is out of reach. Others may be allowed in. */
     private static final int OWNER = 0700;
 
-    /** So many files that were read and found the same are remembered; more than that are read again. */
+    /** How many files that were read and found unchanged are remembered; others are read again. */
     private static final int REMEMBERED = 10_000;
 
     private static final int SHOWN = 200;
@@ -45,7 +45,7 @@ final class InstallationCheck {
     private static final int TIMES_AS_LONG = 20;
 
     private final Map<Path, Stat> readAndFoundTheSame = new ConcurrentHashMap<>();
-    /** What was found whole, and until when in nanoseconds of the ticker that is taken to be so. */
+    /** Installations that were found intact, and until when (by the ticker) that is taken for granted. */
     private final Map<Path, Whole> large = new ConcurrentHashMap<>();
 
     private final Ticker ticker;
@@ -84,13 +84,14 @@ final class InstallationCheck {
     private Optional<String> compare(Path installation, InstallationMarker marker) throws IOException {
         Path list = installation.resolve(FileList.FILE);
         try {
-            // Looked at before it is opened: opening a FIFO would wait for a writer.
+            // Checked before it is opened: opening a FIFO would wait for a writer.
             if (!InstalledFile.look(list).isRegular()) {
                 return Optional.of(FileList.FILE + " is no file any more");
             }
             try (FileList.Reader files = new FileList.Reader(Files.newInputStream(list, LinkOption.NOFOLLOW_LINKS))) {
-                // In the order of the list, in which a directory comes before what is in it: so no path leads through a
-                // link that was put in the place of one.
+                // Follows the order of the list, in which a directory precedes its contents, so no path leads through a
+                // link that
+                // replaced a directory.
                 for (var file = files.next(); file.isPresent(); file = files.next()) {
                     Optional<String> wrong = wrong(installation, file.get());
                     if (wrong.isPresent()) {
@@ -164,7 +165,7 @@ final class InstallationCheck {
         return Optional.empty();
     }
 
-    /** Of so many bytes at most: who appends to it meanwhile keeps us no longer. */
+    /** Reads no more than so many bytes, so that somebody who appends to the file does not keep us. */
     private static String sha256(Path file, long size) throws IOException {
         try (HashingInputStream in =
                 new HashingInputStream(Hashing.sha256(), Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS))) {
@@ -177,7 +178,7 @@ final class InstallationCheck {
         return "has mode " + Integer.toOctalString(now) + " instead of " + Integer.toOctalString(recorded);
     }
 
-    /** A name comes from an archive and may be anything; in a message it is short and nothing a terminal would obey. */
+    /** A name comes from an archive and may be anything; in a message it is shortened and without control characters. */
     private static String shown(String path) {
         StringBuilder shown = new StringBuilder();
         path.codePoints()

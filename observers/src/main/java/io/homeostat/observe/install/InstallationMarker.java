@@ -15,17 +15,17 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The note inside an installed directory that makes it an installation. It is written last, so a directory that has it is
- * complete; it names its own directory, so a copy of an installation under another name is just somebody's copy.
+ * The file inside a directory that makes it an installation. It is written last, so a directory that has it is complete. It names its own
+ * directory, so a copy under another name does not count as one of ours.
  *
- * @param id whose installation it is
+ * @param id the workload that it belongs to
  * @param files SHA-256 of the {@link FileList} beside it; empty when there is none
  */
 public record InstallationMarker(WorkloadId id, Installation installation, String files) {
-    /** Name of the file, at the top of the installed directory. */
+    /** Name of the file, at the top of the installation's directory. */
     public static final String FILE = ".homeostat.json";
 
-    /** A marker is never longer, in bytes; a longer file is not ours. */
+    /** The maximum length of a marker in bytes; a longer file is not ours. */
     public static final int MAX_BYTES = 4096;
 
     private static final String FORMAT = "1";
@@ -55,7 +55,7 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
         return out.toByteArray();
     }
 
-    /** The marker these bytes are; empty when they are none that this version wrote or understands. */
+    /** Parses a marker; empty when this version did not write or does not understand it. */
     public static Optional<InstallationMarker> parse(byte[] bytes) {
         Map<String, String> fields = new HashMap<>();
         try (JsonParser json = JSON.createParser(bytes)) {
@@ -72,7 +72,7 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
                 return Optional.empty();
             }
         } catch (IOException e) {
-            // Not JSON: somebody else's file.
+            // Not JSON, so not ours.
             return Optional.empty();
         }
         return of(fields);
@@ -101,8 +101,8 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
     }
 
     /**
-     * Whether an install directory of this workload may be called so. Necessary, not sufficient: plugin {@code a} at revision
-     * {@code b_c} and plugin {@code a_b} share their beginning, and only the marker tells them apart.
+     * Whether an installation of this workload may have this name. That is necessary, not sufficient: plugin {@code a} at revision {@code
+     * b_c} and plugin {@code a_b} share a prefix, and only the marker tells them apart.
      */
     public static boolean isDirectoryOf(String workload, String directory) {
         return directory.startsWith(workload + "_") && directory.indexOf('/') < 0 && directory.indexOf('\0') < 0;

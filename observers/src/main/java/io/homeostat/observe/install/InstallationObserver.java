@@ -30,10 +30,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which archives and which revisions are on disk.
+ * Finds the archives and revisions on disk.
  *
- * <p>An installation is a directory with a marker that names it; what has none, or one that does not fit, belongs to somebody
- * else and is not seen. A directory that does not exist has nothing in it; one that can't be read is {@link Observation.Unseen}.
+ * <p>An installation is a directory with a marker that names it; a directory without a fitting marker belongs to somebody else and is
+ * ignored. A missing directory is empty; one that cannot be read is {@link Observation.Unseen}.
  */
 public final class InstallationObserver {
     private static final Pattern ARCHIVE = Pattern.compile("(unverified-)?[0-9a-f]{64}");
@@ -51,7 +51,7 @@ public final class InstallationObserver {
         this.names = new DirectoryNames(clock);
     }
 
-    /** The complete installations of a workload, sorted by directory. Whether they are whole is not looked at. */
+    /** The complete installations of a workload, sorted by directory, with what is wrong with their files. */
     public Observation<ImmutableList<Installation>> installations(WorkloadId id) {
         return installations(id, (directory, marker) -> marker.installation());
     }
@@ -72,7 +72,7 @@ public final class InstallationObserver {
         return look("the installations of " + id, layout.installs(id), () -> {
             ImmutableList.Builder<Installation> installations = ImmutableList.builder();
             String prefix = id.name() + "_";
-            // '`' is the character after '_': the names between the two are those that start with the prefix.
+            // '`' is the character after '_', so these are the names that start with the prefix.
             for (String directory : names.in(layout.installs(id)).subSet(prefix, id.name() + "`")) {
                 Path place = layout.install(id, directory);
                 Optional<InstallationMarker> marker =
@@ -85,7 +85,9 @@ public final class InstallationObserver {
         });
     }
 
-    /** The name of the directory that the workload's symlink points to, whether or not it exists; empty when there is no symlink of ours. */
+    /**
+     * The name of the directory that the workload's symlink points to, whether or not it exists; empty when there is no symlink of ours.
+     */
     public Observation<Optional<String>> active(WorkloadId id) {
         Path link = layout.active(id);
         return look("the active revision of " + id, link, () -> target(id, link));
@@ -104,7 +106,9 @@ public final class InstallationObserver {
         });
     }
 
-    /** Whether anything of the workload is left besides its installations: own state, log, notes on launches, an interrupted unpacking. */
+    /**
+     * Whether anything of the workload is left besides its installations: its state, log, notes on launches, or an interrupted unpacking.
+     */
     public Observation<Boolean> residue(WorkloadId id) {
         return look(
                 "what is left of " + id,
@@ -159,7 +163,7 @@ public final class InstallationObserver {
     /**
      * Where a workload's symlink points.
      *
-     * @return empty when there is no symlink, or one that does not point to a directory beside it that could be the workload's
+     * @return empty when there is no symlink, or when it does not point to a sibling directory that could be the workload's
      */
     private static Optional<String> target(WorkloadId id, Path link) throws IOException {
         try {
@@ -236,11 +240,11 @@ public final class InstallationObserver {
     }
 
     /**
-     * The names in a directory, read again only after the directory has changed: a thousand workloads that share a directory are
-     * looked at one by one, and each look must not cost a thousand names.
+     * The names in a directory, read again only after the directory has changed: a thousand workloads that share a directory are looked
+     * at one by one, and each look must not read a thousand names.
      *
-     * <p>Whether it has changed is seen by its inode and its time of change. File systems round that time (to milliseconds), so a
-     * listing is only kept when the last change was well before it was read: a later change then has another time for certain.
+     * <p>A change shows in the inode and the ctime. File systems round times (to milliseconds), so a listing is kept only if the last
+     * change was well before it was read; a later change is then certain to have another time.
      */
     private static final class DirectoryNames {
         private static final Duration SETTLED = Duration.ofSeconds(2);
@@ -254,11 +258,12 @@ public final class InstallationObserver {
 
         private record Listing(ImmutableList<Object> inode, Instant changed, ImmutableSortedSet<String> names) {}
 
-        /** The names, sorted; none when there is no such directory. */
+        /** The names, sorted; none when the directory does not exist. */
         ImmutableSortedSet<String> in(Path directory) throws IOException {
             Map<String, Object> attributes;
             try {
-                // Through a symlink, if somebody moved the directory to a larger disk: its own times do not change.
+                // Follows a symlink, in case somebody moved the directory to a larger disk; the link's own times do not
+                // change.
                 attributes = Files.readAttributes(directory, "unix:dev,ino,ctime");
             } catch (NoSuchFileException e) {
                 settled.remove(directory);

@@ -17,12 +17,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * One tree of control groups in which workloads have a group each.
+ * One hierarchy of control groups, in which each workload has a group.
  *
- * @param controllers those of ours that this tree has
+ * @param controllers the ones of this hierarchy that we use
  * @param home where groups are made
- * @param elsewhere where groups may be that were made by one of us who ran in another place, as a command beside the service
- * @param enabling the groups above a workload's that have to pass the controllers down, from the top; empty in version 1
+ * @param elsewhere where an agent or a command that ran in another place may have made groups
+ * @param enabling the groups above a workload's group that have to pass the controllers down, from the top; empty in version 1
  */
 public record CgroupHierarchy(
         Version version,
@@ -31,7 +31,10 @@ public record CgroupHierarchy(
         ImmutableList<Path> elsewhere,
         ImmutableList<Path> enabling) {
 
-    /** How {@link CgroupLayout#detect(io.homeostat.desired.platform.Layout)} names the places of who keeps state in an unusual directory. */
+    /**
+     * How {@link CgroupLayout#detect(io.homeostat.desired.platform.Layout)} names the parent group of an agent with an unusual state
+     * directory.
+     */
     private static final Pattern OF_OTHERS = Pattern.compile("homeostat-[0-9a-f]{8}(\\.slice)?");
 
     public enum Version {
@@ -39,17 +42,17 @@ public record CgroupHierarchy(
         V2
     }
 
-    /** Whether the place where groups are made was made by us, and not given to us. */
+    /** Whether we created the parent of the groups, rather than being given it. */
     public boolean isHomeOurs() {
         return enabling.isEmpty() || !enabling.getFirst().equals(home);
     }
 
-    /** Where a workload's group is made. */
+    /** Where a workload's group is created. */
     public Path group(WorkloadId id) {
         return home.resolve(name(id));
     }
 
-    /** Where a workload's groups are; more than one only after a change of place. */
+    /** The groups of a workload that exist; more than one only after the parent has changed. */
     public ImmutableList<Path> existing(WorkloadId id) {
         ImmutableList.Builder<Path> found = ImmutableList.builder();
         for (Path place : places()) {
@@ -61,7 +64,7 @@ public record CgroupHierarchy(
         return found.build();
     }
 
-    /** Why no groups can be made here; empty when it seems that they can. */
+    /** Why groups cannot be created here; empty when it seems that they can. */
     Optional<String> obstacle() {
         Path made = home;
         while (Files.notExists(made) && made.getParent() != null) {
@@ -70,10 +73,10 @@ public record CgroupHierarchy(
         return Files.isWritable(made) ? Optional.empty() : Optional.of(made + " may not be written to");
     }
 
-    /** Whether a process is in one of these groups, or in one that the workload made itself below them. */
+    /** Whether a process is in one of these groups, or in one that the workload created below them. */
     public boolean isIn(ImmutableList<Path> groups, long pid) throws IOException {
         for (Path group : groups) {
-            // Most workloads make none: walking is for the rest.
+            // Most workloads create none; only for the rest the groups are walked.
             if (processes(group).contains(pid) || members(group).contains(pid)) {
                 return true;
             }
@@ -81,7 +84,7 @@ public record CgroupHierarchy(
         return false;
     }
 
-    /** The processes in a group and in all below it. */
+    /** The processes in a group and everything below it. */
     static ImmutableSortedSet<Long> members(Path group) throws IOException {
         ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
         try (Stream<Path> groups = Files.walk(group)) {
@@ -96,7 +99,7 @@ public record CgroupHierarchy(
         return pids.build();
     }
 
-    /** Of several groups the one that has processes, else the first. */
+    /** The first group that has processes, else the first one. */
     Optional<Path> current(WorkloadId id) throws IOException {
         ImmutableList<Path> existing = existing(id);
         for (Path group : existing) {
@@ -107,7 +110,7 @@ public record CgroupHierarchy(
         return existing.stream().findFirst();
     }
 
-    /** The processes in this very group; none in one that is gone. */
+    /** The processes directly in this group; none when it is gone. */
     public static ImmutableList<Long> processes(Path group) throws IOException {
         Path file = group.resolve("cgroup.procs");
         try {
@@ -125,7 +128,7 @@ public record CgroupHierarchy(
         }
     }
 
-    /** The groups that are named as those of workloads, but of none of these. */
+    /** Groups named like those of workloads, except those of these workloads. */
     public ImmutableList<Path> strangers(Set<WorkloadId> known) {
         ImmutableList.Builder<Path> found = ImmutableList.builder();
         for (Path place : places()) {
@@ -139,7 +142,7 @@ public record CgroupHierarchy(
         return found.build();
     }
 
-    /** Where others of us, who keep their state elsewhere, had their groups before some time. */
+    /** Parents of groups of agents with other state directories, if they are older than this. */
     public ImmutableList<Path> placesOfOthers(Instant before) {
         Path above = home.getParent();
         if (above == null || !isHomeOurs()) {
@@ -151,7 +154,7 @@ public record CgroupHierarchy(
                 .collect(ImmutableList.toImmutableList());
     }
 
-    /** The groups right below one; none when they can't be seen. */
+    /** The groups directly below one; none when they cannot be seen. */
     private static ImmutableList<Path> below(Path place) {
         try (Stream<Path> all = Files.list(place)) {
             return all.filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS))

@@ -36,31 +36,31 @@ import java.util.regex.Pattern;
  * @param hierarchies empty when the machine has no control groups for memory and processor time
  */
 public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
-    /** That of a machine that has none, or on which none are to be used. */
+    /** For a machine without control groups, or one where none are to be used. */
     public static final CgroupLayout NONE = new CgroupLayout(ImmutableList.of());
 
     /** The group of our own processes in a delegated subtree. */
     public static final String AGENT = "agent";
 
-    /** Why a controller that no hierarchy has can't be used, for people. */
+    /** Why a controller that no hierarchy has cannot be used, for people. */
     public static final String NO_CONTROLLER = "this machine has no control groups for it, or none that pass it on";
 
     private static final String CONTROLLERS = "cgroup.controllers";
 
-    /** What may be assumed to be delegated where the kernel can't say so: the units we come with. */
+    /** Units that may be assumed to be delegated when the kernel cannot tell: our own. */
     private static final Pattern OUR_UNIT = Pattern.compile("homeostat(@[^/]*)?\\.service");
 
     private static final Path SERVICE = Path.of("system.slice", "homeostat.service");
 
-    /** Of the group that holds the groups of workloads, for who keeps state where it belongs. */
+    /** Name of the workloads' parent group with the usual state directory. */
     private static final String NAME = "homeostat";
 
     private static final Path USUAL_STATE = Path.of("/var/lib/homeostat");
     private static final int HASH_DIGITS = 8;
 
     /**
-     * This machine's. Whoever keeps state in another place than the usual one has groups of another name: two of us may have a
-     * workload of the same name each.
+     * Detects the layout of this machine. With an unusual state directory the groups have another parent, so that two agents may each
+     * have a workload of the same name.
      */
     public static CgroupLayout detect(Layout state) {
         Path directory = state.stateDir();
@@ -75,11 +75,11 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
     }
 
     /**
-     * That of another place.
+     * Detects a layout.
      *
      * @param root where control groups are mounted
      * @param proc where /proc is
-     * @param name of the group that holds the workloads' groups, {@code homeostat} but for a second one of us on a machine
+     * @param name of the parent of the workloads' groups, {@code homeostat} except for a second agent on a machine
      */
     public static CgroupLayout detect(Path root, Path proc, String name) {
         if (Files.exists(root.resolve(CONTROLLERS))) {
@@ -111,7 +111,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
 
     private static CgroupHierarchy unified(Path root, Path proc, String name, Set<Controller> separate) {
         Path slice = root.resolve(name + ".slice");
-        // The service is that of the usual state: to anybody else, what is in it belongs to another of us.
+        // The service belongs to the usual state directory; for any other agent its groups are foreign.
         ImmutableList<Path> known =
                 name.equals(NAME) ? ImmutableList.of(slice, root.resolve(SERVICE)) : ImmutableList.of(slice);
         Optional<Path> delegated =
@@ -125,7 +125,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
                 delegated.isPresent() ? ImmutableList.of(home) : ImmutableList.of(root, home));
     }
 
-    /** The subtree that is ours, when our own group is in one: at its top, or in the group for our processes. */
+    /** The delegated subtree that our own process is in, at its top or in the group for our processes. */
     private static Optional<Path> delegated(Path own) {
         Path parent = own.getParent();
         if (parent != null && own.endsWith(AGENT) && isDelegated(parent)) {
@@ -134,12 +134,12 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         return isDelegated(own) ? Optional.of(own) : Optional.empty();
     }
 
-    /** Not by mere writability: root may write everywhere, and a terminal's group is its user's but not ours. */
+    /** Being writable is not enough: root may write everywhere, and a terminal's group is its user's but not ours. */
     private static boolean isDelegated(Path group) {
         return Files.isWritable(group) && (OUR_UNIT.matcher(last(group)).matches() || isMarked(group));
     }
 
-    /** Whether systemd says that the group is left to what runs in it. */
+    /** Whether systemd has delegated the group. */
     private static boolean isMarked(Path group) {
         try {
             UserDefinedFileAttributeView attributes =
@@ -151,12 +151,12 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
             int length = attributes.read("delegate", value);
             return length == 1 && value.get(0) == '1';
         } catch (IOException e) {
-            // Kernels and file systems without such attributes: then the name has to tell.
+            // Without support for such attributes, the name has to tell.
             return false;
         }
     }
 
-    /** Our own path in the unified tree. */
+    /** Our own path in the unified hierarchy. */
     private static Optional<String> own(Path proc) {
         try {
             return Files.readAllLines(proc.resolve("self/cgroup"), StandardCharsets.UTF_8).stream()
@@ -164,12 +164,12 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
                     .map(line -> line.substring("0::".length()))
                     .findFirst();
         } catch (IOException e) {
-            // Nothing is delegated to what has no place.
+            // A process outside any group has nothing delegated.
             return Optional.empty();
         }
     }
 
-    /** What can't be limited here, and why; what the kernel refuses although it looks possible shows only when it is tried. */
+    /** What cannot be limited here, and why; what the kernel refuses although it looks possible shows only on trying. */
     public LimitObstacles obstacles() {
         Map<Controller, String> reasons = new EnumMap<>(Controller.class);
         for (Controller controller : Controller.values()) {

@@ -4,17 +4,17 @@ import io.homeostat.desired.model.lifecycle.Limits;
 import java.util.EnumSet;
 import java.util.Locale;
 
-/** What the kernel can limit of a control group, cgroups(7). */
+/** A controller of control groups, cgroups(7). */
 public enum Controller {
     MEMORY,
     CPU;
 
-    /** As the kernel writes it. */
+    /** The kernel's name. */
     public String word() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** Those that it takes to enforce these limits. */
+    /** The controllers needed to enforce these limits. */
     public static EnumSet<Controller> of(Limits limits) {
         EnumSet<Controller> needed = EnumSet.noneOf(Controller.class);
         if (limits.memory() != null) {

@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How limits are written in the files of a control group: memory.max and cpu.max of version 2, memory.limit_in_bytes,
- * cpu.cfs_quota_us and cpu.cfs_period_us of version 1 (Documentation/admin-guide/cgroup-v2.rst and cgroup-v1 of the kernel).
+ * Reads and writes limits in the files of a control group: memory.max and cpu.max of version 2, memory.limit_in_bytes, cpu.cfs_quota_us
+ * and cpu.cfs_period_us of version 1 (the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1).
  */
 public final class LimitFiles {
     private static final long PERIOD = 100_000;
@@ -24,12 +24,12 @@ public final class LimitFiles {
     /** Version 1 says "no limit" with the largest number of whole pages; the largest pages are 64 KiB. */
     private static final long NO_MEMORY_LIMIT = Long.MAX_VALUE - (64 << 10);
 
-    /** Whether all of a group is killed together when its memory runs out; not there on kernels before 4.19. */
+    /** Kill all of a group together when it runs out of memory; missing on kernels before 4.19. */
     public static final String OOM_GROUP = "memory.oom.group";
 
     private LimitFiles() {}
 
-    /** What to write into which file of a group, in this order; what is not limited is written as that. */
+    /** What to write into which file of a group, in this order; also for what is not limited. */
     public static ImmutableMap<String, String> contents(Version version, Controller controller, Limits limits) {
         return switch (controller) {
             case MEMORY -> memory(version, limits.memory(), limits.oomGroup());
@@ -59,7 +59,7 @@ public final class LimitFiles {
         };
     }
 
-    /** The memory limit of a group; null when there is none. The kernel keeps whole pages, so it may be less than was written. */
+    /** The memory limit of a group; null when there is none. The kernel keeps whole pages, so it may be lower than what was written. */
     static @Nullable Size memory(Version version, Path group) throws IOException {
         return switch (version) {
             case V1 -> {
@@ -79,7 +79,7 @@ public final class LimitFiles {
         return version == Version.V2 && Files.exists(file) && read(file).equals("1");
     }
 
-    /** The processor limit of a group, rounded down to whole percent but not to none; null when there is none. */
+    /** The CPU limit of a group, rounded down to whole percent but at least 1; null when there is none. */
     static @Nullable Cpu cpu(Version version, Path group) throws IOException {
         return switch (version) {
             case V1 -> {
@@ -97,7 +97,7 @@ public final class LimitFiles {
         };
     }
 
-    /** How many processes of a group the kernel has killed because memory had run out; 0 on kernels that do not count. */
+    /** How many processes of a group the OOM killer has killed; 0 on kernels that do not count. */
     static long oomKills(Version version, Path group) throws IOException {
         Path file = group.resolve(version == Version.V1 ? "memory.oom_control" : "memory.events");
         for (String line : Splitter.on('\n').split(read(file))) {

@@ -14,9 +14,9 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What the kernel limits of a workload, read from its control groups. */
+/** Reads the limits in force for a workload from its control groups. */
 public final class LimitObserver {
-    /** Limits are kept in whole pages, the largest of which are 64 KiB. */
+    /** The kernel keeps limits in whole pages, the largest of which are 64 KiB. */
     private static final long PAGE = 64 << 10;
 
     private final CgroupLayout layout;
@@ -28,7 +28,7 @@ public final class LimitObserver {
     /**
      * How a workload is limited.
      *
-     * @param running its main processes; without any, its groups are of no interest
+     * @param running its main processes; without any, its groups do not matter
      */
     public Observation<ObservedLimits> look(WorkloadId id, ImmutableSet<Long> running) {
         LimitObstacles obstacles = layout.obstacles();
@@ -52,8 +52,7 @@ public final class LimitObserver {
     }
 
     /**
-     * The limits of a workload's groups; of what has no group there is none. {@link Limits#required()} is nothing that can be
-     * seen, and always false.
+     * The limits of a workload's groups; none where it has no group. {@link Limits#required()} cannot be observed and is always false.
      */
     public Observation<Limits> observe(WorkloadId id) {
         try {
@@ -76,7 +75,7 @@ public final class LimitObserver {
         }
     }
 
-    /** Whether what is in force is what was declared, as exactly as the kernel can keep it. */
+    /** Whether the limits in force are the declared ones, as exactly as the kernel can keep them. */
     public static boolean agree(Limits declared, Limits inForce) {
         return agree(declared.memory(), inForce.memory())
                 && Objects.equals(declared.cpu(), inForce.cpu())
@@ -91,10 +90,7 @@ public final class LimitObserver {
         return less >= 0 && less < PAGE;
     }
 
-    /**
-     * Whether a process is in all the groups that its workload has: limits hold for nobody else. True when there is no group, since
-     * then there is nothing to be in.
-     */
+    /** Whether a process is in all groups of its workload, since limits apply to nothing else. True when there is no group. */
     public Observation<Boolean> holds(WorkloadId id, long pid) {
         try {
             for (CgroupHierarchy hierarchy : layout.hierarchies()) {
@@ -109,7 +105,7 @@ public final class LimitObserver {
         }
     }
 
-    /** The processes in any of a workload's groups, groups that it made itself below them included. */
+    /** The processes in any of a workload's groups, including groups that the workload created below them. */
     public Observation<ImmutableSortedSet<Long>> pids(WorkloadId id) {
         try {
             ImmutableSortedSet.Builder<Long> pids = ImmutableSortedSet.naturalOrder();
@@ -125,8 +121,8 @@ public final class LimitObserver {
     }
 
     /**
-     * How many processes of a workload the kernel has killed for want of memory since its groups were made; the number grows over
-     * launches, so it is compared with what it was at the launch. 0 without a group.
+     * How many processes of a workload the OOM killer has killed since its groups were created. The number grows from launch to launch,
+     * so it is compared with the number at launch. 0 without a group.
      */
     public Observation<Long> oomKills(WorkloadId id) {
         try {

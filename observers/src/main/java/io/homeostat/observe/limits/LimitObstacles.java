@@ -7,10 +7,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What this machine can't limit.
+ * What cannot be limited on this machine.
  *
  * @param reasons why, by controller; empty when it can limit everything
- * @param oomGroup why the kernel can't kill a process tree together when its memory runs out; empty when it can
+ * @param oomGroup why the kernel cannot kill a whole process tree when it runs out of memory; empty when it can
  */
 public record LimitObstacles(ImmutableMap<Controller, String> reasons, String oomGroup) {
     public static final LimitObstacles NONE = new LimitObstacles(ImmutableMap.of());
@@ -19,7 +19,7 @@ public record LimitObstacles(ImmutableMap<Controller, String> reasons, String oo
         this(reasons, "");
     }
 
-    /** Which of these limits can't be enforced, why, and what to do, for people; empty when all can. */
+    /** Which of these limits cannot be enforced, why, and what to do, for people; empty when all can. */
     public Optional<String> against(Limits limits) {
         Stream<String> ofControllers = Controller.of(limits).stream()
                 .filter(reasons::containsKey)
@@ -34,7 +34,7 @@ public record LimitObstacles(ImmutableMap<Controller, String> reasons, String oo
                         + "; run homeostat as root or in a unit with Delegate=yes, on a kernel with these controllers");
     }
 
-    /** These limits without those that can't be enforced. */
+    /** These limits without the ones that cannot be enforced. */
     public Limits enforceable(Limits limits) {
         return new Limits(
                 reasons.containsKey(Controller.MEMORY) ? null : limits.memory(),

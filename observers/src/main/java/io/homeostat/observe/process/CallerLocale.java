@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The locale we were called in, and the one we run in. The JVM writes arguments, variables and names of files in the encoding of its
- * locale, with '?' for what that lacks; so bin/homeostat starts it in one of UTF-8 and saves the caller's, for what we start.
+ * The locale we were called in and the one we run in. The JVM encodes arguments, variables and file names in the charset of its locale,
+ * with '?' for what that lacks, so bin/homeostat starts it in a UTF-8 locale and saves the caller's for the programs that we start.
  */
 public final class CallerLocale {
     /** Set by bin/homeostat: {@code =VALUE} of the caller's LC_ALL, empty when it was unset. */
@@ -18,7 +18,7 @@ public final class CallerLocale {
 
     private CallerLocale() {}
 
-    /** Gives an environment that was inherited from us the caller's LC_ALL. */
+    /** Restores the caller's LC_ALL in an environment that was inherited from us. */
     public static void restore(Map<String, String> environment) {
         String saved = environment.remove(SAVED);
         if (saved == null) {
@@ -31,7 +31,7 @@ public final class CallerLocale {
         }
     }
 
-    /** What is wrong with a text that would reach the system changed; begins with a verb. */
+    /** What is wrong with a text that would not reach the system unchanged; begins with a verb. */
     public static Optional<String> problem(String text) {
         if (SYSTEM.newEncoder().canEncode(text)) {
             return Optional.empty();

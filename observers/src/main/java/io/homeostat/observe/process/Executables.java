@@ -8,12 +8,12 @@ import java.util.Optional;
 
 /** Finds programs as execvp(3) does. */
 public final class Executables {
-    /** Where programs of the system are when there is no PATH. */
+    /** Where the system's programs are when PATH is not set. */
     private static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     private Executables() {}
 
-    /** The file that this command names, along our PATH when it has no slash; empty when there is none that we may execute. */
+    /** The file that this command names, searched along PATH when it has no slash; empty when there is none that we may execute. */
     public static Optional<Path> find(String command) {
         if (command.contains("/")) {
             return Optional.of(Path.of(command)).filter(Executables::isExecutable);

@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells at once when a process ends, whoever its parent is. A hint and nothing more: where the machine can't tell, there are none,
- * and only the periodic look notices an end. Never collects an exit status, that is the parent's.
+ * Reports at once when a process ends, whoever its parent is. These are hints: where the machine has no pidfds there are none, and only
+ * the periodic look notices an end. Never collects an exit status, which belongs to the parent.
  *
- * <p>One thread waits for all processes, since a foreign call that waits keeps its thread. All descriptors are that thread's.
+ * <p>One thread waits for all processes, because a waiting foreign call pins its thread. Only this thread touches the descriptors.
  */
 public final class ExitWatcher implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExitWatcher.class);
@@ -44,10 +44,10 @@ public final class ExitWatcher implements AutoCloseable {
     private final List<Request> requests = new ArrayList<>();
     private boolean closed;
 
-    // Of the thread alone.
+    // Used by the thread only.
     private final Map<ProcessIdentity, Watched> watched = new LinkedHashMap<>();
 
-    /** How a process is opened; a test has a kernel that can't. */
+    /** Opens a process; a test has a kernel that cannot. */
     interface Opener {
         Opened open(ProcFs procFs, long pid, long startTicks) throws IOException;
     }
@@ -74,10 +74,10 @@ public final class ExitWatcher implements AutoCloseable {
     }
 
     /**
-     * Asks to be told when this process ends; at once when it already has. Asking again while the same process is watched changes
-     * nothing: the callback that came first stays, and each is called once.
+     * Asks to be called when this process ends; at once when it already has. Asking again for a process that is being watched changes
+     * nothing: the first callback stays, and each is called once.
      *
-     * @param onExit called on the watcher's own thread, where it must not wait for anything
+     * @param onExit called on the watcher's thread; must not block
      */
     public void watch(ProcessIdentity identity, Runnable onExit) {
         synchronized (lock) {
@@ -88,7 +88,7 @@ public final class ExitWatcher implements AutoCloseable {
         }
     }
 
-    /** Forgets all processes; no callback begins after this has returned, unless one takes longer than five seconds. */
+    /** Forgets all processes. No callback begins after this has returned, unless one takes longer than five seconds. */
     @Override
     public void close() {
         synchronized (lock) {
@@ -115,7 +115,7 @@ public final class ExitWatcher implements AutoCloseable {
             noHints(String.valueOf(e));
         } finally {
             synchronized (lock) {
-                // From here on nobody writes to a number that may soon be another file's.
+                // From here on nobody writes to a descriptor number that may soon be another file's.
                 closed = true;
                 Libc.close(wake);
             }
@@ -123,7 +123,7 @@ public final class ExitWatcher implements AutoCloseable {
         }
     }
 
-    /** Returns false when this is closed. */
+    /** False when this is closed. */
     private boolean takeRequests() {
         List<Request> taken;
         synchronized (lock) {
@@ -144,7 +144,7 @@ public final class ExitWatcher implements AutoCloseable {
         return true;
     }
 
-    /** Returns false when this machine will never tell. */
+    /** False when this machine will never report exits. */
     private boolean add(Request request) {
         ProcessIdentity identity = request.identity();
         try {

@@ -16,12 +16,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Reads the notes on one launch. Each file in it becomes visible complete, by a rename; a reader never sees half of one. */
+/** Reads the notes on one launch. Each file appears complete, by a rename. */
 public record LaunchDirectory(Path path) {
     private static final int SIGNAL_BASE = 128;
     private static final int LAST_SIGNAL = 64;
 
-    /** Between a child's end and the record of it are a few system calls, which take longer on a busy machine. */
+    /** Between a child's end and its record there are a few system calls, which take longer on a busy machine. */
     private static final Duration RECORD_WITHIN = Duration.ofMillis(200);
 
     private static final Duration POLL = Duration.ofMillis(2);
@@ -31,40 +31,40 @@ public record LaunchDirectory(Path path) {
         return path.resolve("launch.json");
     }
 
-    /** Made by whoever may run the launch, and whoever it is makes sure that it can be made only once. */
+    /** Created exclusively by whoever may run the launch, so that it runs only once. */
     public Path claimFile() {
         return path.resolve("claim");
     }
 
-    /** The process's line of /proc/PID/stat, written by itself, then the boot id. */
+    /** The process's own line of /proc/PID/stat, then the boot id. */
     public Path identityFile() {
         return path.resolve("identity");
     }
 
-    /** The status that the shell saw, then /proc/uptime; the file's own time is the time of the end. */
+    /** The exit status that the shell saw, then /proc/uptime; the file's mtime is the time of the exit. */
     public Path exitFile() {
         return path.resolve("exit");
     }
 
-    /** How many processes of the workload the kernel had killed for want of memory before this launch. */
+    /** How many processes of the workload the OOM killer had killed before this launch. */
     public Path oomKillsFile() {
         return path.resolve("oom-kills");
     }
 
-    /** What the launching shell itself had to say; empty when all went well. */
+    /** Output of the launching shell; empty when all went well. */
     public Path outputFile() {
         return path.resolve("output");
     }
 
     /**
-     * A process that has told who it is.
+     * A process that has identified itself.
      *
-     * @param keeper number of the process of ours that waits for it
+     * @param keeper pid of our process that waits for it
      */
     public record Born(ProcessIdentity identity, long keeper) {}
 
     /**
-     * An end that was recorded.
+     * A recorded exit.
      *
      * @param ticks when, in clock ticks since boot
      */
@@ -83,7 +83,7 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** Empty when the process has not come so far, and when a power failure took the file's content. */
+    /** Empty when the process has not got that far, or when a power failure took the file's content. */
     public Optional<Born> born() throws IOException {
         Optional<String> text = read(identityFile());
         if (text.isEmpty()) {
@@ -100,7 +100,7 @@ public record LaunchDirectory(Path path) {
                         stat.parent()));
     }
 
-    /** Empty when no end was recorded. */
+    /** Empty when no exit was recorded. */
     public Optional<Recorded> exit() throws IOException {
         Optional<String> text = read(exitFile());
         if (text.isEmpty()) {
@@ -120,11 +120,11 @@ public record LaunchDirectory(Path path) {
         }
     }
 
-    /** The record of an end that has happened: waits for it briefly while the keeper, which writes it, is still there. */
+    /** The record of an exit that has happened. Waits briefly for it while the keeper, which writes it, still runs. */
     public Optional<Recorded> awaitExit(ProcFs procFs, String launchId) throws IOException {
         Optional<Born> born = born();
         for (long looks = RECORD_WITHIN.dividedBy(POLL); looks > 0; looks--) {
-            // In this order: a keeper that has gone has written before.
+            // In this order: a keeper that is gone has written before.
             boolean there = born.isPresent() && procFs.carries(born.get().keeper(), LaunchMarks.KEEPER, launchId);
             Optional<Recorded> recorded = exit();
             if (recorded.isPresent() || !there) {
@@ -140,14 +140,14 @@ public record LaunchDirectory(Path path) {
         return Optional.empty();
     }
 
-    /** Empty when it was not known, as without control groups, and when a power failure took the file's content. */
+    /** Empty when it was not known, as without control groups, or when a power failure took the file's content. */
     public OptionalLong oomKillsBefore() throws IOException {
         Long kills =
                 read(oomKillsFile()).map(text -> Longs.tryParse(text.strip())).orElse(null);
         return kills == null ? OptionalLong.empty() : OptionalLong.of(kills);
     }
 
-    /** A shell says 128+n for signal n, and can't tell it from a program that says so itself. */
+    /** A shell reports 128+n for signal n, and cannot tell that from a program that exits with such a status. */
     private static Exit exit(int status, Instant at) {
         int signal = status - SIGNAL_BASE;
         return signal >= 1 && signal <= LAST_SIGNAL
@@ -163,7 +163,7 @@ public record LaunchDirectory(Path path) {
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
-            // An error of reading, unlike one of opening, does not say of what.
+            // Unlike an error of opening, one of reading does not name the file.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
     }

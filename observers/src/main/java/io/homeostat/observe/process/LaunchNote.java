@@ -9,23 +9,23 @@ import io.homeostat.desired.yaml.DocumentCodec;
 import java.io.IOException;
 
 /**
- * What is written beside a launch before its process exists: enough to adopt the process when the database is lost.
+ * Written before a launch's process exists: enough to adopt the process when the database is lost.
  *
- * @param bootId the boot in which the launch was made; a launch never comes alive in another
+ * @param bootId the boot of the launch, which cannot outlive it
  */
 public record LaunchNote(Instance instance, String bootId) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final RecordCodec RECORDS = new RecordCodec(JSON, DocumentCodec::fromJson);
 
-    /** The note as JSON text. */
+    /** Encodes the note as JSON. */
     public String toJson() {
         return RECORDS.write(this);
     }
 
     /**
-     * Reads what {@link #toJson} wrote, now or in an earlier version.
+     * Reads what {@link #toJson} of this or an earlier version wrote.
      *
-     * @throws IOException when it is something else
+     * @throws IOException when it is anything else
      */
     public static LaunchNote fromJson(String text) throws IOException {
         ObjectNode json = object(JSON.readTree(text));

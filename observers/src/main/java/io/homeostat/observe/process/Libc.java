@@ -15,8 +15,8 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 
 /**
- * The calls that Java has no class for. Each returns what the kernel does: a negative result is an error number with its sign
- * turned. A call that waits pins the thread it is on.
+ * System calls that Java has no class for. Each returns the kernel's result; a negative one is a negated error number. A waiting call
+ * pins its thread.
  */
 public final class Libc {
     static final int EPERM = 1;
@@ -65,12 +65,12 @@ public final class Libc {
 
     private Libc() {}
 
-    /** How many bytes the kernel's pages have. */
+    /** The kernel's page size in bytes. */
     public static int pageSize() {
         return (int) result(errno -> (int) GETPAGESIZE.invokeExact(errno));
     }
 
-    /** A descriptor of the process that has this number now, pidfd_open(2). It is closed on exec. */
+    /** A descriptor of the process that has this pid now, pidfd_open(2), closed on exec. */
     static int pidfdOpen(long pid) {
         return (int) result(errno -> (long) SYSCALL.invokeExact(errno, PIDFD_OPEN, pid, 0L, 0L, 0L));
     }
@@ -84,7 +84,7 @@ public final class Libc {
         return (int) result(errno -> (int) KILL.invokeExact(errno, (int) pid, signal));
     }
 
-    /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again. It is closed on exec. */
+    /** A descriptor that {@link #notify} makes readable and {@link #drain} unreadable again, closed on exec. */
     static int eventfd() {
         return (int) result(errno -> (int) EVENTFD.invokeExact(errno, 0, EVENTFD_FLAGS));
     }
@@ -103,18 +103,18 @@ public final class Libc {
         }
     }
 
-    /** Waits without limit until one of these descriptors is ready, poll(2). */
+    /** Waits, without a timeout, until one of these descriptors is ready, poll(2). */
     static int poll(MemorySegment descriptors, long count) {
         return (int) result(errno -> (int) POLL.invokeExact(errno, descriptors, count, -1));
     }
 
-    /** A socket for datagrams between processes of this machine. It is closed on exec. */
+    /** A socket for local datagrams, closed on exec. */
     static int datagramSocket() {
         return (int) result(errno -> (int) SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
     }
 
     /**
-     * Sends without waiting.
+     * Sends without blocking.
      *
      * @param name of sockaddr_un; a first byte of 0 makes it an abstract one
      */

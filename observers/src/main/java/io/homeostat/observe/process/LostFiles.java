@@ -15,7 +15,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
-/** Which files that a started process needs were deleted under it. A few reads of directory entries; the process is not asked. */
+/** Finds files that were deleted under a started process, with a few reads of directory entries and without asking the process. */
 public final class LostFiles {
     /** Where stat(2) tells the type of a file. */
     private static final int TYPE = 0170000;
@@ -30,7 +30,7 @@ public final class LostFiles {
         this.logs = new LogObserver(procFs);
     }
 
-    /** The same process with all that it has lost. What can't be looked at is taken to be there: a guess would cost a restart. */
+    /** The same process with what it has lost. What cannot be looked at counts as present: a wrong guess would cost a restart. */
     public Running of(Instance instance, Running running) {
         if (instance.phase() != Phase.STARTED || !(running.identity() instanceof ProcessIdentity main)) {
             return running;
@@ -49,7 +49,7 @@ public final class LostFiles {
         return new Running(running.identity(), running.age(), running.listening(), running.health(), lost);
     }
 
-    /** Whether a socket is there; also where that can't be told. */
+    /** Whether a socket is there; true when that cannot be told. */
     public static boolean isSocket(Path socket) {
         try {
             return ((int) Files.getAttribute(socket, "unix:mode", LinkOption.NOFOLLOW_LINKS) & TYPE) == SOCKET;
@@ -60,12 +60,12 @@ public final class LostFiles {
         }
     }
 
-    /** Whether what a workload writes can still be read: a process goes on writing to a file that was deleted, unseen by anybody. */
+    /** Tells whether a workload's log can still be read: a process keeps writing to a deleted file without anybody noticing. */
     static final class LogObserver {
         private static final int STANDARD_OUTPUT = 1;
         private static final int STANDARD_ERROR = 2;
 
-        /** What the kernel adds to the former name of a file that has none, proc_pid_fd(5). */
+        /** What the kernel appends to the name of a deleted file, proc_pid_fd(5). */
         private static final String DELETED = " (deleted)";
 
         private final ProcFs procFs;
@@ -75,11 +75,11 @@ public final class LostFiles {
         }
 
         /**
-         * Whether a process's log is there and is the one that it writes to. A process that has turned its output elsewhere itself, or
-         * whose files we may not look at, is believed; so is a link that somebody put in the log's place. A process that is about to
-         * open its log still writes to the launch's own file, and has lost nothing.
+         * Whether a process's log exists and is the file that it writes to. A process that redirected its output, or whose files we may
+         * not see, is trusted, and so is a link that somebody put in the log's place. A process that is about to open its log still
+         * writes to the launch's own file and has lost nothing.
          *
-         * @param launch of the process
+         * @param launch the launch of the process
          * @param pid of the workload's main process, which runs
          */
         public Observation<Boolean> present(Path log, LaunchDirectory launch, long pid) {
@@ -88,7 +88,7 @@ public final class LostFiles {
                 if (directory == null || !exists(log)) {
                     return Observation.seen(writes(pid, STANDARD_OUTPUT, real(launch.outputFile())));
                 }
-                // As the kernel names it.
+                // The kernel's name for it.
                 String name = real(directory.resolve(log.getFileName())) + DELETED;
                 return Observation.seen(!writes(pid, STANDARD_OUTPUT, name) && !writes(pid, STANDARD_ERROR, name));
             } catch (IOException e) {
@@ -104,7 +104,7 @@ public final class LostFiles {
             }
         }
 
-        /** The path of a file as the kernel names it: without links on the way; itself where the directory is gone. */
+        /** The kernel's name for a file: without links on the way; the path itself when its directory is gone. */
         private static String real(Path file) throws IOException {
             Path directory = file.toAbsolutePath().getParent();
             try {

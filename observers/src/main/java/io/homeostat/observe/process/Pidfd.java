@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.Optional;
 
 /**
- * One certain process, whoever gets its number later: the kernel is asked for a descriptor of whatever has the number now
- * (pidfd_open(2)), and then it is checked who that is. Not for several threads at once.
+ * A handle on one particular process that stays valid when its pid is reused: it is opened by pid (pidfd_open(2)), and then the identity
+ * of the process is checked. Not thread-safe.
  */
 public final class Pidfd implements AutoCloseable {
     private final long pid;
@@ -16,15 +16,15 @@ public final class Pidfd implements AutoCloseable {
         this.descriptor = descriptor;
     }
 
-    /** What came of an attempt to open one. */
+    /** The result of opening one. */
     public sealed interface Opened {
-        /** To be closed by whoever asked. */
+        /** The caller has to close it. */
         record Open(Pidfd pidfd) implements Opened {}
 
-        /** That process is not there any more; it may have been nobody's concern for long. */
+        /** The process is gone. */
         record Gone() implements Opened {}
 
-        /** This machine has no such descriptors: Linux before 5.3, or a sandbox that forbids them. */
+        /** This machine has no pidfds: Linux before 5.3, or a sandbox that forbids them. */
         record Unsupported(String why) implements Opened {}
     }
 
@@ -42,10 +42,10 @@ public final class Pidfd implements AutoCloseable {
     }
 
     /**
-     * Opens the process with this number that started then; one that has ended and waits for its parent to notice can be opened too.
+     * Opens the process with this pid and start time; also a zombie.
      *
      * @param startTicks clock ticks since boot
-     * @throws IOException when it can't be seen who that is, or no descriptor is left
+     * @throws IOException when its identity cannot be read, or no descriptor is left
      */
     public static Opened open(ProcFs procFs, long pid, long startTicks) throws IOException {
         int descriptor = Libc.pidfdOpen(pid);
@@ -88,7 +88,7 @@ public final class Pidfd implements AutoCloseable {
     }
 
     /**
-     * Sends a signal to whatever has this number, kill(2): where {@link Opened.Unsupported} leaves nothing better.
+     * Sends a signal to whatever process has this pid, kill(2), for when {@link Opened.Unsupported} leaves nothing better.
      *
      * @return false when nothing has it
      * @throws IOException when the kernel refuses

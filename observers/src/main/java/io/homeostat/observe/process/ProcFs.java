@@ -24,8 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the kernel says about processes, read from /proc (proc(5)). A process that is not there is an empty answer; what can't be
- * read is an {@link IOException}.
+ * Reads what the kernel tells about processes from /proc (proc(5)). A missing process is an empty result; what cannot be read is an
+ * {@link IOException}.
  */
 public final class ProcFs {
     /** The unit of start times for programs, on every architecture that Java runs on: USER_HZ, see times(2). */
@@ -45,7 +45,7 @@ public final class ProcFs {
         this.root = root;
     }
 
-    /** What a process has open under a descriptor, as the kernel names it; empty when it is closed, or another user's. */
+    /** What a process has open under a descriptor, as the kernel names it; empty when it is closed, or the process is another user's. */
     Optional<String> openFile(long pid, int descriptor) {
         try {
             Path file = root.resolve(Long.toString(pid)).resolve("fd").resolve(Integer.toString(descriptor));
@@ -60,10 +60,10 @@ public final class ProcFs {
      *
      * @param name of the program, at most 15 bytes, chosen by it: may have spaces and parentheses in it
      * @param state one letter, proc_pid_stat(5)
-     * @param ownTicks processor time that it used itself
-     * @param childTicks processor time that its children used, theirs included, of those that ended and that it has waited for
+     * @param ownTicks CPU time that it used itself
+     * @param childTicks CPU time of its descendants that ended and were waited for
      * @param startTicks clock ticks since boot
-     * @param residentPages its pages that are in memory, shared ones included
+     * @param residentPages resident pages, including shared ones
      */
     public record Stat(
             long pid,
@@ -76,7 +76,7 @@ public final class ProcFs {
             int threads,
             long startTicks,
             long residentPages) {
-        /** Reads a line of the kernel's. The name is in parentheses and unescaped, so the last one closes it. */
+        /** Parses a line. The name is in parentheses and unescaped, so the last parenthesis closes it. */
         static Optional<Stat> parse(String line) {
             int open = line.indexOf('(');
             int close = line.lastIndexOf(')');
@@ -106,7 +106,7 @@ public final class ProcFs {
             }
         }
 
-        /** False for what has ended and only waits for its parent to notice. A first thread that ended before the others is such a state too, but no end. */
+        /** False for a zombie. A main thread that ended before the other threads looks the same but is alive. */
         public boolean alive() {
             return switch (state) {
                 case 'X', 'x' -> false;
@@ -120,7 +120,7 @@ public final class ProcFs {
         }
     }
 
-    /** The process with this number, dead ones that nobody has collected included. */
+    /** The process with this pid, zombies included. */
     public Optional<Stat> stat(long pid) throws IOException {
         Path directory = root.resolve(Long.toString(pid));
         Path file = directory.resolve("stat");
@@ -130,7 +130,7 @@ public final class ProcFs {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         } catch (IOException e) {
-            // A process that ends between open and read: ESRCH, for which Java has no type.
+            // The process ended between open and read: ESRCH, for which Java has no type.
             if (Files.notExists(directory)) {
                 return Optional.empty();
             }
@@ -143,7 +143,7 @@ public final class ProcFs {
         return stat;
     }
 
-    /** Whether this very process runs: number, start and boot are the same, and it isn't a zombie. */
+    /** Whether this very process runs: pid, start time and boot match, and it is not a zombie. */
     public boolean runs(ProcessIdentity identity) throws IOException {
         return identity.bootId().equals(bootId())
                 && stat(identity.pid())
@@ -151,14 +151,14 @@ public final class ProcFs {
                         .isPresent();
     }
 
-    /** Everything that runs, zombies left out. */
+    /** All processes, without zombies. */
     public ImmutableList<Stat> processes() throws IOException {
         return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());
     }
 
     /**
-     * Everything that runs, with the launch it belongs to by its environment. Read once for all who ask at the same time, and never
-     * before they asked: a thousand workloads that are stopped at once would each read a thousand processes.
+     * All running processes, with the launches that their environments name. Read once for all callers that ask at the same time, and
+     * never before they asked: a thousand workloads stopped at once would otherwise each read a thousand processes.
      */
     public RunningProcesses running() throws IOException {
         return everything.answer();
@@ -176,7 +176,7 @@ public final class ProcFs {
         return new RunningProcesses(found.build(), marks.buildKeepingLast());
     }
 
-    /** Everything that has a number, zombies included. */
+    /** All processes, zombies included. */
     public ImmutableList<Stat> table() throws IOException {
         ImmutableList.Builder<Stat> found = ImmutableList.builder();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(root, "[0-9]*")) {
@@ -190,14 +190,16 @@ public final class ProcFs {
     }
 
     /**
-     * Whether a process was given this environment variable with this value when its program was executed. False when that can't be read, as
-     * another user's can't: then the process isn't known to be ours.
+     * Whether a process's program was executed with this environment variable set to this value. False when that cannot be read, as for
+     * another user's process: then it is not known to be ours.
      */
     public boolean carries(long pid, String variable, String value) {
         return variable(pid, variable).filter(value::equals).isPresent();
     }
 
-    /** The value of an environment variable with which a process's program was executed; empty when it has none, or it can't be read. */
+    /**
+     * The value of an environment variable with which a process's program was executed; empty when it had none or that cannot be read.
+     */
     public Optional<String> variable(long pid, String variable) {
         try {
             String environment = "\0" + read(root.resolve(Long.toString(pid)).resolve("environ"));
@@ -212,12 +214,12 @@ public final class ProcFs {
         }
     }
 
-    /** A different one after every boot. */
+    /** The boot id, which differs after every boot. */
     public String bootId() throws IOException {
         return read(root.resolve("sys/kernel/random/boot_id")).strip();
     }
 
-    /** When this machine booted, by today's clock. */
+    /** When this machine booted, by the present clock. */
     public Instant bootTime() throws IOException {
         for (String line : Splitter.on('\n').split(read(root.resolve("stat")))) {
             if (line.startsWith("btime ")) {
@@ -228,18 +230,18 @@ public final class ProcFs {
         throw new IOException(root.resolve("stat") + " has no line btime");
     }
 
-    /** How long a process that started then has lived. */
+    /** The age of a process with this start time. */
     public Duration age(long startTicks) throws IOException {
         long age = uptimeTicks() - startTicks;
         return Duration.ofMillis(Math.max(0, age) * 1000 / TICKS_PER_SECOND);
     }
 
-    /** How long ago the machine booted. */
+    /** The time since boot. */
     public long uptimeTicks() throws IOException {
         return uptimeTicks(read(root.resolve("uptime")));
     }
 
-    /** Reads /proc/uptime: seconds since boot with two decimals, which are ticks. */
+    /** Parses /proc/uptime: seconds since boot with two decimals, which are ticks. */
     static long uptimeTicks(String uptime) {
         String seconds = Splitter.on(' ').splitToList(uptime.strip()).get(0);
         return Math.round(Double.parseDouble(seconds) * TICKS_PER_SECOND);
@@ -251,14 +253,14 @@ public final class ProcFs {
         } catch (FileSystemException e) {
             throw e;
         } catch (IOException e) {
-            // An error of reading, unlike one of opening, does not say of what.
+            // Unlike an error of opening, one of reading does not name the file.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
     }
 
     /**
-     * One costly look for all who ask at the same time. The answer never comes from a look that began before the question: whoever
-     * asks while one is under way gets the next, together with everybody else who asked meanwhile. Nothing is kept when nobody asks.
+     * One expensive look shared by all who ask at the same time. An answer never comes from a look that began before the question:
+     * whoever asks during one gets the next, together with all others who asked meanwhile. Nothing is kept when nobody asks.
      */
     static final class SharedLook<T> {
         /** Looks. */
@@ -279,7 +281,7 @@ public final class ProcFs {
             this.eyes = eyes;
         }
 
-        /** @throws IOException when this caller's own look failed; who waits behind it tries again */
+        /** @throws IOException when this caller's own look failed; those who wait behind it try again */
         T answer() throws IOException {
             asking.incrementAndGet();
             long firstThatIsNewEnough = begun.get() + 1;
@@ -303,7 +305,7 @@ public final class ProcFs {
         }
     }
 
-    /** Tells a process from all others of one boot: a number is given again, but not in the same clock tick. */
+    /** Identifies a process within one boot: a pid is reused, but not within the same clock tick. */
     public record ProcessKey(long pid, long startTicks) {
         public static ProcessKey of(Stat stat) {
             return new ProcessKey(stat.pid(), stat.startTicks());

@@ -31,12 +31,12 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has become of the launches of a workload: of those that are remembered, and of those that only the machine knows.
+ * Finds out what has become of the launches of a workload: those that are remembered and those that only the machine knows.
  *
- * <p>A process that runs costs a few reads of small files; all of /proc is read only when the main process is gone.
+ * <p>A running process costs a few reads of small files; all of /proc is read only when the main process is gone.
  */
 public final class ProcessObserver {
-    /** A launch that is younger and of which there is no trace may be about to appear. */
+    /** A younger launch without any trace may be about to appear. */
     private static final Duration YOUNG = Duration.ofSeconds(2);
 
     private static final int SIGKILL = 9;
@@ -54,9 +54,9 @@ public final class ProcessObserver {
     }
 
     /**
-     * Looks at the launches of one workload, oldest first. Says of a running process neither whether it listens nor how it feels.
+     * Looks at the launches of one workload, oldest first, without asking a running process whether it listens or is healthy.
      *
-     * @param instances what is remembered of them
+     * @param instances the remembered launches
      */
     public Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances) {
         try {
@@ -127,7 +127,7 @@ public final class ProcessObserver {
         return over(outOfMemory(instance, directory, exit), tree(instance, directory, identity));
     }
 
-    /** No process has told who it is. */
+    /** No process has identified itself. */
     private Liveness unborn(Instance instance, LaunchDirectory directory, String bootId) throws IOException {
         Optional<Recorded> recorded = directory.exit();
         if (recorded.isPresent()) {
@@ -146,8 +146,8 @@ public final class ProcessObserver {
     }
 
     /**
-     * Whether the kernel killed the process because its memory had run out, or a child, for want of which it then failed: it kills with
-     * SIGKILL, and counts. What can't be seen leaves the end as it is.
+     * Adjusts an exit if the OOM killer killed the process, or a child without which it then failed: it kills with SIGKILL, and counts.
+     * What cannot be seen leaves the exit as it is.
      */
     private Exit outOfMemory(Instance instance, LaunchDirectory directory, Exit exit) throws IOException {
         Integer signal = exit.signal();
@@ -160,7 +160,7 @@ public final class ProcessObserver {
         if (!(limits.oomKills(instance.workload()) instanceof Observation.Seen<Long>(Long now))) {
             return exit;
         }
-        // Fewer than before: groups that were made anew count anew.
+        // Fewer than before: recreated groups count anew.
         boolean more = now > before.getAsLong() || (now < before.getAsLong() && now > 0);
         return more ? new Exit(code, signal, Exit.Reason.OOM_KILLED, exit.at()) : exit;
     }

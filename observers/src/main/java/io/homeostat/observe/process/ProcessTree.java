@@ -45,7 +45,7 @@ public final class ProcessTree {
     private final LimitObserver groups;
     private Set<ProcessKey> known = Set.of();
 
-    /** @param main null when it isn't known; the other signs remain */
+    /** @param main null when it is not known; the other signs remain */
     public ProcessTree(
             ProcFs procFs,
             LaunchDirectory directory,
@@ -61,7 +61,7 @@ public final class ProcessTree {
         this.main = main;
     }
 
-    /** Looks at every process of the machine: those of the launch that run now, the main process included. */
+    /** Looks at all processes of the machine and returns those of the launch that run now, including the main process. */
     public ImmutableList<Stat> members() throws IOException {
         if (main != null && !main.bootId().equals(procFs.bootId())) {
             return ImmutableList.of();
@@ -95,7 +95,7 @@ public final class ProcessTree {
         stats.forEach(stat -> found.put(stat.pid(), stat));
     }
 
-    /** Groups that can't be read tell nothing. */
+    /** Groups that cannot be read tell nothing. */
     private void addGrouped(RunningProcesses running, Map<Long, Stat> found) {
         if (groups.pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>(ImmutableSortedSet<Long> pids)) {
             for (long pid : pids) {

@@ -9,8 +9,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ran when all processes of the machine were looked at, zombies and ourselves left out: an agent that was itself started by a
- * workload is no part of what it watches and stops.
+ * All processes at the moment of a look, without zombies and without ourselves: an agent that was itself started by a workload is no part
+ * of what it watches and stops.
  */
 public final class RunningProcesses {
     private final ImmutableMap<Long, Stat> byPid;
@@ -19,7 +19,7 @@ public final class RunningProcesses {
     private final ImmutableListMultimap<Long, Stat> bySession;
     private final ImmutableListMultimap<String, Stat> byLaunch;
 
-    /** @param marks the launch that each process carries in its environment, by its number; none for those that carry none */
+    /** @param marks the launch that each process's environment names, by pid */
     RunningProcesses(Iterable<Stat> running, ImmutableMap<Long, String> marks) {
         ImmutableMap.Builder<Long, Stat> numbered = ImmutableMap.builder();
         ImmutableListMultimap.Builder<String, Stat> launched = ImmutableListMultimap.builder();
@@ -30,7 +30,7 @@ public final class RunningProcesses {
                 launched.put(mark, stat);
             }
         }
-        // A directory that changes while it is read may name one twice.
+        // A directory that changes while it is read may list a name twice.
         this.byPid = numbered.buildKeepingLast();
         this.marks = marks;
         this.byParent = Multimaps.index(byPid.values(), Stat::parent);

@@ -3,18 +3,18 @@ package io.homeostat.observe.process;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** One message to a socket of unix(7) that takes datagrams, for which Java has no class. */
+/** Sends a message to a unix(7) datagram socket, for which Java has no class. */
 public final class UnixDatagram {
-    /** Of sockaddr_un: the rest is two bytes for the family. */
+    /** The path's share of sockaddr_un; the other two bytes are the family. */
     private static final int LONGEST_PATH = 108;
 
     private UnixDatagram() {}
 
     /**
-     * Sends, without waiting for a receiver that is too busy.
+     * Sends without waiting for a busy receiver.
      *
      * @param socket an absolute path, or '@' and a name in the abstract namespace
-     * @throws IOException when nobody listens there, or nothing more is taken
+     * @throws IOException when nobody listens there, or the receiver's queue is full
      */
     public static void send(String socket, String message) throws IOException {
         if (!socket.startsWith("/") && !socket.startsWith("@")) {

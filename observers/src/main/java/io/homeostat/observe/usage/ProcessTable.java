@@ -22,10 +22,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All processes of the machine, read once for all who ask which of them are a workload's. Zombies are among them: what they used is
- * counted nowhere else until somebody has waited for them.
+ * All processes of the machine, read once for all workloads that are measured. Zombies are included: what they used is counted nowhere
+ * else until somebody waits for them.
  *
- * <p>Who belongs to a launch is found by the signs of {@link ProcessTree}, but not as carefully: nobody is killed for it.
+ * <p>Membership follows the signs of {@link ProcessTree}, but less carefully: nobody is killed for it.
  */
 final class ProcessTable {
     private final long readAt;
@@ -52,7 +52,7 @@ final class ProcessTable {
     }
 
     /**
-     * Reads tables, one after another. A process keeps its mark for ever, so its environment is read once.
+     * Reads tables, one after another. A process never changes its mark, so its environment is read once.
      *
      * <p>Used by one thread.
      */
@@ -101,12 +101,12 @@ final class ProcessTable {
         }
     }
 
-    /** When it was read, in the ticker's nanoseconds. */
+    /** When it was read, by the ticker, in nanoseconds. */
     long readAt() {
         return readAt;
     }
 
-    /** How long a process has lived, in nanoseconds. */
+    /** The age of a process, in nanoseconds. */
     long age(Stat stat) {
         return (uptimeTicks - stat.startTicks()) * ProcFs.NANOS_PER_TICK;
     }
@@ -114,7 +114,7 @@ final class ProcessTable {
     /**
      * The processes of a workload's launches.
      *
-     * @param grouped numbers of processes that are in the workload's control groups
+     * @param grouped pids of processes in the workload's control groups
      */
     ImmutableCollection<Stat> members(ImmutableList<Instance> launches, Iterable<Long> grouped) {
         Map<Long, Stat> found = new LinkedHashMap<>();

@@ -3,7 +3,7 @@ package io.homeostat.observe.usage;
 import java.time.Instant;
 
 /**
- * What a workload's whole process tree used.
+ * What the whole process tree of a workload used.
  *
  * @param at end of the interval
  * @param cpuPercent of one core, over the interval that ended then; above 100 on several cores, never negative

@@ -30,9 +30,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures one workload: by its control groups as far as the kernel counts there, else by the processes of its tree. Of these the
- * memory is their resident set, which counts what several share once for each: the proportional set would be exact, but reading it walks
- * through all their pages and holds them up.
+ * Measures one workload by its control groups, as far as the kernel counts there, else by the processes of its tree. Their memory is the
+ * resident set, which counts shared pages once per process: the proportional set would be exact, but reading it walks all pages of a
+ * process and stalls it.
  *
  * <p>Used by one thread.
  */
@@ -45,19 +45,19 @@ final class UsageMeter {
     private @Nullable Mark before;
     private TreeMeter tree = new TreeMeter();
 
-    /** Where measuring the processor has come to; of one place nothing can be concluded for another. */
+    /** The last CPU reading; one of a group says nothing about the tree, and the other way round. */
     private record Mark(@Nullable Path file, long at, long nanos) {}
 
-    /** Gives the processes of the machine as they are now, the same all of those who ask at the same time. */
+    /** Provides the current processes of the machine, the same for all who ask at the same time. */
     interface Processes {
         ProcessTable now() throws IOException;
     }
 
     /**
-     * What was measured.
+     * A measurement.
      *
-     * @param nanos since the measurement before
-     * @param processorNanos that were used since then; null for the first one, which has none to compare with
+     * @param nanos since the previous measurement
+     * @param processorNanos CPU time used since then; null for the first one
      */
     record Measured(long nanos, @Nullable Long processorNanos, long memoryBytes) {}
 
@@ -68,7 +68,7 @@ final class UsageMeter {
         this.ticker = ticker;
     }
 
-    /** The workload may have come into groups, or out of them. */
+    /** The workload may have been moved into groups, or out of them. */
     void moved() {
         files = null;
     }
@@ -76,8 +76,8 @@ final class UsageMeter {
     /**
      * Measures.
      *
-     * @return empty when nothing of it runs
-     * @throws IOException when it can't be measured; the next measurement is a first one
+     * @return empty when none of its processes run
+     * @throws IOException when it cannot be measured; the next measurement is then a first one
      */
     Optional<Measured> measure(ImmutableList<Instance> launches, Processes processes) throws IOException {
         boolean complete = false;
@@ -117,7 +117,7 @@ final class UsageMeter {
         if (last == null || !file.equals(last.file())) {
             return new Measured(0, null, memoryBytes);
         }
-        // A group that was made anew counts from 0.
+        // A recreated group counts from 0.
         long used = nanos < last.nanos() ? nanos : nanos - last.nanos();
         return new Measured(before.at() - last.at(), used, memoryBytes);
     }
@@ -156,18 +156,18 @@ final class UsageMeter {
                 * Libc.pageSize();
     }
 
-    /** Adds up what the processes of one tree use, from one look at it to the next. */
+    /** Adds up the CPU time of one process tree from look to look. */
     static final class TreeMeter {
         private Map<ProcessKey, Stat> before = Map.of();
 
         /**
-         * Processor time that the tree used since the last look at it, in nanoseconds; never negative.
+         * CPU time that the tree used since the last look, in nanoseconds; never negative.
          *
-         * <p>What a process used that ended in between is counted with its parent when that has waited for it; what was counted of it
-         * before is taken off there. When nobody of the tree has waited for it, its last share is lost.
+         * <p>The time of a process that ended in between is counted with its parent if the parent has waited for it; what had been
+         * counted for it before is subtracted. If nobody in the tree waited for it, its last share is lost.
          *
-         * @param nanos how long ago the last look was. A process that is older and was not seen then came to the tree from elsewhere: what it
-         *     used there is not counted
+         * @param nanos since the last look. An older process that was not seen then joined the tree from elsewhere: what it used there is
+         *     not counted
          */
         long used(Collection<Stat> members, ProcessTable table, long nanos) {
             Map<ProcessKey, Stat> now = new HashMap<>();
@@ -196,7 +196,7 @@ final class UsageMeter {
     }
 
     /**
-     * Where the kernel counts what a control group uses, with all groups below it: cpu.stat and memory.current of version 2,
+     * The files in which the kernel counts what a control group and everything below it uses: cpu.stat and memory.current of version 2,
      * cpuacct.usage and memory.usage_in_bytes of version 1.
      *
      * @param processor null when no group of the workload is counted
@@ -207,7 +207,7 @@ final class UsageMeter {
         private static final String V2_PROCESSOR = "cpu.stat";
         private static final String USAGE = "usage_usec ";
 
-        /** Those of the groups that a process is in; a workload may have a group that its process is not in. */
+        /** The files of the groups that a process is in; a workload may have a group without its process. */
         static UsageFiles of(CgroupLayout layout, WorkloadId id, long pid) throws IOException {
             Path processor = null;
             Path memory = null;
@@ -226,7 +226,7 @@ final class UsageMeter {
             return new UsageFiles(processor, memory);
         }
 
-        /** Reads a file of processor time, in nanoseconds. */
+        /** Reads a file of CPU time, in nanoseconds. */
         static long nanos(Path file) throws IOException {
             String text = read(file);
             if (!file.endsWith(V2_PROCESSOR)) {

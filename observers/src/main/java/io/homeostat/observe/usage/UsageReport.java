@@ -8,18 +8,18 @@ import io.homeostat.desired.model.WorkloadId;
 import java.util.Set;
 
 /**
- * All samples that nobody has been told of for sure. Whoever delivers one says so afterwards; a report that got lost is in the next
- * one again.
+ * All samples that have not been delivered for certain. Whoever delivers a report says so afterwards; what a lost report had is in the
+ * next one again.
  *
  * @param samples by workload, oldest first
- * @param last number of each workload's newest sample in here; samples are numbered in the order in which they were taken, over
- *     all workloads, and no number is given twice
+ * @param last number of each workload's newest sample in this report; samples are numbered in the order in which they were taken, across
+ *     all workloads, and no number is used twice
  */
 public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, ImmutableMap<WorkloadId, Long> last) {
-    /** Where nothing is sampled. */
+    /** An empty report. */
     public static final UsageReport EMPTY = new UsageReport(ImmutableListMultimap.of(), ImmutableMap.of());
 
-    /** What of it is about these workloads. */
+    /** The part of it about these workloads. */
     public UsageReport about(Set<WorkloadId> ids) {
         return new UsageReport(
                 ImmutableListMultimap.copyOf(Multimaps.filterKeys(samples, ids::contains)),

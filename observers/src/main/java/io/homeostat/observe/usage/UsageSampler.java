@@ -25,15 +25,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Samples what workloads use, each at its own interval, and keeps the samples until they are delivered or newer ones need their
- * place. All are read by the one thread that calls {@link #sample}; what they are is told, and asked for, by any thread.
+ * Samples what workloads use, each at its own interval, and keeps the samples until they are delivered or displaced by newer ones.
+ * Sampling happens on the one thread that calls {@link #sample}; everything else may be called from any thread.
  *
- * <p>Samples of one interval are due at the same moments for all workloads, so that one look at the processes of the machine is enough.
+ * <p>All workloads with the same interval are sampled at the same moments, so that one look at the machine's processes is enough.
  */
 public final class UsageSampler {
     private static final Logger LOG = LoggerFactory.getLogger(UsageSampler.class);
 
-    /** How soon a workload that has just come is measured for the first time. */
+    /** The delay before a new workload is measured for the first time. */
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(10);
@@ -45,7 +45,7 @@ public final class UsageSampler {
     private final Map<WorkloadId, Followed> followed = new HashMap<>();
     private long numbers;
 
-    /** One workload, guarded by the sampler; but the meter, and whether it fails, are for the thread that samples alone. */
+    /** One workload. Guarded by the sampler, except for the meter and its failures, which only the sampling thread touches. */
     private static final class Followed {
         private final WorkloadId id;
         private final UsageMeter meter;
@@ -66,7 +66,7 @@ public final class UsageSampler {
         }
     }
 
-    /** What is due now, as it was when that was found. */
+    /** What is due now, as of that moment. */
     private record Due(Followed workload, ImmutableList<Instance> launches, boolean moved) {}
 
     /** @param ticker for intervals, which the clock may jump over */
@@ -82,9 +82,9 @@ public final class UsageSampler {
     }
 
     /**
-     * Samples a workload from now on, by the launches that it has now.
+     * Samples a workload from now on by its present launches.
      *
-     * @param launches none: it does not run, and what was sampled before is kept
+     * @param launches none when it does not run; earlier samples are kept
      */
     public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
         Followed known = followed.get(id);
@@ -103,18 +103,18 @@ public final class UsageSampler {
         }
     }
 
-    /** Forgets a workload and all that was sampled of it. */
+    /** Forgets a workload and its samples. */
     public synchronized void forget(WorkloadId id) {
         followed.remove(id);
     }
 
-    /** The newest sample of what runs; empty before the first. Delivering it makes no difference. */
+    /** The newest sample of a running workload, delivered or not; empty before the first. */
     public synchronized Optional<Usage> latest(WorkloadId id) {
         Followed known = followed.get(id);
         return known == null ? Optional.empty() : Optional.ofNullable(known.latest);
     }
 
-    /** The newest sample of everything that runs and has been sampled. */
+    /** The newest undelivered samples of one workload, oldest first. */
     public synchronized ImmutableSortedMap<WorkloadId, Usage> latest() {
         ImmutableSortedMap.Builder<WorkloadId, Usage> all = ImmutableSortedMap.naturalOrder();
         followed.forEach((id, known) -> {
@@ -125,15 +125,15 @@ public final class UsageSampler {
         return all.buildOrThrow();
     }
 
-    /** All that has not been delivered. */
+    /** All samples that have not been delivered. */
     public UsageReport report() {
         return report(Integer.MAX_VALUE);
     }
 
     /**
-     * What has not been delivered, the oldest of it when it is much; the rest is in a report after this one was delivered.
+     * Samples that have not been delivered, the oldest first when there are many; the rest is in a report after this one was delivered.
      *
-     * @param most samples of each workload, at least 1
+     * @param most samples per workload, at least 1
      */
     public synchronized UsageReport report(int most) {
         ImmutableListMultimap.Builder<WorkloadId, Usage> samples = ImmutableListMultimap.builder();
@@ -147,7 +147,7 @@ public final class UsageSampler {
         return new UsageReport(samples.build(), last.buildOrThrow());
     }
 
-    /** What this report has is known where it belongs, and in no later report. Reports may be delivered in any order. */
+    /** Drops what this report contains, because it has arrived. Reports may be delivered in any order. */
     public synchronized void delivered(UsageReport report) {
         report.last().forEach((id, number) -> {
             Followed known = followed.get(id);
@@ -157,7 +157,7 @@ public final class UsageSampler {
         });
     }
 
-    /** How long to wait before the next {@link #sample}. */
+    /** The time until the next {@link #sample}. */
     public synchronized Duration pause() {
         long now = ticker.read();
         long shortest = LONGEST_PAUSE.toNanos();
@@ -218,7 +218,7 @@ public final class UsageSampler {
         workload.ring.add(numbers++, usage, workload.how.maxDatapoints());
     }
 
-    /** Nobody waits for samples: the loop goes by something else. */
+    /** Nothing waits for samples: the loop works from other observations. */
     private static void failed(Followed workload, IOException e) {
         if (workload.failing) {
             LOG.debug("[{}] still can't be sampled", workload.id, e);
@@ -228,7 +228,7 @@ public final class UsageSampler {
         }
     }
 
-    /** Never sooner than after half an interval: what a shorter time shows is mostly chance. */
+    /** Not before half an interval has passed: over a shorter time the result is mostly chance. */
     private static long nextDue(long now, Duration interval) {
         long nanos = interval.toNanos();
         return (Math.floorDiv(now + nanos / 2, nanos) + 1) * nanos;
@@ -240,7 +240,7 @@ public final class UsageSampler {
 
         private final Deque<Numbered> samples = new ArrayDeque<>();
 
-        /** @param most that are kept, this one included */
+        /** @param most samples to keep, including this one */
         void add(long number, Usage usage, int most) {
             samples.add(new Numbered(number, usage));
             while (samples.size() > most) {
@@ -252,7 +252,7 @@ public final class UsageSampler {
             return samples.isEmpty();
         }
 
-        /** Number of the newest one of so many of the oldest. */
+        /** Number of the last of so many of the oldest samples. */
         long last(int most) {
             return most >= samples.size()
                     ? samples.getLast().number()

@@ -15,12 +15,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells soon after something at or below a set of paths has changed, whether they exist already or not. A hint and nothing more: what
- * can't be watched is warned of, and only the periodic look notices its changes. What the kernel doesn't tell (a mount, another target
- * of a symbolic link) is looked for every 10 s.
+ * Reports, soon after it happened, a change at or below a set of paths, which need not exist yet. These are hints: what cannot be watched
+ * is logged, and only the periodic look notices its changes. What the kernel does not report (a mount, another target of a symlink) is
+ * looked for every 10 s.
  *
- * <p>Many changes at once are one call: after 100 ms of quiet, or one second after the first. A call begins after all directories
- * that are there by then are watched, so a change that it is too late for brings another call.
+ * <p>Changes in quick succession are one call: after 100 ms of quiet, or one second after the first. Before a call, all directories that
+ * exist by then are being watched, so a change that comes too late for it leads to another call.
  */
 public final class FileChanges implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FileChanges.class);
@@ -29,7 +29,7 @@ public final class FileChanges implements AutoCloseable {
     private static final Duration RETRY = Duration.ofSeconds(10);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
 
-    /** Where trees come from. */
+    /** Creates trees. */
     interface Trees {
         WatchedTree watching(ImmutableSet<Path> paths) throws IOException;
     }
@@ -44,23 +44,23 @@ public final class FileChanges implements AutoCloseable {
     private final Thread thread;
 
     private final Object lock = new Object();
-    /** Null while nothing can be watched. Exchanged under the lock, so that closing closes the last one. */
+    /** Null while nothing can be watched. Exchanged under the lock, so that close() closes the last one. */
     private @Nullable WatchedTree tree;
 
-    // Of the thread alone.
+    // Used by the thread only.
     private ImmutableSet<String> problems = ImmutableSet.of();
     private boolean stale;
 
     /**
-     * Watches from now on: what changes after this has returned is told.
+     * Starts watching: what changes after this has returned is reported.
      *
-     * @param onChange called on a thread of this object's own, one call at a time
+     * @param onChange called on a thread of this object, one call at a time
      */
     public FileChanges(ImmutableSet<Path> directories, Runnable onChange) {
         this(directories, onChange, RETRY, WatchedTree::new);
     }
 
-    /** @param retry how often what can't be watched is tried again, and what the kernel doesn't tell is looked for */
+    /** @param retry how often to retry what could not be watched, and to look for what the kernel does not report */
     FileChanges(ImmutableSet<Path> directories, Runnable onChange, Duration retry, Trees trees) {
         this.trees = trees;
         this.paths = directories;
@@ -71,7 +71,7 @@ public final class FileChanges implements AutoCloseable {
         thread.start();
     }
 
-    /** Stops watching; no call begins after this has returned, unless one takes longer than five seconds. */
+    /** Stops watching. No call begins after this has returned, unless one takes longer than five seconds. */
     @Override
     public void close() {
         synchronized (lock) {
@@ -128,7 +128,7 @@ public final class FileChanges implements AutoCloseable {
         debounce.changed(ticker.read());
     }
 
-    /** Looks for what no event tells of. */
+    /** Looks for changes that cause no event. */
     private void look(long now) {
         WatchedTree current = current();
         if (current != null && !current.isCurrent()) {
@@ -168,7 +168,7 @@ public final class FileChanges implements AutoCloseable {
         }
     }
 
-    /** Looks whether what could not be watched can be now, without losing an event if it can't. */
+    /** Checks whether what could not be watched can be now, without losing an event if it cannot. */
     private void retry(long now) {
         try (WatchedTree trial = trees.watching(paths)) {
             if (trial.problems().equals(problems)) {
@@ -182,7 +182,7 @@ public final class FileChanges implements AutoCloseable {
         debounce.changed(now);
     }
 
-    /** Watches what is there now. Between the two trees nothing is watched: whoever exchanges them reports a change. */
+    /** Watches what exists now. Nothing is watched between two trees, so exchanging them counts as a change. */
     private void exchange() {
         synchronized (lock) {
             discard();
@@ -226,8 +226,8 @@ public final class FileChanges implements AutoCloseable {
     }
 
     /**
-     * Makes one report of changes that come in a bunch: due when it has been quiet for a while, or when the first has waited long
-     * enough. Times are those of a {@link com.github.benmanes.caffeine.cache.Ticker}. For one thread.
+     * Combines changes in quick succession into one report, due after a while of quiet or when the first change has waited long enough.
+     * Times are those of a {@link com.github.benmanes.caffeine.cache.Ticker}. For one thread.
      */
     static final class Debounce {
         private final long quiet;
@@ -237,8 +237,8 @@ public final class FileChanges implements AutoCloseable {
         private long last;
 
         /**
-         * @param quiet how long nothing must have changed
-         * @param longest how long a change waits at most
+         * @param quiet time without changes after which a report is due
+         * @param longest time that a change waits at most
          */
         Debounce(Duration quiet, Duration longest) {
             this.quiet = quiet.toNanos();
@@ -253,7 +253,7 @@ public final class FileChanges implements AutoCloseable {
             last = now;
         }
 
-        /** Nanoseconds until a report is due, not positive when it is; a very long time when nothing has changed. */
+        /** Nanoseconds until a report is due, not positive when it is; {@link Long#MAX_VALUE} when nothing has changed. */
         long untilDue(long now) {
             return pending ? Math.min(last + quiet - now, first + longest - now) : Long.MAX_VALUE;
         }

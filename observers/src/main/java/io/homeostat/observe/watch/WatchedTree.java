@@ -25,11 +25,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the kernel has been asked to watch for a set of paths: every directory at and below them, symbolic links to directories
- * followed; and of each directory above them the one name that leads down, which may come, go or become another.
+ * The inotify watches for a set of paths: every directory at and below them, following symlinks to directories, and for each directory
+ * above them the one name that leads down, which may appear, vanish or be replaced.
  *
- * <p>Built once and never changed: when directories come and go, another tree takes its place. The kernel says nothing when a mount
- * covers a directory, or when what a symbolic link leads to is replaced or, if it is a file, written: {@link #isCurrent} looks.
+ * <p>Immutable: when directories come and go, another tree takes its place. The kernel reports neither a mount over a directory, nor that
+ * the target of a symlink was replaced or, if it is a file, written: {@link #isCurrent} looks for that.
  */
 final class WatchedTree implements AutoCloseable {
     private static final WatchEvent.Kind<?>[] NAMES = {
@@ -39,36 +39,36 @@ final class WatchedTree implements AutoCloseable {
         StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_DELETE, StandardWatchEventKinds.ENTRY_MODIFY
     };
 
-    /** More than any sensible declaration of files has; a link to the root of the machine has more. */
+    /** More than any sensible set of declarations has; a link to the root of the machine has more. */
     private static final int MOST_DIRECTORIES = 10_000;
 
-    /** As deep as declarations are read; shallow enough for any stack, and for one descriptor a level. */
+    /** As deep as declarations are read; little enough for any stack, with one descriptor per level. */
     private static final int MOST_LEVELS = 64;
 
     private final WatchService service;
     private final Map<WatchKey, Interest> interests = new HashMap<>();
     private final Set<Path> directories = new HashSet<>();
-    /** What each path led to when it was about to be watched. */
+    /** What each path resolved to just before it was watched. */
     private final Map<Path, Identity> identities = new HashMap<>();
 
     private final ImmutableSet.Builder<String> problems = ImmutableSet.builder();
     private int visits;
 
-    /** What has changed, in the order of what follows from it. */
+    /** What has changed, in order of consequence. */
     enum Change {
-        /** Nothing that anybody asked about. */
+        /** Nothing of interest. */
         NONE,
         /** A file. */
         CONTENT,
-        /** A directory, or what leads to one: another tree is needed. */
+        /** A directory, or something that leads to one: another tree is needed. */
         STRUCTURE
     }
 
     /**
-     * What a path leads to.
+     * What a path resolves to.
      *
-     * @param key tells files and directories apart; null when nothing is there, or nothing that can be looked at
-     * @param changed when what a link leads to was last written; null of all else, whose changes are events
+     * @param key identifies the file or directory; null when nothing is there that can be looked at
+     * @param changed when a link's target was last written; null for everything else, whose changes are events
      */
     private record Identity(@Nullable Object key, @Nullable FileTime changed) {
         static Identity of(Path path) {
@@ -82,7 +82,7 @@ final class WatchedTree implements AutoCloseable {
         }
     }
 
-    /** What the events of one directory, which may be known under several paths, mean. */
+    /** What the events of one directory mean, which may be known under several paths. */
     private static final class Interest {
         private final Set<Path> names = new HashSet<>();
         private final Set<Path> contents = new HashSet<>();
@@ -105,7 +105,7 @@ final class WatchedTree implements AutoCloseable {
         }
     }
 
-    /** @throws IOException when the kernel watches nothing for us at all */
+    /** @throws IOException when the kernel watches nothing for us */
     WatchedTree(ImmutableSet<Path> paths) throws IOException {
         this.service = FileSystems.getDefault().newWatchService();
         boolean complete = false;
@@ -130,7 +130,7 @@ final class WatchedTree implements AutoCloseable {
         return problems.build();
     }
 
-    /** Whether every path still leads to what it led to: false means that a change may have gone unnoticed, and so may others. */
+    /** Whether every path still resolves to what it did. False means that a change, and perhaps others, may have gone unnoticed. */
     boolean isCurrent() {
         return identities.entrySet().stream().allMatch(known -> known.getValue().equals(Identity.of(known.getKey())));
     }
@@ -147,7 +147,7 @@ final class WatchedTree implements AutoCloseable {
             Change next = interest == null ? Change.STRUCTURE : interest.of(event, directories);
             change = next.compareTo(change) > 0 ? next : change;
         }
-        // A key that can't be reset is one whose directory is gone.
+        // A key that cannot be reset belongs to a directory that is gone.
         return key.reset() ? change : Change.STRUCTURE;
     }
 
@@ -171,7 +171,7 @@ final class WatchedTree implements AutoCloseable {
                 Interest interest = watch(parent, file);
                 interest.names.add(child.getFileName());
             } catch (IOException e) {
-                // Of what is there, its own events tell nearly everything.
+                // For what exists, its own events tell nearly everything.
                 if (!exists) {
                     problem(parent, e);
                 }
@@ -181,7 +181,7 @@ final class WatchedTree implements AutoCloseable {
         }
     }
 
-    /** @param above what tells the directories on the way here from others: a link may lead back to one of them */
+    /** @param above keys of the directories on the way here, because a link may lead back to one of them */
     private void watchBelow(Path directory, Set<Object> above) {
         visits++;
         if (visits > MOST_DIRECTORIES) {
@@ -198,7 +198,7 @@ final class WatchedTree implements AutoCloseable {
             return;
         }
         try {
-            // Before its children are listed: one that appears afterwards is an event.
+            // Before its children are listed: one that appears afterwards causes an event.
             watch(directory, true).contents.add(directory);
             directories.add(directory);
             try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
@@ -213,7 +213,7 @@ final class WatchedTree implements AutoCloseable {
                 throw e.getCause();
             }
         } catch (NoSuchFileException | NotDirectoryException e) {
-            // Gone in the meantime, which is an event of its parent.
+            // Gone meanwhile, which is an event of its parent.
             directories.remove(directory);
         } catch (IOException e) {
             problem(directory, e);
@@ -225,12 +225,12 @@ final class WatchedTree implements AutoCloseable {
         return identities.computeIfAbsent(path, Identity::of);
     }
 
-    /** Watches a directory, in addition to what is watched of it already. */
+    /** Adds to what is watched of a directory. */
     private Interest watch(Path directory, boolean everything) throws IOException {
         WatchKey key = directory.register(service, everything ? EVERYTHING : NAMES);
         Interest interest = interests.computeIfAbsent(key, any -> new Interest());
         if (interest.everything && !everything) {
-            // The last registration is the one that counts.
+            // The last registration counts.
             directory.register(service, EVERYTHING);
         }
         interest.everything |= everything;
