@@ -1,5 +1,8 @@
 package io.homeostat.desired.platform;
 
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+
 /**
  * A token bucket: holds up to its capacity, and regains one token after each interval. Time is an argument, the nanoseconds of whatever
  * clock the caller goes by; a clock that is set back adds nothing. Not thread-safe.
@@ -23,6 +26,11 @@ public final class TokenBucket {
         this.nanosPerToken = nanosPerToken;
         this.level = capacity;
         this.filled = now;
+    }
+
+    /** The nanoseconds of a clock's instant, for those who go by one. */
+    public static long nanos(Instant instant) {
+        return ChronoUnit.NANOS.between(Instant.EPOCH, instant);
     }
 
     /** Changes the limits. What was taken under the former ones stays taken. */

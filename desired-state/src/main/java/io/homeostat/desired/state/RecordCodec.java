@@ -49,11 +49,22 @@ public final class RecordCodec {
 
     private final ObjectMapper json;
     private final Function<String, Workload> documents;
+    private final Function<Workload, String> texts;
 
-    /** @param documents reads what {@link DocumentCodec} has written */
-    public RecordCodec(ObjectMapper json, Function<String, Workload> documents) {
+    public RecordCodec(ObjectMapper json) {
+        this(json, DocumentCodec::fromJson, DocumentCodec::toJson);
+    }
+
+    /**
+     * A codec whose caller keeps the texts of workloads.
+     *
+     * @param documents reads the text of a workload
+     * @param texts writes it
+     */
+    public RecordCodec(ObjectMapper json, Function<String, Workload> documents, Function<Workload, String> texts) {
         this.json = json;
         this.documents = documents;
+        this.texts = texts;
     }
 
     public String write(Record record) {
@@ -247,7 +258,7 @@ public final class RecordCodec {
             case Boolean flag -> BooleanNode.valueOf(flag);
             case Enum<?> constant -> TextNode.valueOf(constant.name());
             case Instant instant -> TextNode.valueOf(instant.toString());
-            case Workload workload -> TextNode.valueOf(DocumentCodec.toJson(workload));
+            case Workload workload -> TextNode.valueOf(texts.apply(workload));
             case WorkloadId id -> TextNode.valueOf(id.toString());
             case Record record -> tree(record);
             case Map<?, ?> map -> {

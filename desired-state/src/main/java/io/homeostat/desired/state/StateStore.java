@@ -7,6 +7,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
 
 /**
@@ -112,5 +113,13 @@ public interface StateStore extends StateReader {
     }
 
     /** A workload with the PATH or file it came from. */
-    record ToApply(Workload workload, String origin) {}
+    record ToApply(CanonicalDocument document, String origin) {
+        public ToApply(Workload workload, String origin) {
+            this(CanonicalDocument.of(workload), origin);
+        }
+
+        public Workload workload() {
+            return document.workload();
+        }
+    }
 }

@@ -10,5 +10,7 @@ import io.homeostat.desired.model.Workload;
  * @param generation grows by one with each change that this source makes, from 1; goes on growing when it withdraws the
  *     workload and declares it again
  * @param hash of the declaration
+ * @param length of its document, in characters
  */
-public record StoredDeclaration(SourceName source, Workload workload, String origin, long generation, String hash) {}
+public record StoredDeclaration(
+        SourceName source, Workload workload, String origin, long generation, String hash, int length) {}

@@ -15,11 +15,7 @@ import io.homeostat.desired.yaml.FieldType.Word;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -79,16 +75,6 @@ public final class DocumentCodec {
         } catch (IOException e) {
             // Without its cause and message: they quote the document.
             throw new IllegalArgumentException("a stored document is not JSON, " + document.length() + " characters");
-        }
-    }
-
-    /** Lowercase hexadecimal SHA-256 of {@link #toJson}. */
-    public static String hash(Workload workload) {
-        try {
-            byte[] text = toJson(workload).getBytes(StandardCharsets.UTF_8);
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text));
-        } catch (NoSuchAlgorithmException impossible) {
-            throw new IllegalStateException("every Java platform has SHA-256", impossible);
         }
     }
 

@@ -68,7 +68,9 @@ class DocumentCodecTest {
             String json = DocumentCodec.toJson(workload);
             assertEquals(workload, DocumentCodec.fromJson(json));
             assertEquals(json, DocumentCodec.toJson(DocumentCodec.fromJson(json)));
-            assertEquals(DocumentCodec.hash(workload), DocumentCodec.hash(DocumentCodec.fromJson(json)));
+            assertEquals(
+                    CanonicalDocument.of(workload).hash(),
+                    CanonicalDocument.of(DocumentCodec.fromJson(json)).hash());
         }
     }
 
@@ -80,10 +82,14 @@ class DocumentCodecTest {
                 spec: {start: {attempts: 3}, stop: {timeout: 30000ms}, entryPoint: /bin/a, install: local}
                 metadata: {name: a}
                 """;
-        assertEquals(DocumentCodec.hash(one(SMALLEST)), DocumentCodec.hash(one(same)));
+        assertEquals(
+                CanonicalDocument.of(one(SMALLEST)).hash(),
+                CanonicalDocument.of(one(same)).hash());
         String other = SMALLEST.replace("install: local", "install: local, user: nobody");
-        assertNotEquals(DocumentCodec.hash(one(SMALLEST)), DocumentCodec.hash(one(other)));
-        assertEquals(64, DocumentCodec.hash(one(SMALLEST)).length());
+        assertNotEquals(
+                CanonicalDocument.of(one(SMALLEST)).hash(),
+                CanonicalDocument.of(one(other)).hash());
+        assertEquals(64, CanonicalDocument.of(one(SMALLEST)).hash().length());
     }
 
     @Test

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.RecordCodec;
-import io.homeostat.desired.yaml.DocumentCodec;
 import java.io.IOException;
 
 /**
@@ -15,7 +14,7 @@ import java.io.IOException;
  */
 public record LaunchNote(Instance instance, String bootId) {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final RecordCodec RECORDS = new RecordCodec(JSON, DocumentCodec::fromJson);
+    private static final RecordCodec RECORDS = new RecordCodec(JSON);
 
     /** Encodes the note as JSON. */
     public String toJson() {

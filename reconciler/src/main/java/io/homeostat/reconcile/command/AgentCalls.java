@@ -194,7 +194,7 @@ public final class AgentCalls {
     private static ImmutableList<Document> documents(Given given) {
         return given.documents().stream()
                 .map(document -> Document.newBuilder()
-                        .setJson(DocumentCodec.toJson(document.workload()))
+                        .setJson(document.document().text())
                         .setOrigin(document.origin())
                         .build())
                 .collect(ImmutableList.toImmutableList());

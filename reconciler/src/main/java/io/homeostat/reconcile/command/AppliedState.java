@@ -8,7 +8,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoredDeclaration;
-import io.homeostat.desired.yaml.DocumentCodec;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -43,8 +42,14 @@ final class AppliedState {
     }
 
     private static StoredDeclaration applied(ToApply document, @Nullable StoredDeclaration before) {
-        String hash = DocumentCodec.hash(document.workload());
+        String hash = document.document().hash();
         long generation = before == null ? 1 : before.generation() + (hash.equals(before.hash()) ? 0 : 1);
-        return new StoredDeclaration(SourceName.APPLIED, document.workload(), document.origin(), generation, hash);
+        return new StoredDeclaration(
+                SourceName.APPLIED,
+                document.workload(),
+                document.origin(),
+                generation,
+                hash,
+                document.document().text().length());
     }
 }

@@ -15,7 +15,7 @@ import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.desired.yaml.DocumentCodec;
+import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.plan.Bookkeeping;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -128,7 +128,7 @@ final class Translation {
     /** Tells what the loop does not: that what is asked for was heard and, when the program is there already, that it is. */
     private void tellOfInstall(Said said, Workload wanted) {
         WorkloadHistory history = known.histories().apply(wanted.id());
-        String hash = DocumentCodec.hash(wanted);
+        String hash = CanonicalDocument.of(wanted).hash();
         boolean another = !hash.equals(history.trial().hash());
         boolean newProgram = Bookkeeping.isNewProgram(history.proven(), wanted);
         if (another && (newProgram || history.trial().hash().isEmpty())) {
@@ -220,7 +220,7 @@ final class Translation {
         // It is what is declared: a plugin that has it already is not asked to take it once more.
         tryAtOnce(wanted.get().id());
         ProvenRevision proven = known.histories().apply(wanted.get().id()).proven();
-        if (proven != null && proven.hash().equals(DocumentCodec.hash(wanted.get()))) {
+        if (proven != null && proven.hash().equals(CanonicalDocument.of(wanted.get()).hash())) {
             String revision = wanted.get().revision();
             said.tell(revision, EventType.PLUGIN_CONFIG_APPLY, "");
             said.tell(revision, EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");

@@ -23,7 +23,7 @@ class MaskedTailsTest {
 
     private String masked(String lines) {
         DesiredSource desired = DesiredSource.of(StoredState.desired(declared.stream()
-                .map(workload -> new StoredDeclaration(SourceName.APPLIED, workload, "/a.yaml", 1, "hash"))
+                .map(workload -> new StoredDeclaration(SourceName.APPLIED, workload, "/a.yaml", 1, "hash", 0))
                 .collect(ImmutableList.toImmutableList())));
         return new MaskedTails(id -> lines, desired, store).lastLines(ID);
     }

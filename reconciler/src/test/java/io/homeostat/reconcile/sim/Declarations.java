@@ -98,7 +98,7 @@ public final class Declarations implements DesiredSource {
                 .substring(0, 8);
         // Goes on growing when it is withdrawn and declared again.
         long generation = generations.getOrDefault(place, 0L) + 1;
-        return new StoredDeclaration(place.source(), workload, "/" + place, generation, hash);
+        return new StoredDeclaration(place.source(), workload, "/" + place, generation, hash, 0);
     }
 
     /** What stands there can't be read; what was declared there stays in force. */
@@ -122,7 +122,7 @@ public final class Declarations implements DesiredSource {
         generations.clear();
         bySource.forEach((source, own) -> own.replaceAll((id, old) -> {
             generations.put(new Place(source, id), 1L);
-            return new StoredDeclaration(source, old.workload(), old.origin(), 1, old.hash());
+            return new StoredDeclaration(source, old.workload(), old.origin(), 1, old.hash(), 0);
         }));
         merge();
     }

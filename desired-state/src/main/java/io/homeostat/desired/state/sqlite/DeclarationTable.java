@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateStore.ToApply;
-import io.homeostat.desired.yaml.DocumentCodec;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HashMap;
@@ -66,7 +65,9 @@ final class DeclarationTable {
         String workload = document.workload().id().toString();
         @Nullable Stored old = before.get(workload);
         Stored now = new Stored(
-                document.origin(), DocumentCodec.hash(document.workload()), DocumentCodec.toJson(document.workload()));
+                document.origin(),
+                document.document().hash(),
+                document.document().text());
         if (now.equals(old)) {
             return false;
         }

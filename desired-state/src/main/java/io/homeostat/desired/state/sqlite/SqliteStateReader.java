@@ -30,8 +30,8 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     final Database database;
     final ObjectMapper json = new ObjectMapper();
-    private final StoredDocuments documents = new StoredDocuments();
-    final RecordCodec records = new RecordCodec(json, documents::read);
+    final StoredDocuments documents = new StoredDocuments();
+    final RecordCodec records = new RecordCodec(json, documents::read, documents::write);
     private final Runnable afterClose;
 
     SqliteStateReader(Database database) {
@@ -186,12 +186,14 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
         SourceName source = source(row.getString("source"));
         String id = row.getString("workload");
         try {
+            String document = row.getString("document");
             return new StoredDeclaration(
                     source,
-                    documents.read(row.getString("document")),
+                    documents.read(document),
                     row.getString("origin"),
                     row.getLong("newest"),
-                    row.getString("hash"));
+                    row.getString("hash"),
+                    document.length());
         } catch (RuntimeException e) {
             // Never skipped: what is no longer declared would be removed from the machine. The cause may quote secrets.
             throw new StoreException("cannot read the document of " + id + " (" + source.word() + ") in "

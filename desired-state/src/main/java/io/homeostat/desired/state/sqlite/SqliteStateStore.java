@@ -72,7 +72,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             ImmutableCollection<ToApply> documents, ImmutableSet<String> origins, boolean prune) {
         return database.write("store the applied documents in", connection -> {
             DeclarationTable table = new DeclarationTable(connection, SourceName.APPLIED);
-            table.declare(documents);
+            declare(table, documents);
             if (!documents.isEmpty()) {
                 rememberThatSomethingWasDeclared(connection);
             }
@@ -96,7 +96,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         SourceName source = content.source();
         return database.write("store what the source " + source.word() + " declares in", connection -> {
             DeclarationTable table = new DeclarationTable(connection, source);
-            ImmutableSet<WorkloadId> changed = table.declare(content.documents());
+            ImmutableSet<WorkloadId> changed = declare(table, content.documents());
             if (!content.documents().isEmpty()) {
                 rememberThatSomethingWasDeclared(connection);
             }
@@ -120,7 +120,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 return false;
             }
             DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
-            table.declare(change.declared());
+            declare(table, change.declared());
             if (!change.declared().isEmpty()) {
                 rememberThatSomethingWasDeclared(connection);
             }
@@ -214,6 +214,14 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 instance.workload().toString(),
                 instance.launchId(),
                 records.write(instance));
+    }
+
+    private ImmutableSet<WorkloadId> declare(DeclarationTable table, ImmutableCollection<ToApply> declared)
+            throws SQLException {
+        for (ToApply each : declared) {
+            documents.remember(each.workload(), each.document().text());
+        }
+        return table.declare(declared);
     }
 
     private static ImmutableSet<String> words(ImmutableCollection<ToApply> documents) {

@@ -6,22 +6,35 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.yaml.DocumentCodec;
 
 /**
- * Turns stored documents into workloads, the same text only once: a converged workload's document is stored as what was
- * applied and as what is proven, and the loop reads both again and again.
+ * Turns stored documents into workloads and back, each only once: a converged workload's document is stored as what was declared and as
+ * what is proven, and the loop reads both again and again.
  */
 final class StoredDocuments {
     private static final int REMEMBERED = 2_000;
 
     private final Cache<String, Workload> workloads =
             CacheBuilder.newBuilder().maximumSize(REMEMBERED).build();
+    /** By identity: to compare workloads takes as long as to print them. */
+    private final Cache<Workload, String> texts =
+            CacheBuilder.newBuilder().weakKeys().maximumSize(REMEMBERED).build();
 
     /** @throws IllegalArgumentException when it is no valid document */
     Workload read(String document) {
         Workload known = workloads.getIfPresent(document);
         if (known == null) {
             known = DocumentCodec.fromJson(document);
-            workloads.put(document, known);
+            remember(known, document);
         }
         return known;
+    }
+
+    String write(Workload workload) {
+        String known = texts.getIfPresent(workload);
+        return known == null ? DocumentCodec.toJson(workload) : known;
+    }
+
+    void remember(Workload workload, String document) {
+        workloads.put(document, workload);
+        texts.put(workload, document);
     }
 }

@@ -31,7 +31,8 @@ import org.junit.jupiter.api.Test;
 
 final class RecordCodecTest {
     private final ObjectMapper json = new ObjectMapper();
-    private final RecordCodec codec = new RecordCodec(json, new StoredDocuments()::read);
+    private final StoredDocuments documents = new StoredDocuments();
+    private final RecordCodec codec = new RecordCodec(json, documents::read, documents::write);
     private final List<String> lost = new ArrayList<>();
     private final WorkloadHistory history = Samples.eventful();
     private ObjectNode stored = json.createObjectNode();
