@@ -20,7 +20,7 @@ import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.agent.metrics.Telemetry;
-import io.homeostat.reconcile.controlplane.Enforcement;
+import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.LogFiles;
@@ -50,7 +50,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A workload gets the loop's attention by a hint, when its own cadence says so, or in the resync, which would be enough alone.
  */
-public final class Agent implements Enforcement, AutoCloseable {
+public final class Agent implements ControlPlane.Host, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
     /** How long the boot waits: less than the 90 s after which systemd takes a service for failed. */
     private static final Duration BOOT = Duration.ofMinutes(1);

@@ -5,13 +5,16 @@ import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
 import io.homeostat.desired.channel.Channel;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventQueue;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.observe.host.Kernel;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -22,39 +25,40 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agent's side of its control plane: connected as long as one is configured, whatever that one does. Nothing here can keep the
- * loop from its work.
+ * The agent's side of its control plane: connected as long as one is configured, whatever that does. Nothing here can keep the loop from
+ * its work.
  */
 public final class ControlPlane implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlane.class);
-    private static final Duration BETWEEN_REPORTS = Duration.ofSeconds(60);
+    private static final Duration REPORT_INTERVAL = Duration.ofSeconds(60);
 
-    private final Enforcement enforcement;
+    private final Host host;
     private final Connector connector;
-    private final States states;
+    private final PluginStates.Source states;
     private final StateStore store;
     private final Modules modules;
     private final InstantSource clock;
-    private final Peer peer;
-    private final Refusals refusals = new Refusals();
-    private final EventBound events;
+    private final SystemInfo info;
+    private final RefusalLimit refusals = new RefusalLimit();
+    private final EventTrimmer events;
     private final ScheduledExecutorService reporting = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("control-plane").daemon(true).factory());
 
     private volatile ImmutableSet<String> protectedPlugins = ImmutableSet.of();
-    /** How many refusals were withheld when that was last told; of the reporting thread. */
-    private long withheld;
+    /** How many withheld refusals have been reported; used by the reporting thread. */
+    private long withheldReported;
 
     private AgentConfig.@Nullable ControlPlane configured;
     private @Nullable Connection connection;
 
-    /** One configured control plane, from the moment in which it was configured until it is no longer. */
-    private record Connection(Channel channel, StatesReplies states, EventDelivery delivery) {
+    /** What serves one configured control plane, until another one or none is configured. */
+    private record Connection(Channel channel, PluginStatesResponder states, EventDelivery delivery) {
         void close() {
             states.close();
             delivery.close();
@@ -63,50 +67,50 @@ public final class ControlPlane implements AutoCloseable {
     }
 
     /**
-     * Makes the side of an agent that is connected with nobody yet.
+     * Not connected before {@link #use}.
      *
-     * @param store of the agent; used, not closed
-     * @param version of this program, for the control plane to know
+     * @param store of the agent; not closed
+     * @param version of this program
      */
     public ControlPlane(
-            Enforcement enforcement,
+            Host host,
             Connector connector,
-            States states,
+            PluginStates.Source states,
             StateStore store,
             Modules modules,
             String version,
             InstantSource clock) {
-        this(enforcement, connector, states, store, modules, version, clock, BETWEEN_REPORTS);
+        this(host, connector, states, store, modules, version, clock, REPORT_INTERVAL);
     }
 
-    /** @param betweenReports how long from one report on our modules to the next */
+    /** @param reportInterval between two reports on our modules */
     ControlPlane(
-            Enforcement enforcement,
+            Host host,
             Connector connector,
-            States states,
+            PluginStates.Source states,
             StateStore store,
             Modules modules,
             String version,
             InstantSource clock,
-            Duration betweenReports) {
-        this.enforcement = enforcement;
+            Duration reportInterval) {
+        this.host = host;
         this.connector = connector;
         this.states = states;
         this.store = store;
         this.modules = modules;
         this.clock = clock;
-        this.peer = new Peer(version, new OsRelease(), new Kernel(), System.getProperty("os.arch", ""));
-        this.events = new EventBound(store);
-        this.withheld = store.eventQueue().withheld();
-        // It ends with this, and what it throws it logs.
+        this.info = new SystemInfo(version, new OsRelease(), new Kernel(), System.getProperty("os.arch", ""));
+        this.events = new EventTrimmer(store);
+        this.withheldReported = store.eventQueue().withheld();
+        // It ends when this is closed, and logs what it throws.
         ScheduledFuture<?> _ = reporting.scheduleAtFixedRate(
-                this::report, betweenReports.toMillis(), betweenReports.toMillis(), TimeUnit.MILLISECONDS);
+                this::report, reportInterval.toMillis(), reportInterval.toMillis(), TimeUnit.MILLISECONDS);
     }
 
-    /** From here on this configuration holds; a connection that it does not change goes on. */
+    /** Applies a configuration; a connection that it does not change stays open. */
     public synchronized void use(AgentConfig config) {
         protectedPlugins = ImmutableSet.copyOf(config.protectedPlugins());
-        events.keep(config.limits().events());
+        events.limit(config.limits().events());
         AgentConfig.ControlPlane wanted = config.sources().controlPlane();
         if (connection != null && Objects.equals(wanted, configured)) {
             return;
@@ -123,10 +127,10 @@ public final class ControlPlane implements AutoCloseable {
 
     private Connection connect(AgentConfig.ControlPlane wanted) {
         CompletableFuture<Channel> opened = new CompletableFuture<>();
-        Replies replies = new Replies(opened);
-        StatesReplies answers = new StatesReplies(enforcement::plugins, states, replies);
+        ReplySender replies = new ReplySender(opened);
+        PluginStatesResponder answers = new PluginStatesResponder(host::plugins, states, replies);
         Requests requests = new Requests(
-                peer,
+                info,
                 replies,
                 answers,
                 (messageId, items) -> accept(messageId, items, wanted.endpoint()),
@@ -137,7 +141,7 @@ public final class ControlPlane implements AutoCloseable {
         return new Connection(channel, answers, EventDelivery.start(store.outbox(), channel));
     }
 
-    /** There is nobody to tell them. What was declared stays declared: a lost line in agent.yaml must not end what runs. */
+    /** Nobody is left to tell. What was declared stays declared: a line lost from agent.yaml must not end what runs. */
     private void forgetEvents() {
         if (store.eventQueue().open()) {
             int forgotten = store.outbox().discard();
@@ -147,23 +151,29 @@ public final class ControlPlane implements AutoCloseable {
         }
     }
 
-    private void accept(String messageId, ImmutableList<Item> items, String endpoint) {
-        enforcement.declare(store -> {
+    private void accept(String messageId, ImmutableList<ConfigureItem> items, String endpoint) {
+        host.declare(store -> {
             Instant now = clock.instant();
-            Translation.Outcome outcome = Translation.of(
+            ConfigureHandler.Outcome outcome = ConfigureHandler.handle(
                     messageId,
                     items,
-                    new Translation.Known(store.declarations(), store::history, endpoint, now, refusals.left(now)));
+                    new ConfigureHandler.Known(
+                            store.declarations(),
+                            store::history,
+                            endpoint,
+                            now,
+                            refusals.available(now),
+                            CanonicalDocument::of));
             if (!store.receive(outcome.change())) {
                 return ImmutableSet.of();
             }
-            refusals.leave(outcome.refusals());
+            refusals.told(outcome.refusals());
             events.stored(outcome.change().events().size(), now);
             return outcome.change().histories().keySet();
         });
     }
 
-    /** How things stand; empty when no control plane is configured. */
+    /** How the connection is doing; empty if no control plane is configured. */
     public synchronized Optional<ControlPlaneStatus> status() {
         return Optional.ofNullable(connection).map(open -> {
             EventQueue queue = store.eventQueue();
@@ -177,22 +187,22 @@ public final class ControlPlane implements AutoCloseable {
             tellWithheld();
             post();
         } catch (RuntimeException e) {
-            // Thrown on, it would be the last report.
+            // Thrown on, it would end the reports.
             LOG.warn("how our modules fare could not be told: {}", e.getMessage(), e);
         }
     }
 
-    /** Not with each message: that would be as many events as were spared. */
+    /** Not with each message, which would be as many events as were withheld. */
     private void tellWithheld() {
         long all = store.eventQueue().withheld();
-        long more = all - withheld;
+        long more = all - withheldReported;
         if (more > 0) {
             String words = more
                     + " refused items of the control plane were not told one by one: it sends more of them than "
-                    + Refusals.MOST + " at once and then one in " + Refusals.FOR_ONE_MORE.toMillis() + " ms; " + all
+                    + RefusalLimit.MOST + " at once and then one in " + RefusalLimit.INTERVAL.toMillis() + " ms; " + all
                     + " altogether";
             store.record(new Event(clock.instant(), null, "", EventType.AGENT_REFUSALS_WITHHELD, words));
-            withheld = all;
+            withheldReported = all;
             LOG.warn("{}", words);
         }
     }
@@ -202,7 +212,7 @@ public final class ControlPlane implements AutoCloseable {
             CompletableFuture<Void> _ = connection
                     .channel()
                     .post(MessageBody.newBuilder()
-                            .putLabels(MessageType.LABEL, MessageType.MODULE_METRICS)
+                            .putLabels(Protocol.MESSAGE_TYPE, Protocol.MODULE_METRICS)
                             .setBody(Any.pack(modules.report()))
                             .build())
                     .exceptionally(failure -> {
@@ -223,5 +233,26 @@ public final class ControlPlane implements AutoCloseable {
     public synchronized void close() {
         reporting.shutdownNow();
         disconnect();
+    }
+
+    /** What a control plane can have done on this machine; provided by the agent. */
+    public interface Host {
+        /**
+         * Changes what is declared and has it enforced, without waiting for that.
+         *
+         * @param change applied to the store at once, while no pass can write; returns the workloads that need a pass beside those
+         *     whose declaration changes. If it throws, nothing else happens
+         */
+        void declare(Function<StateStore, ImmutableSet<WorkloadId>> change);
+
+        /** Looks at all plugins, once the loop has been at each of them since this was called; waits for that a bounded time. */
+        ImmutableList<Finding> plugins() throws InterruptedException;
+    }
+
+    /** Opens channels. */
+    @FunctionalInterface
+    public interface Connector {
+        /** Begins to connect, and returns at once: that nobody answers is the channel's state, not a failure. */
+        Channel open(AgentConfig.ControlPlane endpoint, Channel.Inbox inbox);
     }
 }

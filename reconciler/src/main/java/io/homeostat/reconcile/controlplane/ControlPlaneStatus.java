@@ -3,11 +3,11 @@ package io.homeostat.reconcile.controlplane;
 import io.homeostat.desired.channel.ChannelStatus;
 
 /**
- * How the agent and its control plane get on.
+ * How the connection with the control plane is doing.
  *
- * @param queuedEvents that the control plane has not acknowledged
- * @param droppedEvents that it will never hear of, because there were too many
- * @param refusedEvents that it would not take
+ * @param queuedEvents not acknowledged yet
+ * @param droppedEvents dropped because there were too many
+ * @param refusedEvents refused by the control plane
  * @param withheldRefusals refused items of its messages of which no event tells, because there were too many
  */
 public record ControlPlaneStatus(

@@ -4,15 +4,22 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.Outbox.Queued;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.proto.acs.MessageBody;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -26,63 +33,63 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the control plane what happens to plugins: each plugin's events in order, the next one once the former is acknowledged, and of
- * several plugins at once. An event is told at least once: it leaves the queue in the store some time after it was acknowledged, together
- * with others, and is told again when the agent dies in between, under the same message id.
+ * Delivers the events of plugins to the control plane: each plugin's in order, one after the other's acknowledgement, and those of several
+ * plugins at once. At least once: an event leaves the store's queue some time after its acknowledgement, together with others, and is
+ * sent again under the same message id if the agent dies in between.
  *
- * <p>An event that the control plane refuses for good is logged, counted and left behind. One thread does it all, woken up by what is
- * stored and what is acknowledged.
+ * <p>An event that the control plane refuses for good is logged, counted and given up. One thread does it all, woken up by new events and
+ * by acknowledgements.
  */
 public final class EventDelivery implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventDelivery.class);
 
-    /** Plugins whose events are under way at the same time. Answers must not wait until events are acknowledged. */
-    private static final int WINDOW = Channel.WINDOW - Replies.MOST;
+    /** Plugins whose events are in flight at the same time; the rest of the channel's window is for replies. */
+    private static final int WINDOW = Channel.WINDOW - ReplySender.MOST_PENDING;
 
     private static final int PER_PLUGIN = 1_000;
     private static final int PAGE = 4_000;
-    /** Acknowledged events that leave the queue in one transaction, unless there is nothing else to do. */
+    /** How many acknowledged events leave the queue in one transaction, unless there is nothing else to do. */
     private static final int BATCH = 256;
 
     private static final Duration LINGER = Duration.ofMillis(100);
-    private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
-    private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
+    private static final Duration RETRY_STORE = Duration.ofSeconds(5);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final Outbox outbox;
     private final Channel channel;
-    private final Patience patience;
+    private final RedeliveryPolicy policy;
     private final BlockingQueue<Notice> notices = new LinkedBlockingQueue<>();
     private final AtomicBoolean changed = new AtomicBoolean();
     private final Thread thread;
 
-    // Of the thread alone, from here on.
-    private final Lanes lanes = new Lanes(WINDOW);
+    // Used by the thread only, from here on.
+    private final PluginQueues queues = new PluginQueues(WINDOW);
     private final Map<Queued, CompletableFuture<Status>> sent = new HashMap<>();
-    private final Set<Long> told = new HashSet<>();
+    private final Set<Long> delivered = new HashSet<>();
     private final Set<Long> refused = new HashSet<>();
     private String lastRefusal = "";
-    private String lastFailure = "";
+    private boolean storeFailing;
     private boolean opened;
-    private boolean quiet;
-    private boolean changedSince = true;
-    /** Whether the queue held more than was asked for, and whether that is wanted now. */
-    private boolean cut;
-
-    private boolean hungry;
+    private boolean idle;
+    private boolean changedSinceRefill = true;
+    /** Whether the store's queue held more than the last page. */
+    private boolean morePages;
+    /** Whether a plugin's events on the page are used up. */
+    private boolean pageUsedUp;
 
     /** Begins to queue events, if none were queued yet, and to deliver them. */
     public static EventDelivery start(Outbox outbox, Channel channel) {
-        return start(outbox, channel, new Patience());
+        return start(outbox, channel, new RedeliveryPolicy());
     }
 
-    static EventDelivery start(Outbox outbox, Channel channel, Patience patience) {
-        EventDelivery delivery = new EventDelivery(outbox, channel, patience);
+    static EventDelivery start(Outbox outbox, Channel channel, RedeliveryPolicy policy) {
+        EventDelivery delivery = new EventDelivery(outbox, channel, policy);
         delivery.begin();
         return delivery;
     }
 
-    private EventDelivery(Outbox outbox, Channel channel, Patience patience) {
-        this.patience = patience;
+    private EventDelivery(Outbox outbox, Channel channel, RedeliveryPolicy policy) {
+        this.policy = policy;
         this.outbox = outbox;
         this.channel = channel;
         this.thread = Thread.ofPlatform().name("events").daemon(true).unstarted(this::deliver);
@@ -90,7 +97,7 @@ public final class EventDelivery implements AutoCloseable {
 
     private void begin() {
         try {
-            // At once: what happens while the thread begins is to be told, too.
+            // At once, so that nothing is missed while the thread starts.
             open();
         } catch (StoreException e) {
             LOG.error("{}; events are not queued for the control plane until it can be", e.getMessage());
@@ -106,18 +113,18 @@ public final class EventDelivery implements AutoCloseable {
         }
     }
 
-    /** What the thread is told. */
+    /** What wakes the thread up. */
     private sealed interface Notice {
         /** The queue has changed. */
         record Changed() implements Notice {}
 
-        /** The control plane has said something. */
+        /** The control plane has answered. */
         record Answered(Queued event, Status status) implements Notice {}
 
-        /** An event may be tried again. */
+        /** An event may be sent again. */
         record Due(Queued event) implements Notice {}
 
-        /** It is over. */
+        /** Delivery ends. */
         record Closed() implements Notice {}
     }
 
@@ -129,68 +136,68 @@ public final class EventDelivery implements AutoCloseable {
 
     private void deliver() {
         try {
-            while (hear(advance())) {
-                // Until it is over.
+            boolean open = true;
+            while (open) {
+                open = await(advance());
             }
             settle();
         } catch (InterruptedException e) {
             LOG.debug("no more events are delivered: interrupted");
         } catch (StoreException e) {
-            LOG.warn("{}; events that the control plane has acknowledged are told again", e.getMessage());
+            LOG.warn("{}; events that the control plane has acknowledged are sent again", e.getMessage());
         } catch (RuntimeException e) {
-            LOG.error("no more events are delivered until the agent is started again: a fault of the program", e);
+            LOG.error("no more events are delivered until the agent is restarted: a fault of the program", e);
         } finally {
             sent.values().forEach(one -> one.cancel(false));
         }
     }
 
     /**
-     * Does what there is to do.
+     * Sends and settles what there is.
      *
      * @return how long to wait for a notice; empty: until there is one
      */
     private Optional<Duration> advance() {
         try {
             open();
-            int unsettled = told.size() + refused.size();
-            if (unsettled >= BATCH || quiet) {
+            int unsettled = delivered.size() + refused.size();
+            if (unsettled >= BATCH || idle) {
                 settle();
             }
-            if (!lanes.isWindowFull() && (changedSince || (cut && hungry))) {
+            if (!queues.isWindowFull() && (changedSinceRefill || (morePages && pageUsedUp))) {
                 refill();
             }
-            for (Optional<Queued> next = lanes.next(); next.isPresent(); next = lanes.next()) {
+            for (Optional<Queued> next = queues.next(); next.isPresent(); next = queues.next()) {
                 sendOrPutBack(next.get());
             }
-            lastFailure = "";
-            return told.isEmpty() && refused.isEmpty() ? Optional.empty() : Optional.of(LINGER);
+            storeFailing = false;
+            return delivered.isEmpty() && refused.isEmpty() ? Optional.empty() : Optional.of(LINGER);
         } catch (StoreException e) {
-            if (!lastFailure.equals(e.getMessage())) {
-                lastFailure = e.getMessage();
-                LOG.warn("{}; events are delivered once that is possible", lastFailure);
+            if (!storeFailing) {
+                storeFailing = true;
+                LOG.warn("{}; events are delivered once that is possible", e.getMessage());
             }
-            return Optional.of(AFTER_FAILURE);
+            return Optional.of(RETRY_STORE);
         }
     }
 
     /**
-     * Waits for a notice, and hears all there are.
+     * Waits for a notice, and takes all there are.
      *
-     * @return false when it is over
+     * @return whether delivery goes on
      */
-    private boolean hear(Optional<Duration> patience) throws InterruptedException {
-        Notice notice = patience.isEmpty()
-                ? notices.take()
-                : notices.poll(patience.get().toNanos(), TimeUnit.NANOSECONDS);
-        quiet = notice == null;
+    private boolean await(Optional<Duration> timeout) throws InterruptedException {
+        Notice notice =
+                timeout.isEmpty() ? notices.take() : notices.poll(timeout.get().toNanos(), TimeUnit.NANOSECONDS);
+        idle = notice == null;
         while (notice != null) {
             switch (notice) {
                 case Notice.Changed() -> {
                     changed.set(false);
-                    changedSince = true;
+                    changedSinceRefill = true;
                 }
                 case Notice.Answered(Queued event, Status status) -> answered(event, status);
-                case Notice.Due(Queued event) -> lanes.again(event);
+                case Notice.Due(Queued event) -> queues.putBack(event);
                 case Notice.Closed() -> {
                     return false;
                 }
@@ -200,17 +207,17 @@ public final class EventDelivery implements AutoCloseable {
         return true;
     }
 
-    /** What is acknowledged and not settled yet is in the queue still, but not to be told again. */
+    /** Acknowledged events that are not settled yet are still in the store's queue, but not sent again. */
     private void refill() {
         ImmutableList<Queued> page = outbox.next(PER_PLUGIN, PAGE);
-        changedSince = false;
-        hungry = false;
-        cut = page.size() == PAGE
+        changedSinceRefill = false;
+        pageUsedUp = false;
+        morePages = page.size() == PAGE
                 || page.stream()
                         .collect(Collectors.groupingBy(Queued::plugin, Collectors.counting()))
                         .containsValue((long) PER_PLUGIN);
-        lanes.refill(page.stream()
-                .filter(one -> !told.contains(one.id()) && !refused.contains(one.id()))
+        queues.refill(page.stream()
+                .filter(one -> !delivered.contains(one.id()) && !refused.contains(one.id()))
                 .toList());
     }
 
@@ -223,13 +230,12 @@ public final class EventDelivery implements AutoCloseable {
                 return;
             }
         } catch (StoreException e) {
-            lanes.again(next);
+            queues.putBack(next);
             throw e;
         }
-        // Dropped meanwhile, which is counted already. Or it can't be read, and would be in the way of those behind it
-        // for ever.
+        // Dropped meanwhile, which is counted already; or unreadable, and those behind it would wait for ever.
         lastRefusal = "event " + next.id() + " of " + next.plugin() + " can't be read";
-        over(next, refused);
+        finish(next, refused);
     }
 
     private void send(Queued next, UUID messageId, MessageBody message) {
@@ -241,45 +247,117 @@ public final class EventDelivery implements AutoCloseable {
 
     private void answered(Queued event, Status status) {
         sent.remove(event);
-        switch (patience.hear(event, status)) {
-            case Patience.Verdict.Told() -> over(event, told);
-            case Patience.Verdict.Later(Duration pause) ->
-                CompletableFuture.delayedExecutor(pause.toMillis(), TimeUnit.MILLISECONDS)
+        switch (policy.decide(event, status)) {
+            case RedeliveryPolicy.Decision.Delivered() -> finish(event, delivered);
+            case RedeliveryPolicy.Decision.Retry(Duration delay) ->
+                CompletableFuture.delayedExecutor(delay.toMillis(), TimeUnit.MILLISECONDS)
                         .execute(() -> notices.add(new Notice.Due(event)));
-            case Patience.Verdict.Never(String why) -> {
+            case RedeliveryPolicy.Decision.Discard(String why) -> {
                 lastRefusal = why;
-                over(event, refused);
+                finish(event, refused);
             }
         }
     }
 
-    private void over(Queued event, Set<Long> come) {
-        come.add(event.id());
-        patience.over(event);
-        hungry |= lanes.landed(event);
+    private void finish(Queued event, Set<Long> settled) {
+        settled.add(event.id());
+        policy.forget(event);
+        pageUsedUp |= queues.finished(event);
     }
 
     private void settle() {
-        if (told.isEmpty() && refused.isEmpty()) {
+        if (delivered.isEmpty() && refused.isEmpty()) {
             return;
         }
-        int lost = outbox.settle(ImmutableSet.copyOf(told), ImmutableSet.copyOf(refused));
-        told.clear();
+        int lost = outbox.settle(ImmutableSet.copyOf(delivered), ImmutableSet.copyOf(refused));
+        delivered.clear();
         refused.clear();
         if (lost > 0) {
-            LOG.warn("{} events will never be told to the control plane; the last one: {}", lost, lastRefusal);
+            LOG.warn("{} events will never reach the control plane; the last one: {}", lost, lastRefusal);
         }
     }
 
-    /** Ends delivery; what was not acknowledged is told when it begins again. The channel goes on. */
+    /** Ends delivery; what is not acknowledged is sent when it begins again. The channel stays open. */
     @Override
     public void close() {
         outbox.listen(() -> {});
         notices.add(new Notice.Closed());
         try {
-            thread.join(PATIENCE_AT_CLOSE);
+            thread.join(CLOSE_TIMEOUT);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Which event is sent next: one of each plugin at a time, in order, and of all plugins no more than the window at once. */
+    private static final class PluginQueues {
+        private final int window;
+        private final Map<WorkloadId, Deque<Queued>> waiting = new HashMap<>();
+        /** Plugins with events to be sent and none in flight, the one that has waited longest first. */
+        private final Set<WorkloadId> ready = new LinkedHashSet<>();
+
+        private final Map<WorkloadId, Queued> inFlight = new HashMap<>();
+
+        PluginQueues(int window) {
+            this.window = window;
+        }
+
+        /** Replaces what waits; what is in flight stays so. */
+        void refill(Collection<Queued> queued) {
+            waiting.clear();
+            for (Queued one : queued) {
+                if (!one.equals(inFlight.get(one.plugin()))) {
+                    waiting.computeIfAbsent(one.plugin(), _ -> new ArrayDeque<>())
+                            .add(one);
+                }
+            }
+            ready.retainAll(waiting.keySet());
+            for (WorkloadId plugin : waiting.keySet()) {
+                if (!inFlight.containsKey(plugin)) {
+                    ready.add(plugin);
+                }
+            }
+        }
+
+        /** Takes what is sent next; it is in flight until it is {@link #finished} or {@link #putBack}. */
+        Optional<Queued> next() {
+            Iterator<WorkloadId> first = ready.iterator();
+            if (isWindowFull() || !first.hasNext()) {
+                return Optional.empty();
+            }
+            WorkloadId plugin = first.next();
+            first.remove();
+            Queued one = Objects.requireNonNull(waiting.get(plugin)).removeFirst();
+            inFlight.put(plugin, one);
+            return Optional.of(one);
+        }
+
+        /**
+         * Makes way for the next one of its plugin.
+         *
+         * @return whether none is known
+         */
+        boolean finished(Queued one) {
+            inFlight.remove(one.plugin(), one);
+            Deque<Queued> behind = waiting.get(one.plugin());
+            if (behind == null || behind.isEmpty()) {
+                waiting.remove(one.plugin());
+                return true;
+            }
+            ready.add(one.plugin());
+            return false;
+        }
+
+        /** It is to be sent again, before all others of its plugin. */
+        void putBack(Queued one) {
+            if (inFlight.remove(one.plugin(), one)) {
+                waiting.computeIfAbsent(one.plugin(), _ -> new ArrayDeque<>()).addFirst(one);
+                ready.add(one.plugin());
+            }
+        }
+
+        boolean isWindowFull() {
+            return inFlight.size() >= window;
         }
     }
 }

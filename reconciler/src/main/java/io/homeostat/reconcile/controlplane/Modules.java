@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** How our own parts fared when they were last begun or run, under the names that control planes know modules by. */
+/** How parts of the agent fared when they last started or ran, under the names by which control planes know modules. */
 public final class Modules {
     private final Map<Part, GuestAgentModuleMetric> latest = new TreeMap<>();
 
-    /** A part of the agent, by the module that comes nearest to it. */
+    /** A part of the agent, with the module that comes closest to it. */
     public enum Part {
         /** The loop that keeps workloads at their declared state. */
         LOOP(Metric.CORE_PLUGIN_INITIALIZATION),
@@ -33,31 +33,31 @@ public final class Modules {
     }
 
     /**
-     * Notes how a part fared, in place of what was noted before.
+     * Records how a part fared.
      *
-     * @param error empty when it went well; no secrets in it
+     * @param error empty if it went well; contains no secrets
      */
     public synchronized void ran(Part part, Instant start, Instant end, Optional<String> error) {
         latest.put(
                 part,
                 GuestAgentModuleMetric.newBuilder()
                         .setMetricName(part.metric)
-                        .setStartTime(Timestamps.of(start))
-                        .setEndTime(Timestamps.of(end))
+                        .setStartTime(Protocol.timestamp(start))
+                        .setEndTime(Protocol.timestamp(end))
                         .setEnabled(true)
                         .setModuleStatus(error.isEmpty() ? ModuleStatus.STATUS_SUCCEEDED : ModuleStatus.STATUS_FAILED)
                         .setError(error.map(Redaction::text).orElse(""))
                         .build());
     }
 
-    /** Notes that a part is not wanted here. */
+    /** Records that a part is turned off. */
     public synchronized void skipped(Part part, Instant at) {
         latest.put(
                 part,
                 GuestAgentModuleMetric.newBuilder()
                         .setMetricName(part.metric)
-                        .setStartTime(Timestamps.of(at))
-                        .setEndTime(Timestamps.of(at))
+                        .setStartTime(Protocol.timestamp(at))
+                        .setEndTime(Protocol.timestamp(at))
                         .setModuleStatus(ModuleStatus.STATUS_SKIPPED)
                         .build());
     }

@@ -9,9 +9,9 @@ import io.homeostat.proto.acp.PluginEventMessage;
 import io.homeostat.proto.acp.PluginEventMessage.PluginEventType;
 import io.homeostat.proto.acs.MessageBody;
 
-/** What happened to a plugin, as the control plane is told of it. */
+/** Events of plugins as messages for the control plane. */
 final class PluginEvents {
-    /** Of the details, in bytes: enough for the 30 lines of log that come with a crash, and no matter if a plugin's lines are long. */
+    /** The most bytes of details: enough for the 30 lines of log that come with a crash. */
     static final int MOST_DETAILS = 16 * 1024;
 
     private static final int HEAD = 4 * 1024;
@@ -24,17 +24,17 @@ final class PluginEvents {
                 .setPluginName(plugin.name())
                 .setRevisionId(event.revision())
                 .setEventType(PluginEventType.valueOf(event.type().name()))
-                .setEventTimestamp(Timestamps.of(event.time()));
+                .setEventTimestamp(Protocol.timestamp(event.time()));
         if (!event.message().isEmpty()) {
             message.setEventDetails(details(event.message()));
         }
         return MessageBody.newBuilder()
-                .putLabels("message_type", PluginEventMessage.getDescriptor().getFullName())
+                .putLabels(Protocol.MESSAGE_TYPE, Protocol.PLUGIN_EVENT)
                 .setBody(Any.pack(message.build()))
                 .build();
     }
 
-    /** The beginning, which says what happened, and the end, which has the last lines of the log. A plugin's own lines may quote URLs. */
+    /** The beginning, which says what happened, and the end, which has the last lines of the log. Those may quote URLs. */
     private static ByteString details(String text) {
         ByteString all = ByteString.copyFromUtf8(Redaction.text(text));
         if (all.size() <= MOST_DETAILS) {
@@ -45,7 +45,7 @@ final class PluginEvents {
         return head.concat(CUT).concat(tail);
     }
 
-    /** The beginning of the character that has this byte. */
+    /** The first byte of the character to which this one belongs. */
     private static int boundary(ByteString utf8, int index) {
         int start = index;
         while (start > 0 && (utf8.byteAt(start) & 0xC0) == 0x80) {

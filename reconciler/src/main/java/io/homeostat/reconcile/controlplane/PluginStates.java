@@ -16,20 +16,31 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.status.Survey.Finding;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What ListPluginStates is answered: every plugin, whoever declares it, as a control plane sees it. Pure. Processes that are no
- * plugins are nothing it knows of.
- */
+/** What ListPluginStates is answered: every plugin, whoever declares it, as a control plane sees it. Pure. */
 public final class PluginStates {
     private static final long KILOBYTE = 1024;
 
     private PluginStates() {}
 
+    /** Describes plugins for the control plane. */
+    @FunctionalInterface
+    public interface Source {
+        /** Describes the plugins among these workloads, whoever declares them. */
+        Answer of(ImmutableList<Finding> findings);
+    }
+
+    /**
+     * One description.
+     *
+     * @param acknowledged run once the control plane has acknowledged it; what it carries need not be told again
+     */
+    public record Answer(CurrentPluginStates message, Runnable acknowledged) {}
+
     /**
      * The states of all plugins.
      *
      * @param findings of a look at the machine; those of which nothing is left are left out
-     * @param usage what has not been reported yet; of what is no plugin it is not used
+     * @param usage what has not been reported yet
      */
     public static CurrentPluginStates of(Iterable<Finding> findings, UsageReport usage) {
         CurrentPluginStates.Builder states = CurrentPluginStates.newBuilder();
@@ -86,13 +97,13 @@ public final class PluginStates {
     /** In the units of the protocol: percent of one core, and kB. */
     private static Metric metric(Usage usage) {
         return Metric.newBuilder()
-                .setTimestamp(Timestamps.of(usage.at()))
+                .setTimestamp(Protocol.timestamp(usage.at()))
                 .setCpuUsage((float) usage.cpuPercent())
                 .setMemoryUsage(usage.memoryBytes() / KILOBYTE)
                 .build();
     }
 
-    /** By what is wanted; of what nobody wants any more, by what it last was. */
+    /** As declared; if it no longer is, as it last was. */
     private static boolean isOneShot(Situation situation) {
         Workload workload = workload(situation);
         return workload != null && workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;

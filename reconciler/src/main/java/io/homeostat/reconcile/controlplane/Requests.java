@@ -23,42 +23,42 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes what the control plane sends. The label says what a message is: some servers send a type URL that is none, so nobody looks at
- * that. What can't be read, or not be stored, is refused and changes nothing; it may be sent again.
+ * Takes what the control plane sends. The label says what a message is; the type URL is ignored, since some servers send invalid ones.
+ * What can't be read or stored is refused and changes nothing; it may be sent again.
  */
 final class Requests implements Channel.Inbox {
     private static final Logger LOG = LoggerFactory.getLogger(Requests.class);
     private static final Duration BETWEEN_WARNINGS = Duration.ofMinutes(1);
 
-    /** More items than any machine has plugins are a mistake, and each could cost an event. */
+    /** More than any machine has plugins; each could cause an event. */
     static final int MOST_ITEMS = 1_000;
 
-    /** Of an answer, which carries them: in characters, all together. */
+    /** In characters, all together: a reply has to carry them. */
     private static final int LONGEST_LABELS = 1 << 16;
 
     private static final int LONGEST_SHOWN = 100;
 
-    private final Peer peer;
-    private final Replies replies;
-    private final StatesReplies states;
+    private final SystemInfo info;
+    private final ReplySender replies;
+    private final PluginStatesResponder states;
     private final Acceptance acceptance;
     private final Supplier<ImmutableSet<String>> protectedPlugins;
-    private final Seldom warnings;
+    private final LogThrottle warnings;
 
-    /** @param protectedPlugins asked with each message, since they can be configured anew */
+    /** @param protectedPlugins asked for each message, since the configuration can change */
     Requests(
-            Peer peer,
-            Replies replies,
-            StatesReplies states,
+            SystemInfo info,
+            ReplySender replies,
+            PluginStatesResponder states,
             Acceptance acceptance,
             Supplier<ImmutableSet<String>> protectedPlugins,
             InstantSource clock) {
-        this.peer = peer;
+        this.info = info;
         this.replies = replies;
         this.states = states;
         this.acceptance = acceptance;
         this.protectedPlugins = protectedPlugins;
-        this.warnings = new Seldom(clock, BETWEEN_WARNINGS);
+        this.warnings = new LogThrottle(clock, BETWEEN_WARNINGS);
     }
 
     /** Stores what a message asks to be declared. */
@@ -69,12 +69,12 @@ final class Requests implements Channel.Inbox {
          *
          * @throws StoreException when it could not be stored; then nothing of it was
          */
-        void accept(String messageId, ImmutableList<Item> items);
+        void accept(String messageId, ImmutableList<ConfigureItem> items);
     }
 
     @Override
     public Status receive(String messageId, MessageBody message) {
-        String type = message.getLabelsOrDefault(MessageType.LABEL, "");
+        String type = message.getLabelsOrDefault(Protocol.MESSAGE_TYPE, "");
         if (length(message.getLabelsMap()) > LONGEST_LABELS) {
             return refused(Code.INVALID_ARGUMENT, "labels: longer than " + LONGEST_LABELS + " characters; send fewer");
         }
@@ -91,19 +91,19 @@ final class Requests implements Channel.Inbox {
     private Status take(String messageId, String type, MessageBody message) throws InvalidProtocolBufferException {
         ByteString value = message.getBody().getValue();
         switch (type) {
-            case MessageType.GET_AGENT_INFO -> {
+            case Protocol.GET_AGENT_INFO -> {
                 GetAgentInfo _ = GetAgentInfo.parseFrom(value);
-                replies.send(message, MessageType.AGENT_INFO, Any.pack(peer.agent()), () -> {});
+                replies.send(message, Protocol.AGENT_INFO, Any.pack(info.agent()), () -> {});
             }
-            case MessageType.GET_OS_INFO -> {
+            case Protocol.GET_OS_INFO -> {
                 GetOSInfo _ = GetOSInfo.parseFrom(value);
-                replies.send(message, MessageType.OS_INFO, Any.pack(peer.os()), () -> {});
+                replies.send(message, Protocol.OS_INFO, Any.pack(info.os()), () -> {});
             }
-            case MessageType.LIST_PLUGIN_STATES -> {
+            case Protocol.LIST_PLUGIN_STATES -> {
                 ListPluginStates _ = ListPluginStates.parseFrom(value);
                 states.asked(message);
             }
-            case MessageType.CONFIGURE_PLUGIN_STATES -> {
+            case Protocol.CONFIGURE_PLUGIN_STATES -> {
                 ConfigurePluginStates sent = ConfigurePluginStates.parseFrom(value);
                 if (sent.getConfigurePluginsCount() > MOST_ITEMS) {
                     return refused(
@@ -111,7 +111,7 @@ final class Requests implements Channel.Inbox {
                             "configure_plugins: " + sent.getConfigurePluginsCount() + " items, at most " + MOST_ITEMS
                                     + " are possible; send them in several messages");
                 }
-                acceptance.accept(messageId, Item.of(sent, protectedPlugins.get()));
+                acceptance.accept(messageId, ConfigureItem.of(sent, protectedPlugins.get()));
             }
             default -> warn("a message of type '{}' is not known here and was ignored{}", shown(type));
         }
@@ -124,12 +124,14 @@ final class Requests implements Channel.Inbox {
     }
 
     private void warn(String what, String detail) {
-        OptionalLong held = warnings.say();
-        if (held.isPresent()) {
+        OptionalLong suppressed = warnings.permit();
+        if (suppressed.isPresent()) {
             LOG.warn(
                     what,
                     detail,
-                    held.getAsLong() == 0 ? "" : " (and " + held.getAsLong() + " like it since the last warning)");
+                    suppressed.getAsLong() == 0
+                            ? ""
+                            : " (and " + suppressed.getAsLong() + " like it since the last warning)");
         }
     }
 
@@ -137,7 +139,7 @@ final class Requests implements Channel.Inbox {
         return Status.newBuilder().setCode(code.getNumber()).setMessage(why).build();
     }
 
-    /** What anybody may have written must not end up in a log as it is. */
+    /** Anybody may have written it, so it must not get into a log as it is. */
     private static String shown(String type) {
         String cut = type.length() > LONGEST_SHOWN ? type.substring(0, LONGEST_SHOWN) + "..." : type;
         return cut.replaceAll("[^\\x20-\\x7e]", "?");

@@ -22,14 +22,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The two revisions that a control plane is told of. What is there, or comes first to a place where nothing is yet, is the current
- * one; what is to take the place of another one is pending until it has, and stays so when it failed and was undone.
+ * The two revisions that a control plane is told of. What is there, or the first to come, is the current one; what is to replace another
+ * one is pending until it has, and stays so if it failed and was undone.
  *
- * @param pending null when nothing is to take the place of what is there
- * @param configHash of the configuration that the running process has accepted; empty when there is none
+ * @param pending null if nothing is to replace what is there
+ * @param configHash of the configuration that the running process has accepted; empty if there is none
  */
 record RevisionStates(Revision current, @Nullable Revision pending, String configHash) {
-    /** The response code of what has no answer of its own to tell. */
+    /** The response code where a plugin gave none. */
     private static final int PROBLEM = 1;
 
     /** A revision and how it fares. */
@@ -50,7 +50,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
                 status.configHash());
     }
 
-    /** @param replaced whether another revision is to take its place; then its troubles are not those of this one */
+    /** @param replaced whether another revision is to replace it, whose troubles are not those of this one */
     private static Status current(Situation situation, WorkloadStatus status, boolean replaced) {
         WorkloadState state = status.state();
         Exit exit = status.lastExit();
@@ -83,7 +83,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
         return status(state, 0, ImmutableList.of(), situation.now());
     }
 
-    /** As the plugin answered, whatever its code; who did not answer is running all the same. */
+    /** As the plugin answered, whatever its code; without an answer it is running all the same. */
     private static Status running(@Nullable Health health, Instant now) {
         if (health == null) {
             return status(WorkloadState.RUNNING, 0, ImmutableList.of(), now);
@@ -118,7 +118,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
         return status(WorkloadState.INSTALL_FAILED, PROBLEM, ImmutableList.of(failure), failedAt(situation));
     }
 
-    /** Nobody knows how it is now; the time is that since which this is so. */
+    /** It could not be observed; the time says since when. */
     private static Status unseen(WorkloadStatus status, Instant now) {
         Instant since = status.conditions().stream()
                 .filter(condition -> condition.type() == Condition.Type.CONVERGED)
@@ -144,7 +144,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
                         .orElse(situation.now());
     }
 
-    /** What is declared, when it was tried and undone. */
+    /** The declared revision, if it was tried and undone. */
     private static @Nullable FailedRevision undone(Situation situation) {
         Declaration declared = situation.declared();
         FailedRevision failed = situation.history().failed();
@@ -156,7 +156,7 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
                 .setStatus(StatusValue.valueOf(state.name()))
                 .setResponseCode(code)
                 .addAllResults(results)
-                .setUpdateTime(Timestamps.of(at))
+                .setUpdateTime(Protocol.timestamp(at))
                 .build();
     }
 }

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -33,9 +34,10 @@ final class Declaring implements AutoCloseable {
     static final String ENDPOINT = "unix:/run/acs.sock";
 
     private final StateStore store;
-    private final Refusals refusals = new Refusals();
+    private final RefusalLimit refusals = new RefusalLimit();
     private Instant now = NOW;
     private int messages;
+    private int printed;
     private long told;
 
     Declaring(Path directory) {
@@ -51,9 +53,9 @@ final class Declaring implements AutoCloseable {
     /** Receives a message that was never sent before. */
     Declaring receive(ConfigurePlugin... items) {
         messages++;
-        Translation.Outcome outcome = outcome("m" + messages, items);
+        ConfigureHandler.Outcome outcome = outcome("m" + messages, items);
         store.receive(outcome.change());
-        refusals.leave(outcome.refusals());
+        refusals.told(outcome.refusals());
         return this;
     }
 
@@ -61,11 +63,22 @@ final class Declaring implements AutoCloseable {
         return outcome(id, items).change();
     }
 
-    private Translation.Outcome outcome(String id, ConfigurePlugin... items) {
-        return Translation.of(
+    private ConfigureHandler.Outcome outcome(String id, ConfigurePlugin... items) {
+        return ConfigureHandler.handle(
                 id,
-                Item.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
-                new Translation.Known(store.declarations(), store::history, ENDPOINT, now, refusals.left(now)));
+                ConfigureItem.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
+                new ConfigureHandler.Known(
+                        store.declarations(), store::history, ENDPOINT, now, refusals.available(now), this::print));
+    }
+
+    private CanonicalDocument print(Workload workload) {
+        printed++;
+        return CanonicalDocument.of(workload);
+    }
+
+    /** How many documents were printed for messages. */
+    int printed() {
+        return printed;
     }
 
     Declaring pass(Duration time) {

@@ -147,7 +147,7 @@ class EventDeliveryTest {
     void whoeverTheControlPlaneDoesNotKnowKeepsItsEventsUntilItDoes() {
         delivery.close();
         channel = new HeldChannel();
-        delivery = EventDelivery.start(store.outbox(), channel, new Patience(0));
+        delivery = EventDelivery.start(store.outbox(), channel, new RedeliveryPolicy(0));
         happens("a", "1", "2");
         for (Code refusal : List.of(Code.PERMISSION_DENIED, Code.UNAUTHENTICATED)) {
             until(() -> channel.held().size() == 1);
@@ -165,7 +165,7 @@ class EventDeliveryTest {
     void anEventThatIsAlwaysAFaultIsLeftBehindInTheEnd() {
         delivery.close();
         channel = new HeldChannel();
-        delivery = EventDelivery.start(store.outbox(), channel, new Patience(1));
+        delivery = EventDelivery.start(store.outbox(), channel, new RedeliveryPolicy(1));
         happens("a", "1", "2");
         for (int fault = 1; fault <= 2; fault++) {
             until(() -> channel.held().size() == 1);

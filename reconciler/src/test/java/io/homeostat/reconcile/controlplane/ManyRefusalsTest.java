@@ -56,6 +56,15 @@ class ManyRefusalsTest {
     }
 
     @Test
+    void whatIsRefusedForTheSameReasonIsToldOnceHoweverThatIsWorded() {
+        here.receive(many(
+                i -> install("a", "1", item -> item.getManifestBuilder().setMaxCpuUsagePercentage(-1 - i))));
+
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1"), here.told());
+        assertEquals(0, here.store().eventQueue().withheld());
+    }
+
+    @Test
     void whatIsThereAlreadyIsToldOnceOfAllThatAskForItInARow() {
         here.receive(install("a", "1")).proven("a").told();
 
@@ -91,7 +100,7 @@ class ManyRefusalsTest {
     void timeLetsMoreBeTold() {
         here.receive(many(i -> remove("x" + i))).told();
 
-        here.pass(Refusals.FOR_ONE_MORE.multipliedBy(2)).receive(remove("a"), remove("b"), remove("c"));
+        here.pass(RefusalLimit.INTERVAL.multipliedBy(2)).receive(remove("a"), remove("b"), remove("c"));
         assertEquals(List.of("REMOVE_FAILED a", "REMOVE_FAILED b"), here.told());
 
         here.pass(Duration.ofDays(1)).receive(many(i -> remove("y" + i))).receive(remove("d"));
@@ -101,12 +110,12 @@ class ManyRefusalsTest {
 
     @Test
     void aClockThatIsSetBackHoldsNothingForEver() {
-        Refusals refusals = new Refusals();
-        assertEquals(Refusals.Left.ALL, refusals.left(Instant.EPOCH.plusSeconds(1_000_000)));
-        refusals.leave(new Refusals.Left(0, 0));
+        RefusalLimit limit = new RefusalLimit();
+        assertEquals(new RefusalLimit.Count(MOST, MOST), limit.available(Instant.EPOCH.plusSeconds(1_000_000)));
+        limit.told(new RefusalLimit.Count(MOST, MOST));
 
-        assertEquals(new Refusals.Left(0, 0), refusals.left(Instant.EPOCH));
-        assertEquals(new Refusals.Left(1, 1), refusals.left(Instant.EPOCH.plus(Refusals.FOR_ONE_MORE)));
+        assertEquals(new RefusalLimit.Count(0, 0), limit.available(Instant.EPOCH));
+        assertEquals(new RefusalLimit.Count(1, 1), limit.available(Instant.EPOCH.plus(RefusalLimit.INTERVAL)));
     }
 
     private static ConfigurePlugin[] many(IntFunction<ConfigurePlugin> item) {

@@ -58,7 +58,7 @@ class ModuleReportsTest {
         controlPlane = new ControlPlane(
                 new NothingDeclared(),
                 (endpoint, inbox) -> channel,
-                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                findings -> new PluginStates.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
                 store,
                 modules,
                 "1.2.3",
@@ -145,7 +145,7 @@ class ModuleReportsTest {
     private GuestAgentModuleMetrics report(int index) throws IOException {
         await().atMost(PATIENCE).until(() -> channel.posted().size() > index);
         MessageBody message = channel.posted().get(index);
-        assertEquals(MessageType.MODULE_METRICS, message.getLabelsOrThrow(MessageType.LABEL));
+        assertEquals(Protocol.MODULE_METRICS, message.getLabelsOrThrow(Protocol.MESSAGE_TYPE));
         return message.getBody().unpack(GuestAgentModuleMetrics.class);
     }
 
@@ -156,7 +156,7 @@ class ModuleReportsTest {
         return Objects.requireNonNull(read.config());
     }
 
-    private static final class NothingDeclared implements Enforcement {
+    private static final class NothingDeclared implements ControlPlane.Host {
         @Override
         public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
             throw new UnsupportedOperationException("nobody declares anything");

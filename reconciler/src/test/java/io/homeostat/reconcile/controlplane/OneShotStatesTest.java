@@ -33,7 +33,7 @@ class OneShotStatesTest {
                 StatusValue.EXECUTION_COMPLETED, state.getCurrentPluginStatus().getStatus());
         assertEquals(0, state.getCurrentPluginStatus().getResponseCode());
         assertEquals(
-                Timestamps.of(NOW.minusSeconds(9)),
+                Protocol.timestamp(NOW.minusSeconds(9)),
                 state.getCurrentPluginStatus().getUpdateTime());
         assertEquals(ConfigHash.of(new Config("c", null)), state.getConfigHash());
     }

@@ -225,12 +225,12 @@ class PluginStatesTest {
         assertEquals(
                 List.of(
                         Metric.newBuilder()
-                                .setTimestamp(Timestamps.of(NOW.minusSeconds(20)))
+                                .setTimestamp(Protocol.timestamp(NOW.minusSeconds(20)))
                                 .setCpuUsage(12.5f)
                                 .setMemoryUsage(4)
                                 .build(),
                         Metric.newBuilder()
-                                .setTimestamp(Timestamps.of(NOW.minusSeconds(10)))
+                                .setTimestamp(Protocol.timestamp(NOW.minusSeconds(10)))
                                 .setCpuUsage(0.25f)
                                 .setMemoryUsage(10)
                                 .build()),
@@ -253,6 +253,6 @@ class PluginStatesTest {
         assertEquals(value, status.getStatus());
         assertEquals(code, status.getResponseCode());
         assertEquals(results, status.getResultsList());
-        assertEquals(Timestamps.of(at), status.getUpdateTime());
+        assertEquals(Protocol.timestamp(at), status.getUpdateTime());
     }
 }

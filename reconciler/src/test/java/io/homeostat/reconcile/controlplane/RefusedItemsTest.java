@@ -143,20 +143,20 @@ class RefusedItemsTest {
 
     @Test
     void aControlPlaneDeclaresOnlySoManyPlugins() {
-        here.receive(IntStream.range(0, Translation.MOST_PLUGINS)
+        here.receive(IntStream.range(0, ConfigureHandler.MOST_PLUGINS)
                 .mapToObj(i -> install("p" + i, "1"))
                 .toArray(ConfigurePlugin[]::new));
 
         here.receive(install("p0", "2"), install("one-more", "1"));
 
-        assertEquals(Translation.MOST_PLUGINS, here.inForce().size());
+        assertEquals(ConfigureHandler.MOST_PLUGINS, here.inForce().size());
         assertEquals("2", here.declaration("p0").workload().revision());
         assertEquals(List.of("CONFIG_INSTALL one-more 1", "INSTALL_FAILED one-more 1"), here.told());
     }
 
     @Test
     void aControlPlaneDeclaresOnlySoMuchAndWhatIsThereMayBeChangedAndRemoved() {
-        String half = "x".repeat((int) (Room.MOST / 2) - 10_000);
+        String half = "x".repeat((int) (Quota.MOST / 2) - 10_000);
         here.receive(configured("a", half), configured("b", half)).told();
 
         here.receive(configured("c", half), install("d", "1"), apply("d", half), apply("a", "short"), apply("d", half));

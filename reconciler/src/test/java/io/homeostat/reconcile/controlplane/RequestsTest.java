@@ -38,19 +38,19 @@ class RequestsTest {
     private final OpenChannel channel = new OpenChannel();
     private final List<String> accepted = new ArrayList<>();
     private boolean diskFull;
-    private StatesReplies states;
+    private PluginStatesResponder states;
     private Requests requests;
 
     @BeforeEach
     void open() {
-        Replies replies = new Replies(CompletableFuture.completedFuture(channel));
-        states = new StatesReplies(
+        ReplySender replies = new ReplySender(CompletableFuture.completedFuture(channel));
+        states = new PluginStatesResponder(
                 ImmutableList::of,
-                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                findings -> new PluginStates.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
                 replies,
                 Duration.ZERO);
         requests = new Requests(
-                new Peer("1.2.3", new OsRelease(), new Kernel(), "aarch64"),
+                new SystemInfo("1.2.3", new OsRelease(), new Kernel(), "aarch64"),
                 replies,
                 states,
                 (messageId, items) -> {

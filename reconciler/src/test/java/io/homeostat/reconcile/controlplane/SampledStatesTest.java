@@ -68,9 +68,9 @@ class SampledStatesTest {
     @Test
     void whatWasAcknowledgedIsToldNoMore() {
         second(1);
-        States.Answer first = answer();
+        PluginStates.Answer first = answer();
         second(2);
-        States.Answer second = answer();
+        PluginStates.Answer second = answer();
         assertEquals(2, samples(second));
         first.acknowledged().run();
         assertEquals(1, samples(answer()), "only the second one carried it");
@@ -93,7 +93,7 @@ class SampledStatesTest {
             second(second);
         }
         for (int told = 0; told < 60; ) {
-            States.Answer answer = answer();
+            PluginStates.Answer answer = answer();
             assertTrue(answer.message().getSerializedSize() <= 1_000);
             assertEquals(
                     Example.NOW.plusSeconds(told + 1).getEpochSecond(),
@@ -119,7 +119,7 @@ class SampledStatesTest {
                 .runs("A", Phase.STARTED, Duration.ofHours(1), endless)
                 .learned();
 
-        States.Answer answer = states.of(ImmutableList.of(
+        PluginStates.Answer answer = states.of(ImmutableList.of(
                 new Finding(learned.situation().history(), learned.situation(), Planner.plan(learned.situation()))));
 
         assertTrue(answer.message().getSerializedSize() < 3 << 20);
@@ -151,14 +151,14 @@ class SampledStatesTest {
         sampler.sample();
     }
 
-    private States.Answer answer() {
+    private PluginStates.Answer answer() {
         Learned learned =
                 Example.plugin().wants("A").installed("A").active("A").runs("A").learned();
         return states.of(ImmutableList.of(
                 new Finding(learned.situation().history(), learned.situation(), Planner.plan(learned.situation()))));
     }
 
-    private static int samples(States.Answer answer) {
+    private static int samples(PluginStates.Answer answer) {
         return answer.message().getDaemonPluginStates(0).getCurrentPluginMetricsCount();
     }
 }

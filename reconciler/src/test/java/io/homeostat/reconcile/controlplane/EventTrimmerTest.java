@@ -14,20 +14,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A control plane that asks again and again for what is there already. */
-class EventBoundTest {
+class EventTrimmerTest {
     @TempDir
     Path directory;
 
     private Declaring here;
-    private EventBound bound;
+    private EventTrimmer trimmer;
 
     @BeforeEach
     void open() {
         here = new Declaring(directory);
         here.store().outbox().open();
         here.receive(Messages.install("a", "1")).proven("a");
-        bound = new EventBound(here.store());
-        bound.keep(10);
+        trimmer = new EventTrimmer(here.store());
+        trimmer.limit(10);
     }
 
     @AfterEach
@@ -54,6 +54,6 @@ class EventBoundTest {
 
     private void ask() {
         here.receive(Messages.install("a", "1"));
-        bound.stored(2, Declaring.NOW);
+        trimmer.stored(2, Declaring.NOW);
     }
 }

@@ -5,11 +5,14 @@ import static io.homeostat.reconcile.controlplane.Messages.remove;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.ControlPlaneChange;
+import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory;
@@ -21,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What messages declare, and what is told where the loop has nothing to tell. */
-class TranslationTest {
+class ConfigureHandlerTest {
     @TempDir
     Path directory;
 
@@ -204,6 +207,25 @@ class TranslationTest {
 
         assertEquals(before, here.history("a"));
         assertNotEquals(WorkloadHistory.NONE, before);
+    }
+
+    @Test
+    void aDocumentIsPrintedOnceAndNeverParsedOnItsWayIntoTheStore() {
+        here.receive(install("a", "1"), install("b", "1")).proven("a");
+        assertEquals(2, here.printed());
+
+        ControlPlaneChange change = here.translated(
+                "again", install("a", "1"), Messages.apply("a", "level: debug"), remove("b"), install("c", "1"));
+        here.store().receive(change);
+
+        assertEquals(5, here.printed(), "one for each item that declares something");
+        for (ToApply declared : change.declared()) {
+            assertSame(
+                    declared.workload(),
+                    here.declaration(declared.workload().id().name()).workload(),
+                    "what was stored is not read back from its text");
+        }
+        assertEquals(List.of("a 1 controlPlane 2", "c 1 controlPlane 1"), here.inForce());
     }
 
     private Program program(String name) {

@@ -7,33 +7,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps to {@code limits.events} while messages come. The periodic trimming is enough for what happens here; but a control plane that
- * asks again and again for what is there already can fill a disk between two of them. It waits for its acknowledgement meanwhile.
+ * Keeps to {@code limits.events} while messages come. Periodic trimming is enough for what happens on the machine, but a control plane
+ * that asks over and over for what is there already could fill a disk in between. Its acknowledgement waits for the trimming.
  */
-final class EventBound {
-    private static final Logger LOG = LoggerFactory.getLogger(EventBound.class);
+final class EventTrimmer {
+    private static final Logger LOG = LoggerFactory.getLogger(EventTrimmer.class);
 
     private final StateStore store;
-    private int kept = Integer.MAX_VALUE;
+    private int limit = Integer.MAX_VALUE;
     private int stored;
 
-    EventBound(StateStore store) {
+    EventTrimmer(StateStore store) {
         this.store = store;
     }
 
-    /** @param events how many are kept from now on */
-    synchronized void keep(int events) {
-        kept = events;
+    synchronized void limit(int events) {
+        limit = events;
     }
 
-    /** So many events were stored because of a message, which is stored as well. */
+    /** Trims, if as many events as are kept were stored because of messages. */
     synchronized void stored(int events, Instant now) {
         stored += events;
-        if (stored < kept) {
+        if (stored < limit) {
             return;
         }
         try {
-            int dropped = store.trimEvents(kept, now);
+            int dropped = store.trimEvents(limit, now);
             stored = 0;
             if (dropped > 0) {
                 LOG.warn("{} events were dropped: the control plane causes more than it acknowledges", dropped);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a message changes that has a configuration for a plugin. */
-class TranslatedConfigurationTest {
+class ConfigureHandlerConfigTest {
     @TempDir
     Path directory;
 

@@ -12,31 +12,31 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers what the control plane asked. Each is sent until it is acknowledged; of too many the oldest are given up. */
-final class Replies {
-    private static final Logger LOG = LoggerFactory.getLogger(Replies.class);
+/** Sends replies to requests of the control plane, each until it is acknowledged; of too many the oldest are given up. */
+final class ReplySender {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplySender.class);
 
-    /** Who asks more often than he acknowledges answers gets the newest ones. */
-    static final int MOST = 8;
+    /** How many wait for their acknowledgement; a control plane that asks more often gets the newest. */
+    static final int MOST_PENDING = 8;
 
     private final CompletableFuture<Channel> channel;
-    private final TreeMap<Long, CompletableFuture<Status>> underWay = new TreeMap<>();
+    private final TreeMap<Long, CompletableFuture<Status>> pending = new TreeMap<>();
     private long next;
 
     /** @param channel completed once there is one: the first message may come before */
-    Replies(CompletableFuture<Channel> channel) {
+    ReplySender(CompletableFuture<Channel> channel) {
         this.channel = channel;
     }
 
     /**
-     * Answers a request, with its labels.
+     * Replies to a request, with its labels.
      *
-     * @param acknowledged run when the control plane has accepted the answer
+     * @param acknowledged run when the control plane has accepted the reply
      */
     void send(MessageBody request, String type, Any answer, Runnable acknowledged) {
         MessageBody message = MessageBody.newBuilder()
                 .putAllLabels(request.getLabelsMap())
-                .putLabels(MessageType.LABEL, type)
+                .putLabels(Protocol.MESSAGE_TYPE, type)
                 .setBody(answer)
                 .build();
         CompletableFuture<Void> _ = channel.thenAccept(open -> {
@@ -68,11 +68,11 @@ final class Replies {
     private long keep(CompletableFuture<Status> sent) {
         CompletableFuture<Status> oldest = null;
         long number;
-        synchronized (underWay) {
+        synchronized (pending) {
             number = next++;
-            underWay.put(number, sent);
-            if (underWay.size() > MOST) {
-                oldest = underWay.pollFirstEntry().getValue();
+            pending.put(number, sent);
+            if (pending.size() > MOST_PENDING) {
+                oldest = pending.pollFirstEntry().getValue();
             }
         }
         if (oldest != null) {
@@ -82,8 +82,8 @@ final class Replies {
     }
 
     private void forget(long number) {
-        synchronized (underWay) {
-            underWay.remove(number);
+        synchronized (pending) {
+            pending.remove(number);
         }
     }
 }

@@ -13,17 +13,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers how the plugins are, on a thread of its own: a look takes as long as the slowest plugin. Requests that come during a look
- * get one answer from the next one, so however many come, plugins are not asked more often than once a second.
+ * Answers ListPluginStates on a thread of its own, as a look takes as long as the slowest plugin. Requests that come during a look share
+ * the answer of the next one, so plugins are asked at most once a second, however many requests come.
  */
-final class StatesReplies implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(StatesReplies.class);
+final class PluginStatesResponder implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginStatesResponder.class);
     private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
-    private static final int MOST = Replies.MOST;
+    private static final int MOST = ReplySender.MOST_PENDING;
 
     private final Look look;
-    private final States states;
-    private final Replies replies;
+    private final PluginStates.Source states;
+    private final ReplySender replies;
     private final Duration betweenLooks;
     private final BlockingQueue<MessageBody> requests = new ArrayBlockingQueue<>(MOST);
     private final Thread worker;
@@ -34,11 +34,11 @@ final class StatesReplies implements AutoCloseable {
         ImmutableList<Finding> plugins() throws InterruptedException;
     }
 
-    StatesReplies(Look look, States states, Replies replies) {
+    PluginStatesResponder(Look look, PluginStates.Source states, ReplySender replies) {
         this(look, states, replies, BETWEEN_LOOKS);
     }
 
-    StatesReplies(Look look, States states, Replies replies, Duration betweenLooks) {
+    PluginStatesResponder(Look look, PluginStates.Source states, ReplySender replies, Duration betweenLooks) {
         this.look = look;
         this.states = states;
         this.replies = replies;
@@ -46,7 +46,7 @@ final class StatesReplies implements AutoCloseable {
         this.worker = Thread.ofVirtual().name("plugin-states").start(this::work);
     }
 
-    /** Does not wait. Of too many requests the oldest get no answer: whoever sent them has sent newer ones. */
+    /** Returns at once. Of too many requests the oldest get no answer: whoever sent them has sent newer ones. */
     synchronized void asked(MessageBody request) {
         while (!requests.offer(request)) {
             requests.poll();
@@ -70,11 +70,11 @@ final class StatesReplies implements AutoCloseable {
         try {
             ImmutableList<Finding> findings = look.plugins();
             requests.drainTo(asked);
-            States.Answer answer = states.of(findings);
-            // Packed once: the bytes of a thousand plugins are shared by all who asked.
+            PluginStates.Answer answer = states.of(findings);
+            // Packed once, since the states of a thousand plugins are shared by all requests.
             Any packed = Any.pack(answer.message());
             asked.forEach(
-                    request -> replies.send(request, MessageType.CURRENT_PLUGIN_STATES, packed, answer.acknowledged()));
+                    request -> replies.send(request, Protocol.CURRENT_PLUGIN_STATES, packed, answer.acknowledged()));
         } catch (RuntimeException e) {
             LOG.error("how the plugins are could not be found out, and is not answered: {}", e.getMessage(), e);
         }

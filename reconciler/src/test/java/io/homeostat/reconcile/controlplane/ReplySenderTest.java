@@ -19,16 +19,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Answers: to whom, how many at once, and when they count as received. */
-class RepliesTest {
+class ReplySenderTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final OpenChannel channel = new OpenChannel();
-    private final Replies replies = new Replies(CompletableFuture.completedFuture(channel));
+    private final ReplySender replies = new ReplySender(CompletableFuture.completedFuture(channel));
 
     @Test
     void anAnswerGivenBeforeThereIsAChannelIsSentOnceThereIs() {
         CompletableFuture<Channel> opening = new CompletableFuture<>();
-        Replies early = new Replies(opening);
+        ReplySender early = new ReplySender(opening);
         early.send(request("r1"), "answer", Any.getDefaultInstance(), () -> {});
 
         opening.complete(channel);
@@ -51,7 +51,7 @@ class RepliesTest {
 
     @Test
     void ofTooManyAnswersTheOldestAreTakenBack() {
-        for (int i = 0; i < Replies.MOST + 3; i++) {
+        for (int i = 0; i < ReplySender.MOST_PENDING + 3; i++) {
             replies.send(request("r" + i), "answer", Any.getDefaultInstance(), () -> {});
         }
 
@@ -60,7 +60,7 @@ class RepliesTest {
 
     @Test
     void acknowledgedAnswersMakeRoom() {
-        for (int i = 0; i < 3 * Replies.MOST; i++) {
+        for (int i = 0; i < 3 * ReplySender.MOST_PENDING; i++) {
             replies.send(request("r" + i), "answer", Any.getDefaultInstance(), () -> {});
             channel.acknowledge(i, Status.getDefaultInstance());
         }
@@ -73,14 +73,14 @@ class RepliesTest {
         AtomicInteger looks = new AtomicInteger();
         CountDownLatch looking = new CountDownLatch(1);
         CountDownLatch asked = new CountDownLatch(1);
-        StatesReplies states = new StatesReplies(
+        PluginStatesResponder states = new PluginStatesResponder(
                 () -> {
                     looks.incrementAndGet();
                     looking.countDown();
                     asked.await();
                     return ImmutableList.of();
                 },
-                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                findings -> new PluginStates.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
                 replies,
                 Duration.ZERO);
         try (states) {
@@ -104,13 +104,13 @@ class RepliesTest {
     void aFloodOfRequestsIsAnsweredToTheNewestOfThem() throws Exception {
         CountDownLatch looking = new CountDownLatch(1);
         CountDownLatch flooded = new CountDownLatch(1);
-        StatesReplies states = new StatesReplies(
+        PluginStatesResponder states = new PluginStatesResponder(
                 () -> {
                     looking.countDown();
                     flooded.await();
                     return ImmutableList.of();
                 },
-                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                findings -> new PluginStates.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
                 replies,
                 Duration.ZERO);
         try (states) {
@@ -126,7 +126,7 @@ class RepliesTest {
                             .anyMatch(reply ->
                                     reply.getLabelsOrThrow("request_id").equals("r9999")));
             assertTrue(
-                    channel.sent().size() <= 1 + Replies.MOST,
+                    channel.sent().size() <= 1 + ReplySender.MOST_PENDING,
                     () -> channel.sent().size() + " answers");
         }
     }
@@ -134,14 +134,14 @@ class RepliesTest {
     @Test
     void aLookThatBreaksOffIsNotTheEndOfAnswering() {
         AtomicInteger looks = new AtomicInteger();
-        StatesReplies states = new StatesReplies(
+        PluginStatesResponder states = new PluginStatesResponder(
                 () -> {
                     if (looks.getAndIncrement() == 0) {
                         throw new IllegalStateException("a look broke off, as this test wants");
                     }
                     return ImmutableList.of();
                 },
-                findings -> new States.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
+                findings -> new PluginStates.Answer(CurrentPluginStates.getDefaultInstance(), () -> {}),
                 replies,
                 Duration.ZERO);
         try (states) {

@@ -7,27 +7,27 @@ import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Outbox.Queued;
-import io.homeostat.reconcile.controlplane.Patience.Verdict;
+import io.homeostat.reconcile.controlplane.RedeliveryPolicy.Decision;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class PatienceTest {
+class RedeliveryPolicyTest {
     private static final Queued EVENT = new Queued(7, WorkloadId.plugin("a"));
     private static final int OFTEN = 100;
 
-    private final Patience patience = new Patience(2);
+    private final RedeliveryPolicy policy = new RedeliveryPolicy(2);
 
     @Test
     void whatIsAcknowledgedIsTold() {
-        assertEquals(new Verdict.Told(), hear(Code.OK));
+        assertEquals(new Decision.Delivered(), hear(Code.OK));
     }
 
     @ParameterizedTest
     @EnumSource(names = {"INVALID_ARGUMENT", "OUT_OF_RANGE", "ALREADY_EXISTS"})
     void anEventThatIsNotWantedIsLeftBehindAtOnce(Code code) {
-        assertEquals(new Verdict.Never("event 7 of plugin/a was refused: " + code + " no"), hear(code));
+        assertEquals(new Decision.Discard("event 7 of plugin/a was refused: " + code + " no"), hear(code));
     }
 
     @ParameterizedTest
@@ -43,29 +43,29 @@ class PatienceTest {
             })
     void whatNoEventCanHelpIsToldAgainForEver(Code code) {
         for (int i = 0; i < OFTEN; i++) {
-            assertInstanceOf(Verdict.Later.class, hear(code));
+            assertInstanceOf(Decision.Retry.class, hear(code));
         }
     }
 
     @ParameterizedTest
     @EnumSource(names = {"INTERNAL", "UNKNOWN", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED", "DATA_LOSS"})
     void aFaultThatTheEventMayCauseIsBorneForAWhile(Code code) {
-        assertInstanceOf(Verdict.Later.class, hear(code));
-        assertInstanceOf(Verdict.Later.class, hear(code));
-        assertInstanceOf(Verdict.Never.class, hear(code));
+        assertInstanceOf(Decision.Retry.class, hear(code));
+        assertInstanceOf(Decision.Retry.class, hear(code));
+        assertInstanceOf(Decision.Discard.class, hear(code));
     }
 
     @Test
     void pausesGrowUpTo32SecondsAndBeginAnewWithAnotherEvent() {
-        assertEquals(new Verdict.Later(Duration.ofMillis(250)), hear(Code.UNAVAILABLE));
-        assertEquals(new Verdict.Later(Duration.ofMillis(500)), hear(Code.UNAVAILABLE));
+        assertEquals(new Decision.Retry(Duration.ofMillis(250)), hear(Code.UNAVAILABLE));
+        assertEquals(new Decision.Retry(Duration.ofMillis(500)), hear(Code.UNAVAILABLE));
         for (int i = 2; i < OFTEN; i++) {
             hear(Code.UNAVAILABLE);
         }
-        assertEquals(new Verdict.Later(Duration.ofSeconds(32)), hear(Code.UNAVAILABLE));
+        assertEquals(new Decision.Retry(Duration.ofSeconds(32)), hear(Code.UNAVAILABLE));
 
-        patience.over(EVENT);
-        assertEquals(new Verdict.Later(Duration.ofMillis(250)), hear(Code.UNAVAILABLE));
+        policy.forget(EVENT);
+        assertEquals(new Decision.Retry(Duration.ofMillis(250)), hear(Code.UNAVAILABLE));
     }
 
     @Test
@@ -75,15 +75,15 @@ class PatienceTest {
                 .setMessage("bad\u001b[31m https://b.example/x?sig=sesame " + "x".repeat(1_000))
                 .build();
 
-        Verdict.Never never = assertInstanceOf(Verdict.Never.class, patience.hear(EVENT, status));
+        Decision.Discard never = assertInstanceOf(Decision.Discard.class, policy.decide(EVENT, status));
 
         String said = "bad [31m https://b.example/x?... ";
         String expected = "event 7 of plugin/a was refused: INVALID_ARGUMENT " + said + "x".repeat(200 - said.length());
         assertEquals(expected, never.why());
     }
 
-    private Verdict hear(Code code) {
-        return patience.hear(
+    private Decision hear(Code code) {
+        return policy.decide(
                 EVENT,
                 Status.newBuilder().setCode(code.getNumber()).setMessage("no").build());
     }

@@ -9,8 +9,8 @@ import io.homeostat.proto.acp.AgentInfo.AgentCapability;
 import io.homeostat.proto.acp.OSInfo;
 import java.util.Locale;
 
-/** Who the agent is and on what it runs, as it introduces itself. */
-final class Peer {
+/** What the agent says of itself and of the operating system. */
+final class SystemInfo {
     private static final String NAME = "homeostat";
 
     private final String version;
@@ -18,7 +18,7 @@ final class Peer {
     private final Kernel kernel;
     private final String architecture;
 
-    Peer(String version, OsRelease release, Kernel kernel, String javaArchitecture) {
+    SystemInfo(String version, OsRelease release, Kernel kernel, String javaArchitecture) {
         this.version = version;
         this.release = release;
         this.kernel = kernel;
@@ -38,7 +38,7 @@ final class Peer {
                 .build();
     }
 
-    /** What can't be seen is left empty: it is no reason not to answer. */
+    /** What can't be read is left empty; that is no reason not to answer. */
     OSInfo os() {
         ImmutableMap<String, String> names = seen(release.read(), ImmutableMap.of());
         return OSInfo.newBuilder()
@@ -59,7 +59,7 @@ final class Peer {
         };
     }
 
-    /** As Go and Debian name it, and so control planes expect. */
+    /** As Go and Debian name it, which control planes expect. */
     private static String architecture(String java) {
         return switch (java.toLowerCase(Locale.ROOT)) {
             case "x86_64", "amd64" -> "amd64";

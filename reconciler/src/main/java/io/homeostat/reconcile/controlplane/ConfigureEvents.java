@@ -1,0 +1,132 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.base.CharMatcher;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The events that tell what becomes of a message's items, in their order. Items that are refused alike are told once, items that repeat
+ * the one before for the same name likewise, and refused ones only as far as the {@link RefusalLimit} allows; the others are counted.
+ */
+final class ConfigureEvents {
+    /** The longest message of an event, in characters: what is wrong with an item may be as long as the item. */
+    private static final int LONGEST = 2_000;
+
+    private static final int LONGEST_REVISION = 64;
+    private static final CharMatcher UNPRINTABLE = CharMatcher.inRange(' ', '~').negate();
+
+    private final RefusalLimit.Count available;
+    private final List<Event> events = new ArrayList<>();
+    private final Set<Answer> refused = new HashSet<>();
+    private final Map<String, Answer> last = new HashMap<>();
+    private RefusalLimit.Count told = RefusalLimit.Count.NONE;
+    private int withheld;
+
+    /** @param available how many refused items may be told of */
+    ConfigureEvents(RefusalLimit.Count available) {
+        this.available = available;
+    }
+
+    /** What makes two answers alike, whatever their wording. */
+    private record Answer(String name, ImmutableList<Said> events, ImmutableList<Reason> reasons) {
+        record Said(EventType type, String revision) {}
+
+        record Reason(Refusal.Reason reason, String field) {}
+    }
+
+    /** What one item is answered, as far as that is known when it comes. */
+    static final class OfItem {
+        private final ConfigureItem item;
+        private final Instant now;
+        private final List<Event> events = new ArrayList<>();
+        private ImmutableList<Refusal> refusals = ImmutableList.of();
+
+        OfItem(ConfigureItem item, Instant now) {
+            this.item = item;
+            this.now = now;
+        }
+
+        void refuse(EventType type, List<Refusal> why) {
+            refusals = ImmutableList.copyOf(why);
+            tell(type, "refused: " + why.stream().map(Refusal::toString).collect(Collectors.joining("; ")));
+        }
+
+        void tell(EventType type, String message) {
+            tell(item.sent().getPlugin().getRevisionId(), type, message);
+        }
+
+        void tell(String revision, EventType type, String message) {
+            // What was refused may be anything, and ends up on terminals.
+            String shown = UNPRINTABLE.replaceFrom(cut(revision, LONGEST_REVISION), '?');
+            events.add(new Event(now, item.plugin().orElse(null), shown, type, cut(message, LONGEST)));
+        }
+
+        /** By the name as it was sent, which may be one that no plugin can have. */
+        private Answer answer() {
+            return new Answer(
+                    item.sent().getPlugin().getName(),
+                    events.stream()
+                            .map(event -> new Answer.Said(event.type(), event.revision()))
+                            .collect(ImmutableList.toImmutableList()),
+                    refusals.stream()
+                            .map(refusal -> new Answer.Reason(refusal.reason(), refusal.field()))
+                            .collect(ImmutableList.toImmutableList()));
+        }
+
+        private static String cut(String text, int longest) {
+            return text.length() <= longest ? text : text.substring(0, longest) + "...";
+        }
+    }
+
+    /** @param declared whether somebody declares a plugin of this name */
+    void add(OfItem item, boolean declared) {
+        Answer answer = item.answer();
+        if (answer.events().isEmpty()) {
+            // The loop tells what becomes of it; the same item after it is news.
+            last.remove(answer.name());
+        } else if (!item.refusals.isEmpty()) {
+            addRefused(answer, item.events, declared);
+        } else if (!answer.equals(last.put(answer.name(), answer))) {
+            events.addAll(item.events);
+        }
+    }
+
+    private void addRefused(Answer answer, List<Event> itsEvents, boolean declared) {
+        if (!refused.add(answer)) {
+            return;
+        }
+        boolean exhausted = declared ? told.declared() >= available.declared() : told.others() >= available.others();
+        if (exhausted) {
+            withheld++;
+            return;
+        }
+        told = declared
+                ? new RefusalLimit.Count(told.declared() + 1, told.others())
+                : new RefusalLimit.Count(told.declared(), told.others() + 1);
+        events.addAll(itsEvents);
+    }
+
+    ImmutableList<Event> events() {
+        return ImmutableList.copyOf(events);
+    }
+
+    /** How many refused items are told of. */
+    RefusalLimit.Count told() {
+        return told;
+    }
+
+    /** How many refused items no event tells of. */
+    int withheld() {
+        return withheld;
+    }
+}

@@ -1,0 +1,275 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.ManifestReader;
+import io.homeostat.desired.state.ControlPlaneChange;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.CanonicalDocument;
+import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
+import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
+import io.homeostat.reconcile.plan.Bookkeeping;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/**
+ * Decides what a ConfigurePluginStates message changes of what is declared, item after item; each stands for itself. Pure.
+ *
+ * <p>Only those events are told here that the loop does not tell. It tells what becomes of a changed declaration, but has nothing to do,
+ * and so nothing to tell, when an item is refused or asks for what is there already.
+ */
+final class ConfigureHandler {
+    /** How many plugins a control plane may declare. */
+    static final int MOST_PLUGINS = 1_000;
+
+    private static final Refusal QUOTA_EXCEEDED = new Refusal(
+            Refusal.Reason.QUOTA_EXCEEDED,
+            "manifest",
+            "all that is declared together would be longer than " + (Quota.MOST >> 20)
+                    + " MiB; send a shorter configuration, or REMOVE some plugins first");
+
+    /**
+     * What is known when the message comes.
+     *
+     * @param declarations of all sources
+     * @param origin where the control plane is, for people
+     * @param refusals how many refused items may be told of
+     * @param printer prints a workload; asked at most once for each item
+     */
+    record Known(
+            ImmutableList<StoredDeclaration> declarations,
+            Function<WorkloadId, WorkloadHistory> histories,
+            String origin,
+            Instant now,
+            RefusalLimit.Count refusals,
+            Function<Workload, CanonicalDocument> printer) {}
+
+    /**
+     * What comes of it.
+     *
+     * @param refusals how many refused items are told of
+     */
+    record Outcome(ControlPlaneChange change, RefusalLimit.Count refusals) {}
+
+    private final Known known;
+    private final Map<WorkloadId, Workload> own = new TreeMap<>();
+    private final Map<WorkloadId, StoredDeclaration> others = new TreeMap<>();
+    private final Map<WorkloadId, CanonicalDocument> declared = new LinkedHashMap<>();
+    private final Set<WorkloadId> withdrawn = new LinkedHashSet<>();
+    private final Map<WorkloadId, WorkloadHistory> histories = new LinkedHashMap<>();
+    private final ConfigureEvents events;
+    private final Quota quota = new Quota();
+
+    private ConfigureHandler(Known known) {
+        this.known = known;
+        this.events = new ConfigureEvents(known.refusals());
+        for (StoredDeclaration declaration : known.declarations()) {
+            WorkloadId id = declaration.workload().id();
+            if (declaration.source() == SourceName.CONTROL_PLANE) {
+                own.put(id, declaration.workload());
+                quota.count(declaration);
+            } else if (id.kind().equals(Kind.PLUGIN)) {
+                others.merge(id, declaration, (one, two) -> one.source().compareTo(two.source()) < 0 ? one : two);
+            }
+        }
+    }
+
+    static Outcome handle(String messageId, ImmutableList<ConfigureItem> items, Known known) {
+        ConfigureHandler handler = new ConfigureHandler(known);
+        items.forEach(handler::handle);
+        return new Outcome(handler.change(messageId), handler.events.told());
+    }
+
+    private void handle(ConfigureItem item) {
+        boolean isDeclared = item.plugin()
+                .filter(id -> own.containsKey(id) || others.containsKey(id))
+                .isPresent();
+        OfItem answer = new OfItem(item, known.now());
+        switch (item.sent().getAction()) {
+            case REMOVE -> remove(item, answer);
+            case APPLY -> apply(item, answer);
+            case INSTALL, ACTION_UNSPECIFIED, UNRECOGNIZED -> install(item, answer);
+        }
+        events.add(answer, isDeclared);
+    }
+
+    private void install(ConfigureItem item, OfItem answer) {
+        Optional<CanonicalDocument> wanted =
+                item.install().flatMap(ManifestReader.Result::workload).map(known.printer());
+        List<Refusal> refusals = new ArrayList<>(item.refusals());
+        if (wanted.isPresent()
+                && own.size() >= MOST_PLUGINS
+                && !own.containsKey(wanted.get().workload().id())) {
+            refusals.add(Refusal.ofName(
+                    Refusal.Reason.TOO_MANY_PLUGINS,
+                    MOST_PLUGINS + " plugins are declared already; REMOVE some first"));
+        }
+        if (wanted.isPresent() && refusals.isEmpty() && !quota.reserve(wanted.get())) {
+            refusals.add(QUOTA_EXCEEDED);
+        }
+        if (wanted.isEmpty() || !refusals.isEmpty()) {
+            answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "sent by the control plane");
+            answer.refuse(EventType.PLUGIN_INSTALL_FAILED, refusals);
+            return;
+        }
+        if (withdrawn.contains(wanted.get().workload().id())) {
+            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "withdrawn, and declared again by the same message");
+            answer.tell(EventType.PLUGIN_REMOVED, "declared again by the same message");
+        }
+        tellOfInstall(answer, wanted.get());
+        declare(wanted.get());
+    }
+
+    /** Tells what the loop does not: that the request was heard and, if the program is installed already, that it is. */
+    private void tellOfInstall(OfItem answer, CanonicalDocument wanted) {
+        WorkloadHistory history = known.histories().apply(wanted.workload().id());
+        boolean another = !wanted.hash().equals(history.trial().hash());
+        boolean newProgram = Bookkeeping.isNewProgram(history.proven(), wanted.workload());
+        if (another && (newProgram || history.trial().hash().isEmpty())) {
+            return;
+        }
+        answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
+        FailedRevision failed = history.failed();
+        if (failed != null && failed.hash().equals(wanted.hash())) {
+            answer.tell(
+                    EventType.PLUGIN_INSTALL_FAILED,
+                    "it was tried and undone: " + failed.error()
+                            + "; it is tried again when another declaration is sent, or later by itself");
+        } else if (!newProgram) {
+            answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
+        }
+    }
+
+    private void remove(ConfigureItem item, OfItem answer) {
+        if (!item.refusals().isEmpty() || item.plugin().isEmpty()) {
+            answer.refuse(EventType.PLUGIN_REMOVE_FAILED, item.refusals());
+            return;
+        }
+        WorkloadId id = item.plugin().get();
+        StoredDeclaration other = others.get(id);
+        WorkloadHistory history = known.histories().apply(id);
+        boolean removing = other == null && history.isOfSomethingDeclared();
+        if (own.remove(id) == null) {
+            if (removing) {
+                answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "it is being removed already");
+                return;
+            }
+            Refusal refusal = other == null
+                    ? Refusal.ofName(
+                            Refusal.Reason.NOT_DECLARED,
+                            "no plugin of this name is declared; nothing has to be removed")
+                    : Refusal.ofName(
+                            Refusal.Reason.DECLARED_ELSEWHERE,
+                            SourceName.CONTROL_PLANE.word() + " does not declare it; it is declared by "
+                                    + other.source().word() + " (" + other.origin() + "), take it out there");
+            answer.refuse(EventType.PLUGIN_REMOVE_FAILED, ImmutableList.of(refusal));
+            return;
+        }
+        quota.release(id);
+        declared.remove(id);
+        withdrawn.add(id);
+        if (other != null) {
+            tellOfSuccession(answer, other, history);
+            // What was removed is nothing to go back to, should the successor fail.
+            histories.put(id, history.withProven(null).withFailed(null));
+        } else if (!removing) {
+            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
+            answer.tell(EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
+        }
+    }
+
+    /** Another source declares it as well. If that is another revision, the loop tells that this one was removed. */
+    private void tellOfSuccession(OfItem answer, StoredDeclaration successor, WorkloadHistory history) {
+        ProvenRevision proven = history.proven();
+        boolean stays = proven == null
+                || proven.workload().revision().equals(successor.workload().revision());
+        if (stays) {
+            String message = "no longer declared by " + SourceName.CONTROL_PLANE.word() + "; what "
+                    + successor.source().word() + " declares is in force now";
+            answer.tell(EventType.PLUGIN_CONFIG_REMOVE, message);
+            answer.tell(EventType.PLUGIN_REMOVED, message);
+        }
+    }
+
+    private void apply(ConfigureItem item, OfItem answer) {
+        Optional<Workload> base = item.plugin()
+                .flatMap(id -> Optional.ofNullable(own.get(id))
+                        .or(() -> Optional.ofNullable(others.get(id)).map(StoredDeclaration::workload)));
+        List<Refusal> refusals = new ArrayList<>(item.refusals());
+        Optional<CanonicalDocument> wanted = Optional.empty();
+        if (refusals.isEmpty() && base.isEmpty()) {
+            refusals.add(Refusal.ofName(
+                    Refusal.Reason.NOT_DECLARED, "no plugin of this name is declared; INSTALL it first"));
+        } else if (refusals.isEmpty()) {
+            ManifestReader.Result read = ManifestReader.reconfigured(base.get(), item.sent());
+            read.problems().forEach(problem -> refusals.add(Refusal.invalid(problem)));
+            wanted = read.workload().map(known.printer());
+            if (wanted.isPresent() && !quota.reserve(wanted.get())) {
+                refusals.add(QUOTA_EXCEEDED);
+            }
+        }
+        if (wanted.isEmpty() || !refusals.isEmpty()) {
+            answer.refuse(EventType.PLUGIN_CONFIG_APPLY_FAILED, refusals);
+            return;
+        }
+        Workload workload = wanted.get().workload();
+        if (!workload.equals(base.get())) {
+            declare(wanted.get());
+            return;
+        }
+        // It is declared so already: a plugin that has this configuration is not asked to take it once more.
+        tryAtOnce(workload.id());
+        ProvenRevision proven = known.histories().apply(workload.id()).proven();
+        if (proven != null && proven.hash().equals(wanted.get().hash())) {
+            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "");
+            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
+        }
+    }
+
+    private void declare(CanonicalDocument wanted) {
+        WorkloadId id = wanted.workload().id();
+        own.put(id, wanted.workload());
+        declared.put(id, wanted);
+        withdrawn.remove(id);
+        tryAtOnce(id);
+    }
+
+    /** Whoever sends it again wants it tried again: delays after failures end. */
+    private void tryAtOnce(WorkloadId id) {
+        WorkloadHistory history = known.histories().apply(id);
+        WorkloadHistory next = history.retriedNow();
+        if (!next.equals(history)) {
+            histories.put(id, next);
+        }
+    }
+
+    private ControlPlaneChange change(String messageId) {
+        return new ControlPlaneChange(
+                messageId,
+                declared.values().stream()
+                        .map(document -> new ToApply(document, known.origin()))
+                        .collect(ImmutableList.toImmutableList()),
+                ImmutableSet.copyOf(withdrawn),
+                ImmutableMap.copyOf(histories),
+                events.events(),
+                events.withheld());
+    }
+}

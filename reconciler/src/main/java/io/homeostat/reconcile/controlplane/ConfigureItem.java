@@ -1,0 +1,107 @@
+package io.homeostat.reconcile.controlplane;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.ManifestReader;
+import io.homeostat.proto.acp.ConfigurePluginStates;
+import io.homeostat.proto.acp.ConfigurePluginStates.Action;
+import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.PluginInstallationType;
+import java.util.Optional;
+
+/**
+ * One item of ConfigurePluginStates, read as far as that is possible without knowing what is declared.
+ *
+ * @param install what an INSTALL declares, or why it can't; empty for the other actions
+ * @param plugin which plugin it names; empty if no plugin can have that name
+ * @param refusals why it is refused, whatever is declared
+ */
+record ConfigureItem(
+        ConfigurePlugin sent,
+        Optional<ManifestReader.Result> install,
+        Optional<WorkloadId> plugin,
+        ImmutableList<Refusal> refusals) {
+
+    /**
+     * Why an item is refused.
+     *
+     * @param field of the item, such as {@code plugin.name}
+     * @param detail what is wrong and what would be right; contains no secrets
+     */
+    record Refusal(Reason reason, String field, String detail) {
+        enum Reason {
+            PROTECTED,
+            NOT_DYNAMIC,
+            INVALID,
+            TOO_MANY_PLUGINS,
+            QUOTA_EXCEEDED,
+            NOT_DECLARED,
+            DECLARED_ELSEWHERE
+        }
+
+        static Refusal invalid(ManifestReader.Problem problem) {
+            return new Refusal(Reason.INVALID, problem.field(), problem.detail());
+        }
+
+        static Refusal ofName(Reason reason, String detail) {
+            return new Refusal(reason, "plugin.name", detail);
+        }
+
+        @Override
+        public String toString() {
+            return field + ": " + detail;
+        }
+    }
+
+    static ImmutableList<ConfigureItem> of(ConfigurePluginStates message, ImmutableSet<String> protectedPlugins) {
+        return message.getConfigurePluginsList().stream()
+                .map(sent -> of(sent, protectedPlugins))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static ConfigureItem of(ConfigurePlugin sent, ImmutableSet<String> protectedPlugins) {
+        String name = sent.getPlugin().getName();
+        boolean installs = sent.getAction() != Action.REMOVE && sent.getAction() != Action.APPLY;
+        Optional<WorkloadId> plugin =
+                WorkloadId.NAME.matcher(name).matches() ? Optional.of(WorkloadId.plugin(name)) : Optional.empty();
+        if (protectedPlugins.contains(name)) {
+            return refused(
+                    sent,
+                    plugin,
+                    Refusal.ofName(
+                            Refusal.Reason.PROTECTED,
+                            name
+                                    + " is protected on this machine; leave it alone, or take it out of protectedPlugins in agent.yaml"));
+        }
+        if (installs && sent.getManifest().getPluginInstallationType() != PluginInstallationType.DYNAMIC_INSTALLATION) {
+            return refused(
+                    sent,
+                    plugin,
+                    new Refusal(
+                            Refusal.Reason.NOT_DYNAMIC,
+                            "manifest.plugin_installation_type",
+                            "only DYNAMIC_INSTALLATION can be sent; install its package for a local one"));
+        }
+        if (installs) {
+            ManifestReader.Result read = ManifestReader.sent(sent);
+            return new ConfigureItem(
+                    sent,
+                    Optional.of(read),
+                    plugin,
+                    read.problems().stream().map(Refusal::invalid).collect(ImmutableList.toImmutableList()));
+        }
+        if (plugin.isEmpty()) {
+            return refused(
+                    sent,
+                    plugin,
+                    Refusal.ofName(
+                            Refusal.Reason.INVALID, "no plugin can be called that; send the name it was installed by"));
+        }
+        return new ConfigureItem(sent, Optional.empty(), plugin, ImmutableList.of());
+    }
+
+    private static ConfigureItem refused(ConfigurePlugin sent, Optional<WorkloadId> plugin, Refusal refusal) {
+        return new ConfigureItem(sent, Optional.empty(), plugin, ImmutableList.of(refusal));
+    }
+}
