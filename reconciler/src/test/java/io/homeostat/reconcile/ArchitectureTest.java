@@ -125,8 +125,14 @@ class ArchitectureTest {
 
     @Test
     void packagesOfObserversAndActuatorsAreFreeOfCycles() {
-        slices().matching("io.homeostat.observe.(*)..").should().beFreeOfCycles().check(ALL);
-        slices().matching("io.homeostat.actuate.(*)..").should().beFreeOfCycles().check(ALL);
+        slices().matching("io.homeostat.observe.(*)..")
+                .should()
+                .beFreeOfCycles()
+                .check(ALL);
+        slices().matching("io.homeostat.actuate.(*)..")
+                .should()
+                .beFreeOfCycles()
+                .check(ALL);
     }
 
     @Test
