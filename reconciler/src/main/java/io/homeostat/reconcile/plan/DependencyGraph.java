@@ -10,6 +10,7 @@ import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.lifecycle.MaxDisruption;
@@ -25,7 +26,9 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Relations.Need;
+import io.homeostat.reconcile.plan.Relations.Parent;
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.Map;
@@ -48,6 +51,7 @@ public final class DependencyGraph {
             Reason.RUN_FAILED);
 
     private final DesiredState desired;
+    private final ImmutableSetMultimap<WorkloadId, WorkloadId> needs;
     private final ImmutableSetMultimap<WorkloadId, WorkloadId> dependants;
     private final ImmutableSetMultimap<Map.Entry<String, String>, WorkloadId> groups;
     private final Supplier<ImmutableSetMultimap<WorkloadId, WorkloadId>> formerDependants;
@@ -56,16 +60,17 @@ public final class DependencyGraph {
     public DependencyGraph(DesiredState desired, Supplier<ImmutableMap<WorkloadId, Remembered>> alive) {
         this.desired = desired;
         this.formerDependants = Suppliers.memoize(() -> formerDependants(alive.get()));
-        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> reverse = ImmutableSetMultimap.builder();
+        ImmutableSetMultimap.Builder<WorkloadId, WorkloadId> forward = ImmutableSetMultimap.builder();
         ImmutableSet.Builder<String> counted = ImmutableSet.builder();
         desired.declarations().forEach((id, declaration) -> {
-            Dependencies.of(declaration.workload()).forEach(needed -> reverse.put(needed, id));
+            forward.putAll(id, needs(declaration.workload()));
             MaxDisruption disruption = declaration.workload().lifecycle().maxDisruption();
             if (disruption != null) {
                 counted.add(disruption.label());
             }
         });
-        this.dependants = reverse.build();
+        this.needs = forward.build();
+        this.dependants = needs.inverse();
         ImmutableSet<String> labels = counted.build();
         ImmutableSetMultimap.Builder<Map.Entry<String, String>, WorkloadId> members = ImmutableSetMultimap.builder();
         desired.declarations()
@@ -98,21 +103,38 @@ public final class DependencyGraph {
         if (declared == null) {
             return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
         }
-        ImmutableSet<WorkloadId> needed = Dependencies.of(declared.workload());
-        ImmutableList<Need> needs = needed.stream()
+        ImmutableList<Need> fare = needs.get(id).stream()
                 .map(other -> new Need(other, state(other, host, look)))
                 .collect(ImmutableList.toImmutableList());
         return new Relations(
-                needs,
-                needed.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, this::dependencies),
+                fare,
+                fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
                 ImmutableList.of(),
-                down(id, declared, host, look, changing));
+                down(id, declared, host, look, changing),
+                parent(declared, look));
     }
 
-    private ImmutableSet<WorkloadId> dependencies(WorkloadId id) {
-        return desired.get(id)
-                .map(declaration -> Dependencies.of(declaration.workload()))
-                .orElse(ImmutableSet.of());
+    /** What has to run well before a workload: what it says, and what it is part of. */
+    static ImmutableSet<WorkloadId> needs(Workload workload) {
+        return ImmutableSet.<WorkloadId>builder()
+                .addAll(Dependencies.of(workload))
+                .addAll(Traits.of(workload).parent().stream().iterator())
+                .build();
+    }
+
+    private static @Nullable Parent parent(Declaration declared, Function<WorkloadId, Remembered> look) {
+        Traits traits = Traits.of(declared.workload());
+        return traits.parent()
+                .map(id -> new Parent(id, startedInstance(look.apply(id)), traits.recreatedWithParent()))
+                .orElse(null);
+    }
+
+    private static @Nullable String startedInstance(Remembered parent) {
+        return parent.instances().stream()
+                .filter(Instance::isStarted)
+                .max(Comparator.comparing(Instance::launchedAt))
+                .map(Instance::launchId)
+                .orElse(null);
     }
 
     /** Those for which it may make a difference how a workload fares. */
@@ -200,10 +222,10 @@ public final class DependencyGraph {
                 continue;
             }
             if (isStuck(declared, neighbour)
-                    || !Dependencies.cycle(next, this::dependencies).isEmpty()) {
+                    || !Dependencies.cycle(next, needs::get).isEmpty()) {
                 return true;
             }
-            dependencies(next).stream().filter(seen::add).forEach(open::add);
+            needs.get(next).stream().filter(seen::add).forEach(open::add);
         }
         return false;
     }
@@ -301,7 +323,7 @@ public final class DependencyGraph {
                 .filter(instance -> proven == null || !LaunchInputs.matches(instance, proven.workload()))
                 .flatMap(instance -> neededAtLaunch(instance).stream())
                 .collect(ImmutableSet.toImmutableSet());
-        return proven == null || !unproven.isEmpty() ? unproven : Dependencies.of(proven.workload());
+        return proven == null || !unproven.isEmpty() ? unproven : needs(proven.workload());
     }
 
     private static ImmutableList<WorkloadId> neededAtLaunch(Instance instance) {

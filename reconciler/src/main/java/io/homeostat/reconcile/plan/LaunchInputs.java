@@ -1,8 +1,11 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.base.Joiner;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.ProvenRevision;
@@ -17,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 public final class LaunchInputs {
     /** What it depended on, beside the hashes; changes without a restart, and is missing where there is nothing. */
     static final String DEPENDENCIES = "dependsOn";
+
+    /** The parent's instance that it was launched in, beside the hashes; missing where there is no parent. */
+    private static final String PARENT = "parent";
 
     private LaunchInputs() {}
 
@@ -62,7 +68,33 @@ public final class LaunchInputs {
     /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
     static boolean matches(Instance instance, Workload workload) {
         return instance.revision().equals(workload.revision())
-                && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES))
+                && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES) && !key.equals(PARENT))
                         .equals(of(workload));
+    }
+
+    /** The parent's instance that an instance was launched in; null when there was none. */
+    static @Nullable String parent(Instance instance) {
+        return instance.inputs().get(PARENT);
+    }
+
+    /**
+     * What is written down of a launch: what can't change while it runs, what it depended on, and what it is part of.
+     *
+     * @param parent the parent's instance that it is launched in; null when there is none
+     */
+    static ImmutableSortedMap<String, String> recorded(Workload workload, @Nullable String parent) {
+        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.naturalOrder();
+        inputs.putAll(of(workload));
+        ImmutableSet<WorkloadId> needs = DependencyGraph.needs(workload);
+        if (!needs.isEmpty()) {
+            inputs.put(DEPENDENCIES, Joiner.on(',').join(needs));
+        }
+        if (parent != null) {
+            inputs.put(PARENT, parent);
+        }
+        if (Work.isOneShot(workload)) {
+            inputs.put(Work.INPUT, Work.of(workload));
+        }
+        return inputs.buildOrThrow();
     }
 }

@@ -55,6 +55,11 @@ final class Preconditions {
                         Step.Wait.Kind.PROGRESS));
     }
 
+    /** Those that matter to the target. */
+    Relations relations() {
+        return relations;
+    }
+
     /** Whether the target is the last good revision, because what is declared has failed. */
     boolean isUndoing() {
         FailedRevision failed = situation.history().failed();

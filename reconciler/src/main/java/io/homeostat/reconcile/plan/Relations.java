@@ -2,9 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a decision about one workload depends on of others.
@@ -13,12 +14,14 @@ import io.homeostat.desired.model.WorkloadId;
  * @param cycle when it depends on itself: the way there, itself first; else empty
  * @param leaving workloads that depend on it, that nobody wants any more, and that still run
  * @param down others that count against its {@code maxDisruption} now
+ * @param parent the workload whose instance an instance of this one is part of; null when there is none
  */
 public record Relations(
         ImmutableList<Need> needs,
         ImmutableList<WorkloadId> cycle,
         ImmutableList<WorkloadId> leaving,
-        ImmutableList<Need> down) {
+        ImmutableList<Need> down,
+        @Nullable Parent parent) {
     /** Of a workload that has nothing to do with any other. */
     public static final Relations NONE =
             new Relations(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
@@ -28,13 +31,35 @@ public record Relations(
      * declaration depends on.
      */
     Relations of(Workload lastGood) {
-        ImmutableSet<WorkloadId> needed = Dependencies.of(lastGood);
+        ImmutableSet<WorkloadId> needed = DependencyGraph.needs(lastGood);
         boolean sameCycle = !cycle.isEmpty() && needed.contains(cycle.get(cycle.size() > 1 ? 1 : 0));
         return new Relations(
                 needs.stream().filter(need -> needed.contains(need.id())).collect(ImmutableList.toImmutableList()),
                 sameCycle ? cycle : ImmutableList.of(),
                 leaving,
-                down);
+                down,
+                parent != null && needed.contains(parent.id()) ? parent : null);
+    }
+
+    /** Of a workload that is part of no other. */
+    public Relations(
+            ImmutableList<Need> needs,
+            ImmutableList<WorkloadId> cycle,
+            ImmutableList<WorkloadId> leaving,
+            ImmutableList<Need> down) {
+        this(needs, cycle, leaving, down, null);
+    }
+
+    /**
+     * What a workload is part of.
+     *
+     * @param instance the parent's started instance; null when there is none
+     * @param recreates whether an instance that was launched in another one has to be launched again
+     */
+    public record Parent(WorkloadId id, @Nullable String instance, boolean recreates) {
+        boolean isAnotherThan(Instance child) {
+            return recreates && instance != null && !instance.equals(LaunchInputs.parent(child));
+        }
     }
 
     /** Something that a workload waits for. */

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.history.Trial;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import io.homeostat.observe.install.Installation;
+import io.homeostat.reconcile.plan.Relations.Parent;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
@@ -151,7 +152,14 @@ final class Rollout {
     /** Why an instance can't stay and become what the target is; empty when it can. */
     Optional<Reason> difference(Instance instance) {
         return LaunchInputs.difference(instance, target.workload(), target.directory())
-                .or(() -> needsAnotherTrial(instance) ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty());
+                .or(() -> needsAnotherTrial(instance) ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty())
+                .or(() -> hasLostParent(instance) ? Optional.of(Reason.PARENT_CHANGED) : Optional.empty());
+    }
+
+    /** Whether it is part of an instance that another one has taken the place of. */
+    private boolean hasLostParent(Instance instance) {
+        Parent parent = preconditions.relations().parent();
+        return parent != null && parent.isAnotherThan(instance);
     }
 
     private boolean needsAnotherTrial(Instance instance) {
@@ -161,7 +169,8 @@ final class Rollout {
     /** Stops an instance that is not what the target is, and launches another one. */
     void replace(Instance instance, Reason difference) {
         boolean damaged = target.isDamaged(instance.directory());
-        boolean repairs = damaged && LaunchInputs.matches(instance, target.workload());
+        boolean repairs =
+                difference == Reason.PARENT_CHANGED || (damaged && LaunchInputs.matches(instance, target.workload()));
         if (plan.waitIf(preconditions
                 .limits()
                 .or(() -> preconditions.change(instance))
@@ -241,7 +250,9 @@ final class Rollout {
     void launch() {
         waitForDependencies();
         activate();
-        plan.add(new Step.Launch(target.workload(), target.hash(), target.directory()));
+        Parent parent = preconditions.relations().parent();
+        plan.add(new Step.Launch(
+                target.workload(), target.hash(), target.directory(), parent == null ? null : parent.instance()));
         start();
     }
 
@@ -321,6 +332,7 @@ final class Rollout {
             case ARGUMENTS_CHANGED -> plan.because(Action.RESTART, difference, "arguments changed");
             case ENVIRONMENT_CHANGED -> plan.because(Action.RESTART, difference, "environment changed");
             case USER_CHANGED -> plan.because(Action.RESTART, difference, "user changed");
+            case PARENT_CHANGED -> plan.because(Action.RESTART, difference, "what it is part of was launched anew");
             case ENTRY_POINT_CHANGED -> plan.because(Action.RESTART, difference, "entry point changed");
             default -> plan.because(Action.RESTART, difference, "its declaration changed");
         }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
@@ -62,8 +63,22 @@ public sealed interface Step {
      * Makes a process of it. There is none when this is the next step.
      *
      * @param hash of the declaration
+     * @param parent the parent's instance that it is launched in; null when it is part of no other
      */
-    record Launch(Workload declared, String hash, @Nullable String directory) implements Step {
+    record Launch(
+            Workload declared,
+            String hash,
+            @Nullable String directory,
+            @Nullable String parent) implements Step {
+        public Launch(Workload declared, String hash, @Nullable String directory) {
+            this(declared, hash, directory, null);
+        }
+
+        /** What is to be written down of it, see {@link Instance#inputs}. */
+        public ImmutableSortedMap<String, String> inputs() {
+            return LaunchInputs.recorded(declared, parent);
+        }
+
         @Override
         public WorkloadId workload() {
             return declared.id();
@@ -113,7 +128,7 @@ public sealed interface Step {
             REQUESTED,
             /** Another revision, other arguments or another configuration takes its place. */
             REPLACED,
-            /** The same takes its place, because its files are damaged. */
+            /** The same takes its place, because its files are damaged or its parent is another one. */
             REPAIRED,
             /** It was replaced by a last good revision, or a last good revision takes its place. */
             UNDONE,

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.plan;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Source;
@@ -17,7 +16,7 @@ import java.util.Optional;
  */
 public final class Work {
     /** Beside the hashes of {@link LaunchInputs}; a process that has none is a daemon's. */
-    private static final String INPUT = "work";
+    static final String INPUT = "work";
 
     private Work() {}
 
@@ -47,17 +46,8 @@ public final class Work {
         return Optional.ofNullable(instance.inputs().get(INPUT));
     }
 
-    /** What is written down of a launch: what can't change while it runs, and what it depended on. */
+    /** What is written down of a launch that is part of no other. */
     public static ImmutableSortedMap<String, String> inputs(Workload workload) {
-        ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.naturalOrder();
-        inputs.putAll(LaunchInputs.of(workload));
-        ImmutableList<String> needed = workload.lifecycle().dependsOn();
-        if (!needed.isEmpty()) {
-            inputs.put(LaunchInputs.DEPENDENCIES, String.join(",", needed));
-        }
-        if (isOneShot(workload)) {
-            inputs.put(INPUT, of(workload));
-        }
-        return inputs.buildOrThrow();
+        return LaunchInputs.recorded(workload, null);
     }
 }

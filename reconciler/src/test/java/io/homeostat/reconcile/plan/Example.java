@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
@@ -58,6 +59,7 @@ public final class Example {
     private final ImmutableSet.Builder<String> archives = ImmutableSet.builder();
     private @Nullable Declaration declared;
     private @Nullable String link;
+    private @Nullable ImmutableSortedMap<String, String> inputs;
     private @Nullable String blind;
     private Observation<ObservedLimits> limits = Observation.seen(ObservedLimits.NONE);
     private boolean residue;
@@ -187,6 +189,14 @@ public final class Example {
         return runs(revision, Phase.STARTED, Duration.ofHours(1), Health.healthy(NOW));
     }
 
+    /** As {@link #runs(String)}, launched in that instance of its parent. */
+    Example runsIn(String parent, String revision) {
+        Step.Launch launch = new Step.Launch(
+                Declarations.workload(id, revision, ImmutableList.of(), "c"), "hash", "p_" + revision, parent);
+        inputs = launch.inputs();
+        return runs(revision);
+    }
+
     public Example runs(String revision, Phase start, Duration age, @Nullable Health health) {
         Instance instance = instance(revision, start);
         processes.add(new ObservedInstance(
@@ -288,7 +298,7 @@ public final class Example {
                 target,
                 revision,
                 "p_" + revision,
-                LaunchInputs.of(workload),
+                inputs == null ? LaunchInputs.of(workload) : inputs,
                 NOW.minusSeconds(60),
                 new ProcessIdentity(1, 1, "boot"),
                 start,

@@ -13,7 +13,6 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
-import io.homeostat.reconcile.plan.Work;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -115,7 +114,7 @@ final class FakeExecutor implements StepExecutor {
                 step.hash(),
                 step.declared().revision(),
                 step.directory(),
-                Work.inputs(step.declared()),
+                step.inputs(),
                 clock.instant(),
                 null,
                 Phase.INTENDED,

@@ -56,6 +56,7 @@ public enum Reason {
     GIVEN_UP(true),
     UNHEALTHY(true),
     HUNG(true),
+    PARENT_CHANGED(true),
     CANNOT_OBSERVE(true),
     AT_DESIRED_STATE(false),
     // Of conditions only: no plan has these.

@@ -1,0 +1,116 @@
+package io.homeostat.reconcile.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Iterables;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.plan.Relations.Need;
+import io.homeostat.reconcile.plan.Relations.Parent;
+import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import io.homeostat.reconcile.plan.Step.Wait;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** An instance that is part of its parent's: launched after it, and launched again when the parent's instance is another one. */
+class ParentPlanningTest {
+    private static final WorkloadId PARENT = WorkloadId.process("parent");
+
+    @Test
+    void aChildOfTheInstanceThatItsParentStillHasIsLeftAlone() {
+        assertEquals(
+                "none AT_DESIRED_STATE",
+                child("first", partOf("first", Need.State.WELL)).planned());
+    }
+
+    @Test
+    void aChildIsLaunchedAgainInTheInstanceThatItsParentHasNow() {
+        WorkloadPlan plan = child("first", partOf("second", Need.State.WELL)).plan();
+
+        assertEquals(Reason.PARENT_CHANGED, plan.reason());
+        Step.Stop stop = assertInstanceOf(Step.Stop.class, plan.steps().get(0));
+        assertEquals(Cause.REPAIRED, stop.cause(), "no change of its own, so it takes no place in a disruption budget");
+        Step.Launch launch = assertInstanceOf(Step.Launch.class, plan.steps().get(1));
+        assertEquals("second", launch.inputs().get("parent"));
+        assertEquals(2, plan.steps().size());
+    }
+
+    @Test
+    void aChildThatWasLaunchedBeforeItHadAParentIsLaunchedAgainInIt() {
+        assertEquals(
+                "restart PARENT_CHANGED: stop launch",
+                wanted().runs("A").among(partOf("first", Need.State.WELL)).planned());
+    }
+
+    @Test
+    void aChildStaysUntilItsParentIsWellAgain() {
+        WorkloadPlan plan = child("first", partOf("second", Need.State.COMING)).plan();
+
+        assertEquals(Reason.PARENT_CHANGED, plan.reason());
+        assertEquals(
+                Wait.Kind.PROGRESS,
+                assertInstanceOf(Wait.class, plan.steps().get(0)).kind());
+        assertInstanceOf(Step.Stop.class, plan.steps().get(1));
+    }
+
+    @Test
+    void aChildIsNotStoppedForAParentThatDoesNotBecomeWell() {
+        assertEquals(
+                "wait WAITING_FOR_DEPENDENCY: wait",
+                child("first", partOf("second", Need.State.STUCK)).planned());
+    }
+
+    @Test
+    void aParentThatIsDownHasNoOtherInstanceYet() {
+        assertEquals(
+                "none AT_DESIRED_STATE",
+                child("first", partOf(null, Need.State.COMING)).planned());
+    }
+
+    @Test
+    void aKindWhoseInstancesOutliveTheirParentsIsNotLaunchedAgain() {
+        Relations recovered = relations(new Parent(PARENT, "second", false), Need.State.WELL);
+
+        assertEquals("none AT_DESIRED_STATE", child("first", recovered).planned());
+    }
+
+    @Test
+    void whatOnlyDependsOnAnotherIsNeverLaunchedAgainForIt() {
+        assertEquals(
+                "none AT_DESIRED_STATE",
+                child("first", relations(null, Need.State.WELL)).planned());
+    }
+
+    @Test
+    void aChildIsLaunchedAfterItsParentAndInIt() {
+        WorkloadPlan early = wanted().among(partOf(null, Need.State.COMING)).plan();
+        assertInstanceOf(Wait.class, early.steps().get(0));
+
+        WorkloadPlan plan = wanted().among(partOf("first", Need.State.WELL)).plan();
+        Step.Launch launch = assertInstanceOf(Step.Launch.class, Iterables.getLast(plan.steps()));
+        assertEquals("first", launch.parent());
+    }
+
+    private static Example child(String launchedIn, Relations relations) {
+        return wanted().runsIn(launchedIn, "A").among(relations);
+    }
+
+    private static Example wanted() {
+        return Example.process().wants("A").provenAsDeclared().installed("A").active("A");
+    }
+
+    private static Relations partOf(@Nullable String instance, Need.State state) {
+        return relations(new Parent(PARENT, instance, true), state);
+    }
+
+    private static Relations relations(@Nullable Parent parent, Need.State state) {
+        return new Relations(
+                ImmutableList.of(new Need(PARENT, state)),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(),
+                parent);
+    }
+}
