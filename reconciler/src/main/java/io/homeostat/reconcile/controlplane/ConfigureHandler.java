@@ -18,7 +18,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
 import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
-import io.homeostat.reconcile.plan.Bookkeeping;
+import io.homeostat.reconcile.plan.ObservationRecorder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -142,7 +142,7 @@ final class ConfigureHandler {
     private void tellOfInstall(OfItem answer, CanonicalDocument wanted) {
         WorkloadHistory history = known.histories().apply(wanted.workload().id());
         boolean another = !wanted.hash().equals(history.trial().hash());
-        boolean newProgram = Bookkeeping.isNewProgram(history.proven(), wanted.workload());
+        boolean newProgram = ObservationRecorder.isNewProgram(history.proven(), wanted.workload());
         if (another && (newProgram || history.trial().hash().isEmpty())) {
             return;
         }

@@ -11,17 +11,15 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
-import io.homeostat.reconcile.plan.Bookkeeping;
 import io.homeostat.reconcile.plan.Conditions;
-import io.homeostat.reconcile.plan.Drift;
+import io.homeostat.reconcile.plan.ObservationRecorder;
 import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.OutcomeRecorder;
 import io.homeostat.reconcile.plan.Planner;
-import io.homeostat.reconcile.plan.Prevention;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
-import io.homeostat.reconcile.plan.StepLedger;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.time.Instant;
@@ -127,9 +125,9 @@ public final class WorkloadPass {
     private record Planned(Situation situation, WorkloadPlan plan) {}
 
     private Planned plan(Situation seen) {
-        Bookkeeping.Learned learned = Bookkeeping.observed(seen);
+        ObservationRecorder.Learned learned = ObservationRecorder.observed(seen);
         WorkloadPlan plan = Planner.plan(learned.situation());
-        return new Planned(remember(Prevention.told(learned, plan), plan), plan);
+        return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
     }
 
     /** Between reading a history and writing the next one nobody else may write one. Never held while anything is waited for. */
@@ -161,7 +159,7 @@ public final class WorkloadPass {
         return store.pause(id).orElse(null);
     }
 
-    private Situation remember(Bookkeeping.Learned learned, WorkloadPlan plan) {
+    private Situation remember(ObservationRecorder.Learned learned, WorkloadPlan plan) {
         Situation situation = learned.situation();
         Change change = learned.change();
         ImmutableList<Condition> conditions = Conditions.of(situation, plan);
@@ -177,7 +175,7 @@ public final class WorkloadPass {
                     change.ended(),
                     ImmutableList.<Event>builder()
                             .addAll(change.events())
-                            .addAll(gone ? Bookkeeping.gone(situation) : ImmutableList.of())
+                            .addAll(gone ? ObservationRecorder.gone(situation) : ImmutableList.of())
                             .build()));
             return situation;
         }
@@ -186,7 +184,7 @@ public final class WorkloadPass {
             history = next.withConditions(conditions);
             ImmutableList<Event> events = ImmutableList.<Event>builder()
                     .addAll(change.events())
-                    .addAll(Drift.detected(situation, plan).stream().iterator())
+                    .addAll(ObservationRecorder.drift(situation, plan).stream().iterator())
                     .build();
             change = new Change(change.workload(), history, false, change.instances(), change.ended(), events);
         }
@@ -209,7 +207,7 @@ public final class WorkloadPass {
         return holding(notes.readLock(), () -> {
             Situation after =
                     situation.withHistory(store.history(situation.id())).at(clock.instant());
-            journal.write(StepLedger.stepped(after, plan, step, outcome));
+            journal.write(OutcomeRecorder.stepped(after, plan, step, outcome));
             return new Next.Again(plan, step, outcome);
         });
     }

@@ -1,27 +1,29 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /** What one look or one step has taught, while it is being written down. */
 final class Notes {
-    private final WorkloadId id;
-    private final WorkloadHistory before;
-    private final Instant now;
+    private final Situation situation;
     private WorkloadHistory history;
     private boolean drop;
     private final List<Instance> instances = new ArrayList<>();
@@ -29,10 +31,8 @@ final class Notes {
     private final List<Event> events = new ArrayList<>();
 
     Notes(Situation situation) {
-        this.id = situation.id();
-        this.before = situation.history();
+        this.situation = situation;
         this.history = situation.history();
-        this.now = situation.now();
     }
 
     WorkloadHistory history() {
@@ -64,7 +64,7 @@ final class Notes {
     }
 
     void event(EventType type, String revision, String message) {
-        events.add(new Event(now, id, revision, type, message));
+        events.add(new Event(situation.now(), situation.id(), revision, type, message));
         if (wentWell(type)) {
             told(Told.of(history.trial().told().revision()));
         }
@@ -90,10 +90,74 @@ final class Notes {
                 || type == EventType.PLUGIN_CONFIG_APPLIED;
     }
 
+    /**
+     * A launch failed, or its process did not start or ended. It counts against the declaration it was launched for as long as that
+     * has never been seen well, and may undo it then; afterwards it is a crash.
+     *
+     * @param hash of the declaration it was launched for
+     */
+    void launchFailed(String hash, FailureCause cause, String error, boolean fatal) {
+        Declaration declared = situation.declared();
+        if (declared != null && Work.isOneShot(declared.workload())) {
+            if (declared.hash().equals(hash)) {
+                OneShotRecorder.startFailed(situation, this, declared, error, fatal);
+            }
+            return;
+        }
+        ProvenRevision proven = history.proven();
+        boolean wasWell = proven != null && proven.hash().equals(hash);
+        if (declared != null && declared.hash().equals(hash) && !wasWell) {
+            startFailed(declared, cause, error, fatal);
+        } else {
+            run(run -> run.withCrashes(run.crashes().failed(situation.now(), error, false)));
+        }
+    }
+
+    private void startFailed(Declaration declared, FailureCause cause, String error, boolean fatal) {
+        Attempts starts = history.trial().start().failed(situation.now(), error, fatal);
+        int allowed = declared.workload().lifecycle().start().attempts();
+        boolean exhausted = fatal || starts.count() >= allowed;
+        ProvenRevision proven = history.proven();
+        String revision = declared.workload().revision();
+        if (!exhausted || proven == null || Work.isOneShot(proven.workload())) {
+            trial(trial -> trial.withStart(starts));
+            if (exhausted && (fatal || starts.count() == allowed)) {
+                failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);
+            }
+            return;
+        }
+        FailedRevision failed = history.failed();
+        int times = failed != null && failed.hash().equals(declared.hash()) ? failed.times() + 1 : 1;
+        history = history.withTrial(history.trial().withStart(Attempts.NONE).withRestartToConfigure(false))
+                .withFailed(new FailedRevision(declared.hash(), revision, times, situation.now(), error));
+        event(EventType.PLUGIN_INSTALL_FAILED, revision, error);
+        event(
+                EventType.AGENT_ROLLED_BACK,
+                revision,
+                "undone, going back to revision " + proven.workload().revision() + ": " + error);
+    }
+
+    /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */
+    void proven(Declaration declared, Target target) {
+        ProvenRevision before = history.proven();
+        if (before != null
+                && before.hash().equals(declared.hash())
+                && Objects.equals(before.directory(), target.directory())) {
+            return;
+        }
+        Workload workload = declared.workload();
+        if (ObservationRecorder.isNewProgram(before, workload)) {
+            event(EventType.PLUGIN_INSTALLED, workload.revision(), "");
+        }
+        history = history.withProven(new ProvenRevision(workload, declared.hash(), target.directory()))
+                .withFailed(null)
+                .withTrial(Trial.of(declared.hash()).withTold(Told.of(workload.revision())));
+    }
+
     Change change() {
         return new Change(
-                id,
-                drop || history.equals(before) ? null : history,
+                situation.id(),
+                drop || history.equals(situation.history()) ? null : history,
                 drop,
                 ImmutableList.copyOf(instances),
                 ImmutableList.copyOf(ended),

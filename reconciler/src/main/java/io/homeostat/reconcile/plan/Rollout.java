@@ -109,10 +109,11 @@ final class Rollout {
 
     private Optional<Hold> missingSignature() {
         Source source = Objects.requireNonNull(target.workload().source());
-        return Signatures.isMissing(situation.policy(), source)
+        return situation.policy().signaturesRequired() && source.signature() == null
                 ? Optional.of(Hold.forDeclaration(
                         Reason.SIGNATURE_MISSING,
-                        Signatures.missing(target.workload().revision())))
+                        "revision " + target.workload().revision()
+                                + " is not signed, and signatures are required here; declare source.signature"))
                 : Optional.empty();
     }
 

@@ -14,8 +14,8 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
-import io.homeostat.reconcile.plan.Bookkeeping;
 import io.homeostat.reconcile.plan.DependencyGraph;
+import io.homeostat.reconcile.plan.ObservationRecorder;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
@@ -169,7 +169,7 @@ public final class Survey {
                 host -> dependencies.of(id, host, memory::of, other -> false),
                 archives,
                 depth);
-        Situation learned = Bookkeeping.observed(before).situation();
+        Situation learned = ObservationRecorder.observed(before).situation();
         return new Finding(before.history(), learned, Planner.plan(learned));
     }
 }

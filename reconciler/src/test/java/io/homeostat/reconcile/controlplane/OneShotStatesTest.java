@@ -11,7 +11,7 @@ import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
-import io.homeostat.reconcile.plan.Bookkeeping;
+import io.homeostat.reconcile.plan.ObservationRecorder;
 import io.homeostat.reconcile.plan.OneShotExample;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;
@@ -55,7 +55,7 @@ class OneShotStatesTest {
     }
 
     private static OneShotPluginState state(OneShotExample example) {
-        Situation learned = Bookkeeping.observed(example.situation()).situation();
+        Situation learned = ObservationRecorder.observed(example.situation()).situation();
         Finding finding = new Finding(example.situation().history(), learned, Planner.plan(learned));
         CurrentPluginStates states = PluginStates.of(List.of(finding), UsageReport.EMPTY);
         assertEquals(0, states.getDaemonPluginStatesCount());

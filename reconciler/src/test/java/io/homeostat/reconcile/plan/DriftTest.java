@@ -52,7 +52,7 @@ class DriftTest {
                     Situation situation = row.example().get().learned().situation();
                     WorkloadPlan plan = Planner.plan(situation);
                     assertEquals(row.drift(), plan.reason());
-                    Event event = Drift.detected(situation, plan).orElseThrow();
+                    Event event = ObservationRecorder.drift(situation, plan).orElseThrow();
                     assertEquals(EventType.DRIFT_DETECTED, event.type());
                     assertEquals("A", event.revision());
                     assertEquals(plan.message(), event.message());
@@ -129,6 +129,6 @@ class DriftTest {
     /** The revision that the event names, if there is one. */
     private static Optional<String> told(Example example) {
         Situation situation = example.learned().situation();
-        return Drift.detected(situation, Planner.plan(situation)).map(Event::revision);
+        return ObservationRecorder.drift(situation, Planner.plan(situation)).map(Event::revision);
     }
 }

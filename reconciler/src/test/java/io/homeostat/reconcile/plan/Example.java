@@ -317,8 +317,8 @@ public final class Example {
         return new Situation(declared, policy, seen, host, relations, archives.build(), history, pause, 7, NOW);
     }
 
-    public Bookkeeping.Learned learned() {
-        return Bookkeeping.observed(situation());
+    public ObservationRecorder.Learned learned() {
+        return ObservationRecorder.observed(situation());
     }
 
     public WorkloadPlan plan() {

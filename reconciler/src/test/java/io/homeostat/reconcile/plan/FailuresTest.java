@@ -116,7 +116,7 @@ class FailuresTest {
                 .findFirst()
                 .orElseThrow();
 
-        WorkloadHistory history = Objects.requireNonNull(StepLedger.stepped(
+        WorkloadHistory history = Objects.requireNonNull(OutcomeRecorder.stepped(
                         situation,
                         plan,
                         step,

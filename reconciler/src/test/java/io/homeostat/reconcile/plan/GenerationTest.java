@@ -48,6 +48,6 @@ class GenerationTest {
                 before.pause(),
                 before.seed(),
                 before.now());
-        return Bookkeeping.observed(now).situation().history();
+        return ObservationRecorder.observed(now).situation().history();
     }
 }

@@ -149,7 +149,7 @@ class JudgementTest {
                 Observation.seen(ImmutableList.of(process)),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
-        return Bookkeeping.observed(new Situation(
+        return ObservationRecorder.observed(new Situation(
                         wrong,
                         Policy.NONE,
                         seen,

@@ -228,13 +228,13 @@ class LimitPlanningTest {
 
     private static Optional<EventType> detected(Example example) {
         Situation situation = example.learned().situation();
-        return Drift.detected(situation, Planner.plan(situation)).map(Event::type);
+        return ObservationRecorder.drift(situation, Planner.plan(situation)).map(Event::type);
     }
 
     private static List<EventType> told(Example example, Outcome outcome) {
         Situation situation = example.learned().situation();
         WorkloadPlan plan = Planner.plan(situation);
-        return StepLedger.stepped(situation, plan, plan.next().orElseThrow(), outcome).events().stream()
+        return OutcomeRecorder.stepped(situation, plan, plan.next().orElseThrow(), outcome).events().stream()
                 .map(Event::type)
                 .toList();
     }

@@ -174,7 +174,8 @@ public final class OneShotExample {
     }
 
     String planned() {
-        WorkloadPlan plan = Planner.plan(Bookkeeping.observed(situation()).situation());
+        WorkloadPlan plan =
+                Planner.plan(ObservationRecorder.observed(situation()).situation());
         String steps = plan.steps().stream().map(Step::word).collect(Collectors.joining(" "));
         return plan.action().word() + " " + plan.reason()
                 + (steps.isEmpty() ? "" : ": " + steps)

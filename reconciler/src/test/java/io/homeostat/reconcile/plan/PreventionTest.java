@@ -16,7 +16,7 @@ class PreventionTest {
 
     @Test
     void itIsToldLikeALaunchThatFailed() {
-        Bookkeeping.Learned learned = told(example().learned());
+        ObservationRecorder.Learned learned = told(example().learned());
 
         assertEquals(List.of(EventType.PLUGIN_START_FAILED, EventType.PLUGIN_INSTALL_FAILED), types(learned));
         assertEquals(
@@ -26,16 +26,16 @@ class PreventionTest {
 
     @Test
     void itIsToldOnce() {
-        Bookkeeping.Learned first = told(example().learned());
+        ObservationRecorder.Learned first = told(example().learned());
 
-        Bookkeeping.Learned second = told(Bookkeeping.observed(first.situation()));
+        ObservationRecorder.Learned second = told(ObservationRecorder.observed(first.situation()));
 
         assertEquals(List.of(), types(second));
     }
 
     @Test
     void whatRunsOnWithoutThemIsNotToldToHaveFailed() {
-        Bookkeeping.Learned learned = told(example().runs("A").learned());
+        ObservationRecorder.Learned learned = told(example().runs("A").learned());
 
         assertEquals(List.of(EventType.PLUGIN_INSTALLED), types(learned));
     }
@@ -44,11 +44,11 @@ class PreventionTest {
         return plugin().wants("A", REQUIRED).installed("A").active("A").unlimitable();
     }
 
-    private static Bookkeeping.Learned told(Bookkeeping.Learned learned) {
-        return Prevention.told(learned, Planner.plan(learned.situation()));
+    private static ObservationRecorder.Learned told(ObservationRecorder.Learned learned) {
+        return ObservationRecorder.planned(learned, Planner.plan(learned.situation()));
     }
 
-    private static List<EventType> types(Bookkeeping.Learned learned) {
+    private static List<EventType> types(ObservationRecorder.Learned learned) {
         return learned.change().events().stream().map(Event::type).toList();
     }
 }

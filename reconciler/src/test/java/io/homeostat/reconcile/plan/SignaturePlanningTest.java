@@ -17,7 +17,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -121,7 +121,7 @@ class SignaturePlanningTest {
     private static Learned told(Situation situation) {
         Change nothing =
                 new Change(situation.id(), null, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
-        return Prevention.told(new Learned(nothing, situation), Planner.plan(situation));
+        return ObservationRecorder.planned(new Learned(nothing, situation), Planner.plan(situation));
     }
 
     private static Workload signed(@Nullable String signature) {
@@ -138,7 +138,7 @@ class SignaturePlanningTest {
 
     private static Situation learned(Workload workload, WorkloadHistory history) {
         Declaration declared = new Declaration(workload, SourceName.APPLIED, 1, "hash", ImmutableList.of());
-        return Bookkeeping.observed(new Situation(
+        return ObservationRecorder.observed(new Situation(
                         declared,
                         SIGNED_ONLY,
                         ObservedWorkload.absent(workload.id()),

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * What is learned of a one-shot's runs. A process's run begins with its process and a plugin's when its Start has succeeded; what
  * fails before that is a failed start, tried as often as is declared. How a run ended is told once.
  */
-final class Runs {
-    private Runs() {}
+final class OneShotRecorder {
+    private OneShotRecorder() {}
 
     /** A process of it runs. */
     static Instance alive(Situation situation, Notes notes, Instance instance, Running running) {
@@ -55,7 +55,7 @@ final class Runs {
         if (!hasRun(instance, exit)) {
             String words = "process " + exit.words();
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
-            Failures.ofLaunch(situation, notes, instance.target(), FailureCause.of(exit), words, false);
+            notes.launchFailed(instance.target(), FailureCause.of(exit), words, false);
             return;
         }
         if (instance.phase() != Phase.STARTED) {
@@ -102,7 +102,7 @@ final class Runs {
                         situation.now())
                 .failed(situation.now(), null, error);
         notes.run(books -> books.withOneShot(run));
-        boolean neverRan = Bookkeeping.isNewProgram(notes.history().proven(), declared.workload());
+        boolean neverRan = ObservationRecorder.isNewProgram(notes.history().proven(), declared.workload());
         notes.event(
                 neverRan ? EventType.PLUGIN_INSTALL_FAILED : EventType.PLUGIN_EXECUTION_FAILED,
                 declared.workload().revision(),
@@ -124,7 +124,7 @@ final class Runs {
         }
         Target target = Target.of(declared.workload(), declared.hash(), installations);
         if (target.installed()) {
-            Proof.note(notes, declared, target);
+            notes.proven(declared, target);
         }
     }
 

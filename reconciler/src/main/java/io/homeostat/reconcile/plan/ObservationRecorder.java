@@ -11,11 +11,13 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.Trial;
@@ -29,14 +31,15 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What a look at a workload teaches, as a change of what is remembered: a new declaration, an end, a start, health, proof.
  * Pure, like the planner that goes by the result.
  */
-public final class Bookkeeping {
-    private Bookkeeping() {}
+public final class ObservationRecorder {
+    private ObservationRecorder() {}
 
     /**
      * What was learned.
@@ -53,7 +56,7 @@ public final class Bookkeeping {
         ObservedWorkload seen = situation.seen();
         if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)) {
             if (declared != null) {
-                Runs.forget(declared, notes, processes);
+                OneShotRecorder.forget(declared, notes, processes);
             }
             List<ObservedInstance> alive = new ArrayList<>();
             for (ObservedInstance process : processes) {
@@ -69,7 +72,7 @@ public final class Bookkeeping {
             }
             seen = seen.withProcesses(ImmutableList.copyOf(alive));
             if (declared != null && Work.isOneShot(declared.workload())) {
-                Runs.prove(situation, notes);
+                OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));
             }
@@ -164,7 +167,7 @@ public final class Bookkeeping {
             return;
         }
         if (Work.isOneShot(instance)) {
-            Runs.ended(situation, notes, instance, exit);
+            OneShotRecorder.ended(situation, notes, instance, exit);
             return;
         }
         if (instance.phase() == Phase.STARTED) {
@@ -172,7 +175,7 @@ public final class Bookkeeping {
         } else {
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
         }
-        Failures.ofLaunch(situation, notes, instance.target(), FailureCause.of(exit), words, false);
+        notes.launchFailed(instance.target(), FailureCause.of(exit), words, false);
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */
@@ -195,7 +198,7 @@ public final class Bookkeeping {
         WorkloadSpec spec =
                 Judgement.checks(situation.declared(), situation.history()).of(known);
         if (Work.isOneShot(known)) {
-            known = Runs.alive(situation, notes, known, running);
+            known = OneShotRecorder.alive(situation, notes, known, running);
         } else if (spec != null) {
             if (known.phase().isBeforeStart() && Traits.of(spec).readiness().canBeSeen(running)) {
                 known = known.withPhase(Phase.STARTED, "");
@@ -259,7 +262,90 @@ public final class Bookkeeping {
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         if (runs) {
-            Proof.note(notes, declared, target);
+            notes.proven(declared, target);
         }
+    }
+
+    /**
+     * Adds what the plan does not even try, told as if it had failed: there is no step whose outcome would tell it.
+     */
+    public static Learned planned(Learned learned, WorkloadPlan plan) {
+        Situation situation = learned.situation();
+        Declaration declared = situation.declared();
+        if (declared == null) {
+            return learned;
+        }
+        Notes notes = new Notes(situation);
+        String revision = declared.workload().revision();
+        if (plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE && !runs(situation, declared)) {
+            FailureCause cause = FailureCause.of(FailureCause.Kind.LIMITS);
+            notes.failure(EventType.PLUGIN_START_FAILED, revision, cause, plan.message());
+            ProvenRevision proven = situation.history().proven();
+            if (proven == null || !proven.hash().equals(declared.hash())) {
+                notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
+            }
+        } else if (plan.reason() == Reason.SIGNATURE_MISSING) {
+            FailureCause cause = FailureCause.of(FailureCause.Kind.UNSIGNED);
+            notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
+        } else {
+            return learned;
+        }
+        Change before = learned.change();
+        Change more = notes.change();
+        return new Learned(
+                new Change(
+                        before.workload(),
+                        more.history() == null ? before.history() : more.history(),
+                        before.dropHistory(),
+                        before.instances(),
+                        before.ended(),
+                        ImmutableList.<Event>builder()
+                                .addAll(before.events())
+                                .addAll(more.events())
+                                .build()),
+                situation.withHistory(notes.history()));
+    }
+
+    private static boolean runs(Situation situation, Declaration declared) {
+        return situation.processes().stream()
+                .anyMatch(process -> LaunchInputs.matches(process.instance(), declared.workload()));
+    }
+
+    /**
+     * The event of a machine that moved, for drift that no process's end has told of.
+     * Told once, by the pass that finds it: not by each step of the repair, and not again by each try of one that fails.
+     *
+     * @param situation with the conditions as the pass before has left them
+     */
+    public static Optional<Event> drift(Situation situation, WorkloadPlan plan) {
+        boolean told = situation.history().conditions().stream()
+                .filter(condition -> condition.type() == Condition.Type.CONVERGED)
+                .anyMatch(before -> isToldBy(before.reason(), plan.reason()));
+        if (told || !hasNoOtherEvent(plan.reason(), situation.history().trial())) {
+            return Optional.empty();
+        }
+        WorkloadPlan.Facts after = plan.after();
+        return Optional.of(new Event(
+                situation.now(),
+                situation.id(),
+                after == null ? "" : after.revision(),
+                EventType.DRIFT_DETECTED,
+                plan.message()));
+    }
+
+    private static boolean isToldBy(Reason before, Reason reason) {
+        boolean installs = reason == Reason.INSTALL_MISSING || reason == Reason.INSTALL_DAMAGED;
+        return before == reason || (installs && before == Reason.INSTALL_FAILED);
+    }
+
+    private static boolean hasNoOtherEvent(Reason reason, Trial trial) {
+        return switch (reason) {
+            case INSTALL_MISSING, INSTALL_DAMAGED, PROCESS_MISSING, PROCESS_SURPLUS, SOCKET_MISSING, LOG_MISSING ->
+                true;
+            case LINK_MOVED -> trial.upkeep().count() == 0;
+            case LIMITS_DRIFTED -> trial.limits().count() == 0;
+            // The process's own event tells what happened, or nothing did.
+            default -> false;
+        };
     }
 }

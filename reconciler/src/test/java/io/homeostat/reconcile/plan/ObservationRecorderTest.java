@@ -24,14 +24,14 @@ import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
-import io.homeostat.reconcile.plan.Bookkeeping.Learned;
+import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /** What one look adds to what is remembered: of declarations, of ends, and of processes that somebody else has launched. */
-class BookkeepingTest {
+class ObservationRecorderTest {
     private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
 
     @Test
@@ -183,7 +183,7 @@ class BookkeepingTest {
         Situation situation = example.situation();
         ImmutableList<ObservedInstance> processes =
                 situation.processes().stream().map(otherwise).collect(ImmutableList.toImmutableList());
-        return Bookkeeping.observed(situation.withSeen(situation.seen().withProcesses(processes)));
+        return ObservationRecorder.observed(situation.withSeen(situation.seen().withProcesses(processes)));
     }
 
     private static ObservedInstance onlyProcess(Learned learned) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What becomes of a one-shot's run when it can't begin, or is stopped before it is over: 3 attempts to start, by the defaults. */
-class RunsTest {
+class OneShotRecorderTest {
     private static final Triggers STARTUP = new Triggers(true, false, null);
 
     @Test
@@ -88,23 +88,23 @@ class RunsTest {
                         "A",
                         new ObservedInstance.Liveness.Running(
                                 new ProcessIdentity(1, 1, "boot"), Duration.ofMinutes(10), true, null));
-        Change timedOut = Bookkeeping.observed(scene.situation()).change();
+        Change timedOut = ObservationRecorder.observed(scene.situation()).change();
         assertEquals(List.of(EventType.PLUGIN_INSTALLED, EventType.PLUGIN_EXECUTION_FAILED), told(timedOut));
 
         Situation redeclared =
                 scene.wantsForEver("A").remembers(history(timedOut)).situation();
-        Change stillThere = Bookkeeping.observed(redeclared).change();
+        Change stillThere = ObservationRecorder.observed(redeclared).change();
         assertEquals(
                 Result.FAILED,
                 Objects.requireNonNull(history(stillThere).run().oneShot()).result());
-        Change gone = Bookkeeping.observed(ended(redeclared).withHistory(history(stillThere)))
+        Change gone = ObservationRecorder.observed(ended(redeclared).withHistory(history(stillThere)))
                 .change();
 
         assertEquals(List.of(), told(gone));
 
         Situation after = withProcesses(redeclared.withHistory(history(gone)), ImmutableList.of());
         assertNull(
-                history(Bookkeeping.observed(after).change()).run().oneShot(),
+                history(ObservationRecorder.observed(after).change()).run().oneShot(),
                 "it says nothing of what is declared now");
     }
 
@@ -123,7 +123,7 @@ class RunsTest {
 
     /** What is stored when the process of a run that goes on has been stopped. */
     private static Change stopped(Cause cause) {
-        Situation situation = Bookkeeping.observed(
+        Situation situation = ObservationRecorder.observed(
                         scene().runs("A", Duration.ofSeconds(5)).situation())
                 .situation();
         assertEquals(
@@ -132,15 +132,15 @@ class RunsTest {
         ObservedInstance process = situation.processes().getFirst();
         assertEquals(Phase.STARTED, process.instance().phase());
         Step stop = new Step.Stop(process.instance(), cause, false, Duration.ofSeconds(30));
-        return StepLedger.stepped(situation, Planner.plan(situation), stop, Outcome.done());
+        return OutcomeRecorder.stepped(situation, Planner.plan(situation), stop, Outcome.done());
     }
 
     private static Change launchFails(OneShotExample scene, boolean fatal) {
-        Situation situation = Bookkeeping.observed(scene.situation()).situation();
+        Situation situation = ObservationRecorder.observed(scene.situation()).situation();
         WorkloadPlan plan = Planner.plan(situation);
         Step launch = plan.next().orElseThrow();
         assertEquals("launch", launch.word());
-        return StepLedger.stepped(
+        return OutcomeRecorder.stepped(
                 situation,
                 plan,
                 launch,

@@ -19,9 +19,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What the end of a step teaches, as a change of what is remembered. Pure, like {@link Bookkeeping}. */
-public final class StepLedger {
-    private StepLedger() {}
+/** What the end of a step teaches, as a change of what is remembered. Pure, like {@link ObservationRecorder}. */
+public final class OutcomeRecorder {
+    private OutcomeRecorder() {}
 
     public static Change stepped(Situation situation, WorkloadPlan plan, Step step, Outcome outcome) {
         Notes notes = new Notes(situation);
@@ -91,7 +91,7 @@ public final class StepLedger {
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 notes.failure(EventType.PLUGIN_START_FAILED, step.declared().revision(), cause, error);
-                Failures.ofLaunch(situation, notes, step.hash(), cause, error, fatal);
+                notes.launchFailed(step.hash(), cause, error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
@@ -114,7 +114,7 @@ public final class StepLedger {
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 notes.put(instance.withPhase(Phase.START_SENT, ""));
                 notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), cause, error);
-                Failures.ofLaunch(situation, notes, instance.target(), cause, error, fatal);
+                notes.launchFailed(instance.target(), cause, error, fatal);
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> notes.put(instance.withPhase(Phase.START_SENT, ""));
@@ -190,7 +190,7 @@ public final class StepLedger {
         notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
         Optional<Exit> end = endOfOrphan(situation, instance);
         if (end.isPresent()) {
-            Bookkeeping.noteEnd(situation, notes, instance, end.get());
+            ObservationRecorder.noteEnd(situation, notes, instance, end.get());
             return;
         }
         notes.ended(instance);
@@ -224,7 +224,7 @@ public final class StepLedger {
                 // The end of the run has been told.
             }
         }
-        Runs.stopped(situation, notes, step);
+        OneShotRecorder.stopped(situation, notes, step);
         if (step.cause() == Step.Stop.Cause.DRIFTED) {
             notes.run(run -> run.withRepairs(
                     BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
@@ -236,7 +236,7 @@ public final class StepLedger {
         if (late || step.cause() == Step.Stop.Cause.UNHEALTHY) {
             FailureCause cause = FailureCause.of(
                     late || plan.reason() == Reason.HUNG ? FailureCause.Kind.TIMED_OUT : FailureCause.Kind.UNHEALTHY);
-            Failures.ofLaunch(situation, notes, instance.target(), cause, plan.message(), false);
+            notes.launchFailed(instance.target(), cause, plan.message(), false);
         }
     }
 

@@ -25,7 +25,7 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** What the end of a step teaches. */
-class StepLedgerTest {
+class OutcomeRecorderTest {
     private static final Outcome FAILED =
             new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "no luck", false);
     private static final Outcome INTERRUPTED = new Outcome.Interrupted();
@@ -241,7 +241,7 @@ class StepLedgerTest {
         WorkloadPlan plan = Planner.plan(situation);
         Step first = plan.next().orElseThrow();
         assertEquals(step, first.word());
-        return StepLedger.stepped(situation, plan, first, outcome);
+        return OutcomeRecorder.stepped(situation, plan, first, outcome);
     }
 
     private static WorkloadHistory history(Change change) {
