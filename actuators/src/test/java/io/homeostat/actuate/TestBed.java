@@ -13,6 +13,7 @@ import io.homeostat.actuate.limits.CgroupPlan;
 import io.homeostat.actuate.stop.StopRequest;
 import io.homeostat.actuate.stop.StopResult;
 import io.homeostat.actuate.stop.Stopper;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -121,9 +122,23 @@ public final class TestBed implements AutoCloseable {
 
     public Instance launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
         launched.add(request.instance());
-        Instance instance = request.instance().withIdentity(launcher.launch(request, cgroups));
+        Instance instance = request.instance().withIdentity(launcher.launch(ofKind(request), cgroups));
         launched.set(launched.size() - 1, instance);
         return instance;
+    }
+
+    private static LaunchRequest ofKind(LaunchRequest request) {
+        return new LaunchRequest(
+                request.instance(),
+                request.executable(),
+                request.arguments(),
+                request.env(),
+                request.user(),
+                isPlugin(request.instance()));
+    }
+
+    private static boolean isPlugin(Instance instance) {
+        return instance.workload().kind() == Kind.PLUGIN;
     }
 
     /** What is seen of a launch that is remembered, and not of others of the same workload. */
@@ -205,7 +220,7 @@ public final class TestBed implements AutoCloseable {
     }
 
     public StopResult stop(Instance instance, Duration timeout) throws Exception {
-        return stopper.stop(new StopRequest(instance, false, timeout));
+        return stopper.stop(new StopRequest(instance, false, timeout, isPlugin(instance)));
     }
 
     public int members(Instance instance) throws IOException {

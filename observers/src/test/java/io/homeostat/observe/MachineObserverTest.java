@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.Iterables;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Limits;
@@ -20,10 +21,15 @@ import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginHealth;
 import io.homeostat.observe.health.PluginServer;
+import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.Launches;
+import io.homeostat.observe.process.ProcessInstances;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -49,6 +55,7 @@ class MachineObserverTest {
     private Layout layout;
     private FakeProc proc;
     private PluginChannel plugins;
+    private ProbeHealth probes;
     private MachineObserver observer;
 
     @BeforeEach
@@ -57,14 +64,25 @@ class MachineObserverTest {
         proc = new FakeProc(root.resolve("proc"));
         proc.process(100, 99, 100, 5000);
         plugins = new PluginChannel(() -> NOW);
-        observer = new MachineObserver(
-                layout, proc.procFs, plugins, path -> new MetadataServer.Answer.Absent(), () -> NOW);
+        probes = new ProbeHealth(() -> NOW);
+        observer = observer(layout);
     }
 
     @AfterEach
     void tearDown() {
-        observer.close();
+        probes.close();
         plugins.close();
+    }
+
+    private MachineObserver observer(Layout at) {
+        LimitObserver limits = new LimitObserver(CgroupLayout.detect(at));
+        PluginHealth asked = new PluginHealth(at, plugins, () -> NOW);
+        return new MachineObserver(
+                at,
+                proc.procFs,
+                kind -> new ProcessInstances(at, proc.procFs, () -> NOW, limits, kind == Kind.PLUGIN ? asked : probes),
+                limits,
+                path -> new MetadataServer.Answer.Absent());
     }
 
     private Instance running(Phase start) throws Exception {
@@ -220,11 +238,8 @@ class MachineObserverTest {
     void aRunDirectoryThatIsTooLongForSocketsIsSaidSo() throws Exception {
         Instance instance = running(Phase.STARTED);
         Layout deep = new Layout(layout.stateDir(), root.resolve("x".repeat(120)), "i");
-        try (MachineObserver lost = new MachineObserver(
-                deep, proc.procFs, plugins, path -> new MetadataServer.Answer.Absent(), () -> NOW)) {
-            var unseen = assertInstanceOf(Observation.Unseen.class, look(lost, instance, Specs.plugin()));
-            assertTrue(unseen.why().contains("choose a shorter --run-dir"), unseen.why());
-        }
+        var unseen = assertInstanceOf(Observation.Unseen.class, look(observer(deep), instance, Specs.plugin()));
+        assertTrue(unseen.why().contains("choose a shorter --run-dir"), unseen.why());
     }
 
     @Test

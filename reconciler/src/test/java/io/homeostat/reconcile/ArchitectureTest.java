@@ -15,6 +15,9 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSpec;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.time.Instant;
@@ -60,6 +63,8 @@ class ArchitectureTest {
                 .consideringOnlyDependenciesInLayers()
                 .layer("plan")
                 .definedBy("..reconcile.plan..")
+                .layer("runtime")
+                .definedBy("..reconcile.runtime..")
                 .layer("loop")
                 .definedBy("..reconcile.loop..")
                 .layer("status")
@@ -82,10 +87,34 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("agent", "cli")
                 .whereLayer("controlplane")
                 .mayOnlyBeAccessedByLayers("command", "agent", "cli")
+                .whereLayer("runtime")
+                .mayOnlyBeAccessedByLayers("loop", "command", "agent")
                 .whereLayer("loop")
                 .mayOnlyBeAccessedByLayers("command", "agent", "cli")
                 .whereLayer("secrets")
                 .mayOnlyBeAccessedByLayers("loop", "command", "cli")
+                .check(ALL);
+    }
+
+    @Test
+    void whichKindAWorkloadIsOnlyItsOwnPackagesAsk() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(
+                        "io.homeostat.desired.model..",
+                        // Manifests of the guest agent declare plugins.
+                        "io.homeostat.desired.source..",
+                        "..reconcile.runtime.plugin..",
+                        "..reconcile.runtime.process..",
+                        "..reconcile.controlplane..",
+                        "..reconcile.command.plugin..")
+                .should()
+                .dependOnClassesThat()
+                .belongToAnyOf(PluginSpec.class, ProcessSpec.class)
+                .orShould()
+                .accessField(Kind.class, "PLUGIN")
+                .orShould()
+                .accessField(Kind.class, "PROCESS")
                 .check(ALL);
     }
 

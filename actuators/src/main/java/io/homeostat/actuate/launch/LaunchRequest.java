@@ -14,13 +14,25 @@ import org.jspecify.annotations.Nullable;
  * @param arguments as declared; what the plugin protocol adds is added by the {@link Launcher}
  * @param env added to our own environment
  * @param user name or number; null for the user we run as
+ * @param plugin whether it is told to serve the plugin protocol, and where
  */
 public record LaunchRequest(
         Instance instance,
         Path executable,
         ImmutableList<String> arguments,
         ImmutableMap<String, String> env,
-        @Nullable String user) {
+        @Nullable String user,
+        boolean plugin) {
+
+    /** A program that is told nothing but what is declared. */
+    public LaunchRequest(
+            Instance instance,
+            Path executable,
+            ImmutableList<String> arguments,
+            ImmutableMap<String, String> env,
+            @Nullable String user) {
+        this(instance, executable, arguments, env, user, false);
+    }
 
     /** Never the values: they may be secret. */
     @Override

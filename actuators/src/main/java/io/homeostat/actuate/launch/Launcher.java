@@ -6,7 +6,6 @@ import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.limits.CgroupPlan;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -91,7 +90,7 @@ public final class Launcher {
             }
             ImmutableList.Builder<String> arguments =
                     ImmutableList.<String>builder().addAll(request.arguments());
-            if (id.kind().equals(Kind.PLUGIN)) {
+            if (request.plugin()) {
                 arguments.add(
                         "--protocol=unix",
                         "--address=" + sockets.prepare(id, instance.revision(), account),

@@ -8,5 +8,6 @@ import java.time.Duration;
  *
  * @param cleanup whether a plugin is told to leave nothing behind, because it is being removed
  * @param timeout from now until everything is killed
+ * @param plugin whether it is asked by the plugin protocol first, and has had a socket
  */
-public record StopRequest(Instance instance, boolean cleanup, Duration timeout) {}
+public record StopRequest(Instance instance, boolean cleanup, Duration timeout, boolean plugin) {}

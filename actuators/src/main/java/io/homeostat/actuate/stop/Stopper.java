@@ -5,7 +5,6 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.PluginSockets;
 import io.homeostat.actuate.stop.StopResult.How;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -98,7 +97,7 @@ public final class Stopper {
                 how = endMain(request, identity, tree, end);
             }
             how = how.or(endRest(instance.workload(), tree, end));
-            if (instance.workload().kind().equals(Kind.PLUGIN)) {
+            if (request.plugin()) {
                 sockets.remove(instance.workload(), instance.revision());
             }
             return new StopResult(how, recorded(instance, directory));
@@ -113,7 +112,7 @@ public final class Stopper {
         // The tree remembers who belonged to it while parents could tell.
         tree.members();
         // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
-        if (instance.workload().kind().equals(Kind.PLUGIN) && instance.phase() == Phase.STARTED) {
+        if (request.plugin() && instance.phase() == Phase.STARTED) {
             PluginReply reply = plugins.stop(
                     layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
             boolean agreed = reply instanceof PluginReply.Done;

@@ -81,7 +81,7 @@ class StopPluginTest {
                 TestBed.signal("KILL", TestBed.pid(instance));
                 StoppablePlugin.agree(answer);
             })) {
-                bed.stopper.stop(new StopRequest(instance, cleanup, LONG));
+                bed.stopper.stop(new StopRequest(instance, cleanup, LONG, true));
 
                 io.homeostat.proto.plugin.StopRequest request =
                         plugin.requests.stream().collect(MoreCollectors.onlyElement());

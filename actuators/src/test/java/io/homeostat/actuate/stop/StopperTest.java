@@ -290,7 +290,8 @@ class StopperTest {
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,
                 () -> assertThrows(
-                        ActuationFailure.class, () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO))));
+                        ActuationFailure.class,
+                        () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO, false))));
 
         assertTrue(
                 TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),

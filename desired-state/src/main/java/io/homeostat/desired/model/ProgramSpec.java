@@ -3,7 +3,7 @@ package io.homeostat.desired.model;
 import org.jspecify.annotations.Nullable;
 
 /** A kind of workload that is a program on this host, launched by us. */
-public sealed interface ProgramSpec extends WorkloadSpec permits PluginSpec, ProcessSpec {
+public interface ProgramSpec extends WorkloadSpec {
     Program program();
 
     @Override

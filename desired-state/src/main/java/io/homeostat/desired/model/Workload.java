@@ -18,10 +18,15 @@ public record Workload(WorkloadId id, ImmutableSortedMap<String, String> labels,
         return spec.source();
     }
 
-    /** The program that is launched for it. */
+    /**
+     * The program that is launched for it.
+     *
+     * @throws IllegalStateException when its kind launches none
+     */
     public Program program() {
-        return switch (spec) {
-            case ProgramSpec launched -> launched.program();
-        };
+        if (spec instanceof ProgramSpec launched) {
+            return launched.program();
+        }
+        throw new IllegalStateException(id + " has no program");
     }
 }

@@ -4,7 +4,7 @@ import io.homeostat.desired.model.lifecycle.Lifecycle;
 import org.jspecify.annotations.Nullable;
 
 /** What a document declares of a workload, one record a kind. */
-public sealed interface WorkloadSpec permits ProgramSpec {
+public interface WorkloadSpec {
     String revision();
 
     Lifecycle lifecycle();

@@ -17,11 +17,6 @@ import java.nio.file.attribute.BasicFileAttributes;
 
 /** Finds files that were deleted under a started process, with a few reads of directory entries and without asking the process. */
 public final class LostFiles {
-    /** Where stat(2) tells the type of a file. */
-    private static final int TYPE = 0170000;
-
-    private static final int SOCKET = 0140000;
-
     private final Layout layout;
     private final LogObserver logs;
 
@@ -47,17 +42,6 @@ public final class LostFiles {
                 .add(Loss.LOG)
                 .build();
         return new Running(running.identity(), running.age(), running.listening(), running.health(), lost);
-    }
-
-    /** Whether a socket is there; true when that cannot be told. */
-    public static boolean isSocket(Path socket) {
-        try {
-            return ((int) Files.getAttribute(socket, "unix:mode", LinkOption.NOFOLLOW_LINKS) & TYPE) == SOCKET;
-        } catch (NoSuchFileException e) {
-            return false;
-        } catch (IOException e) {
-            return true;
-        }
     }
 
     /** Tells whether a workload's log can still be read: a process keeps writing to a deleted file without anybody noticing. */

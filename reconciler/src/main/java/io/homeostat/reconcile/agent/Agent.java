@@ -32,6 +32,7 @@ import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.TurnTaking;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Clock;
 import java.time.Duration;
@@ -60,6 +61,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
 
     private final Clock clock;
     private final PluginChannel plugins;
+    private final Runtimes runtimes;
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
@@ -99,7 +101,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.clock = clock;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
-        this.observer = new MachineObserver(layout, procFs, plugins, metadata, clock);
+        this.runtimes = new Runtimes(layout, procFs, plugins, clock);
+        this.observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
         this.sources = new SourceReading(machineSources, config, store, clock, hinted, this::readSources);
         this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
         this.pluginLooks = new PluginLooks(declared, store, observer, clock);
@@ -113,7 +116,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.add(new UsageFollowing(usage, store, declared));
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
-        this.steps = new MachineSteps(layout, procFs, store, plugins, clock, () -> this.archives, broadcast::download);
+        this.steps = new MachineSteps(layout, store, runtimes, clock, () -> this.archives, broadcast::download);
         WorkloadPass pass = new WorkloadPass(
                 declared,
                 observer,
@@ -287,7 +290,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
             exits.close();
         }
         steps.close();
-        observer.close();
+        runtimes.close();
         plugins.close();
     }
 }

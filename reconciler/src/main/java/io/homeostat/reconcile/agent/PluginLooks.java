@@ -2,7 +2,6 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
@@ -88,7 +87,7 @@ final class PluginLooks implements PassListener {
     }
 
     private static boolean isPlugin(WorkloadId id) {
-        return id.kind().equals(Kind.PLUGIN);
+        return id.kind().isReported();
     }
 
     @Override

@@ -21,6 +21,7 @@ import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.doctor.DoctorCommand;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Ink;
+import io.homeostat.reconcile.command.plugin.WatchCommand;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -192,7 +193,7 @@ public final class Homeostat {
                         Operation.event(arguments.word().orElse(""))));
             case WATCH ->
                 Optional.of(new Operation.Watch(
-                        Operation.plugin(arguments.workload()),
+                        WatchCommand.plugin(arguments.workload()),
                         arguments.request().orElse(null),
                         arguments.code(),
                         arguments.timeout(ApplyCommand.DEFAULT_TIMEOUT)));

@@ -29,6 +29,7 @@ import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.runtime.Runtimes;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -177,15 +178,16 @@ public final class DirectEnforcer implements Enforcer {
         ProcFs procFs = new ProcFs();
         try (PluginChannel plugins = new PluginChannel(clock);
                 MetadataClient metadata = workspace.environment().metadata();
-                MachineObserver observer = new MachineObserver(layout, procFs, plugins, metadata, clock)) {
+                Runtimes runtimes = new Runtimes(layout, procFs, plugins, clock)) {
+            MachineObserver observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.removeIf(concerned.negate());
             try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
-                try (MachineSteps steps = new MachineSteps(
-                                layout, procFs, store, plugins, clock, () -> rules, proceedings::download);
+                try (MachineSteps steps =
+                                new MachineSteps(layout, store, runtimes, clock, () -> rules, proceedings::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         source,

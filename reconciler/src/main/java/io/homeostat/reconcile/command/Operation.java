@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.plugin.ResetCommand;
@@ -22,18 +21,6 @@ public sealed interface Operation extends Request {
     static VmEvent event(String word) {
         return VmEvent.ofWord(word)
                 .orElseThrow(() -> new UsageException("'" + OneLine.of(word) + "' is none of " + VmEvent.words()));
-    }
-
-    /**
-     * A workload that is a plugin.
-     *
-     * @throws UsageException when it is of another kind
-     */
-    static WorkloadId plugin(WorkloadId id) {
-        if (!id.kind().equals(Kind.PLUGIN)) {
-            throw new UsageException(id + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
-        }
-        return id;
     }
 
     /** To tell plugins of an event. */

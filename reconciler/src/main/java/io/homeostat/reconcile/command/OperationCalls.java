@@ -11,6 +11,7 @@ import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.agent.api.ApiClient;
 import io.homeostat.reconcile.agent.api.ApiReader;
+import io.homeostat.reconcile.command.plugin.WatchCommand;
 
 /** {@link Operation}s as calls of the API, and back; as {@link AgentCalls}. */
 public final class OperationCalls {
@@ -126,7 +127,7 @@ public final class OperationCalls {
 
     public static Request request(WatchRequest request) {
         return new Operation.Watch(
-                Operation.plugin(AgentCalls.workload(request.getWorkload())),
+                WatchCommand.plugin(AgentCalls.workload(request.getWorkload())),
                 request.hasRequest() ? request.getRequest() : null,
                 request.getCode(),
                 AgentCalls.timeout(request.hasTimeout(), request.getTimeout()));

@@ -18,6 +18,7 @@ import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
@@ -108,8 +109,9 @@ public record Workspace(Environment environment, Console console, Layout layout,
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MetadataClient metadata = environment.metadata();
-                MachineObserver observer =
-                        new MachineObserver(layout, new ProcFs(), plugins, metadata, environment.clock())) {
+                Runtimes runtimes = new Runtimes(layout, new ProcFs(), plugins, environment.clock())) {
+            MachineObserver observer =
+                    new MachineObserver(layout, new ProcFs(), runtimes::of, runtimes.groups(), metadata);
             Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
                     .everything(recollection.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {

@@ -1,9 +1,12 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadSpec;
+import java.util.ServiceLoader;
 
-/** Provides the {@link Traits} of one kind. */
+/** Provides the {@link Traits} of one kind. A provider has a row in {@code META-INF/services}. */
 public interface KindTraits {
     Kind kind();
 
@@ -16,4 +19,17 @@ public interface KindTraits {
      * @param spec of this kind
      */
     Traits traits(WorkloadSpec spec);
+
+    /** Those of all kinds. */
+    static ImmutableMap<Kind, KindTraits> all() {
+        return Registered.ALL;
+    }
+
+    /** Apart from the interface, so that a provider can be made without all of them being collected. */
+    final class Registered {
+        private static final ImmutableMap<Kind, KindTraits> ALL = Maps.uniqueIndex(
+                ServiceLoader.load(KindTraits.class, KindTraits.class.getClassLoader()), KindTraits::kind);
+
+        private Registered() {}
+    }
 }

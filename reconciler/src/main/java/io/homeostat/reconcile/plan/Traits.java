@@ -1,15 +1,11 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.Maps;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -42,12 +38,6 @@ public record Traits(
         @Nullable String entryPoint,
         Optional<WorkloadId> parent,
         boolean recreatedWithParent) {
-
-    private static final ImmutableMap<Class<? extends WorkloadSpec>, KindTraits> BY_SPEC = ImmutableMap.of(
-            PluginSpec.class, new ProgramTraits.OfPlugin(), ProcessSpec.class, new ProgramTraits.OfProcess());
-
-    private static final ImmutableMap<Kind, KindTraits> BY_KIND =
-            ImmutableMap.copyOf(Maps.uniqueIndex(BY_SPEC.values(), KindTraits::kind));
 
     /** What makes a created instance run. */
     public enum Start {
@@ -82,12 +72,13 @@ public record Traits(
      * @throws IllegalArgumentException when nobody provides those of its kind
      */
     public static Traits of(WorkloadSpec spec) {
-        KindTraits provider = BY_SPEC.get(spec.getClass());
-        if (provider == null) {
-            throw new IllegalArgumentException(
-                    "nobody provides the traits of " + spec.getClass().getName());
+        for (KindTraits provider : KindTraits.all().values()) {
+            if (provider.kind().spec() == spec.getClass()) {
+                return provider.traits(spec);
+            }
         }
-        return provider.traits(spec);
+        throw new IllegalArgumentException(
+                "nobody provides the traits of " + spec.getClass().getName());
     }
 
     static Traits of(Workload workload) {
@@ -96,7 +87,7 @@ public record Traits(
 
     /** What is known of instances of which nothing is declared any more. */
     static Start startOf(Kind kind) {
-        KindTraits provider = BY_KIND.get(kind);
+        KindTraits provider = KindTraits.all().get(kind);
         if (provider == null) {
             throw new IllegalArgumentException("nobody provides the traits of " + kind);
         }

@@ -12,6 +12,7 @@ import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -44,6 +45,7 @@ class PluginLooksTest {
     private final PluginChannel channel = new PluginChannel(clock);
     private final DeclaredState declared = new DeclaredState();
     private final ExecutorService asking = Executors.newSingleThreadExecutor();
+    private Runtimes runtimes;
     private MachineObserver observer;
 
     @BeforeEach
@@ -53,18 +55,16 @@ class PluginLooksTest {
             declarations.declare(id, "1", ImmutableList.of(), null);
         }
         declared.become(declarations.now());
+        Layout layout = new Layout(directory, directory, "i");
+        runtimes = new Runtimes(layout, new ProcFs(), channel, clock);
         observer = new MachineObserver(
-                new Layout(directory, directory, "i"),
-                new ProcFs(),
-                channel,
-                path -> new MetadataServer.Answer.Absent(),
-                clock);
+                layout, new ProcFs(), runtimes::of, runtimes.groups(), path -> new MetadataServer.Answer.Absent());
     }
 
     @AfterEach
     void close() {
         asking.shutdownNow();
-        observer.close();
+        runtimes.close();
         channel.close();
     }
 

@@ -31,6 +31,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -61,6 +62,7 @@ class MachineStepsTest {
     private Layout layout;
     private StateStore store;
     private PluginChannel plugins;
+    private Runtimes runtimes;
     private MachineObserver observer;
     private MachineSteps steps;
 
@@ -84,10 +86,11 @@ class MachineStepsTest {
                 });
         plugins = new PluginChannel(Clock.systemUTC());
         ProcFs procFs = new ProcFs();
+        runtimes = new Runtimes(layout, procFs, plugins, Clock.systemUTC());
         observer = new MachineObserver(
-                layout, procFs, plugins, path -> new MetadataServer.Answer.Absent(), Clock.systemUTC());
+                layout, procFs, runtimes::of, runtimes.groups(), path -> new MetadataServer.Answer.Absent());
         steps = new MachineSteps(
-                layout, procFs, store, plugins, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
+                layout, store, runtimes, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
     }
 
     @AfterEach
@@ -101,7 +104,7 @@ class MachineStepsTest {
         groups.remove(PROCESS);
         groups.remove(PLUGIN);
         steps.close();
-        observer.close();
+        runtimes.close();
         plugins.close();
         store.close();
     }

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.model.lifecycle.Limits;
@@ -184,13 +183,12 @@ final class FakeObserver implements Observer {
     }
 
     private static boolean answers(FakeProcess process, WorkloadSpec spec, boolean listens) {
-        return switch (spec) {
-            case PluginSpec plugin -> listens;
-            case ProcessSpec declared ->
-                Declarations.address(declared.probe())
-                        .map(address -> listens && address.equals(Declarations.address(process.launched.revision())))
-                        .orElse(true);
-        };
+        if (spec instanceof PluginSpec) {
+            return listens;
+        }
+        return Declarations.address(spec.probe())
+                .map(address -> listens && address.equals(Declarations.address(process.launched.revision())))
+                .orElse(true);
     }
 
     private Health health(FakeProcess process, boolean ready, WorkloadId id, int code) {

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.command.diagnostics;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -145,8 +144,9 @@ public final class Evidence {
     private void logs(WorkloadId id) throws IOException, InterruptedException {
         Path log = layout.log(id);
         log(id, log);
-        if (id.kind().equals(Kind.PLUGIN)) {
-            log(id, log.resolveSibling("errors.log"));
+        String errors = id.kind().errorLog();
+        if (errors != null) {
+            log(id, log.resolveSibling(errors));
         }
     }
 

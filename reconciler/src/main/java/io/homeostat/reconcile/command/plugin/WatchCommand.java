@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.plugin;
 
 import com.google.common.base.Strings;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.observe.health.Health;
@@ -10,6 +11,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.ExitStatus;
 import io.homeostat.reconcile.command.Operation;
+import io.homeostat.reconcile.command.UsageException;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -35,6 +37,18 @@ public final class WatchCommand implements Command {
         this.workspace = workspace;
         this.id = watch.plugin();
         this.watch = watch;
+    }
+
+    /**
+     * A workload that is a plugin.
+     *
+     * @throws UsageException when it is of another kind
+     */
+    public static WorkloadId plugin(WorkloadId id) {
+        if (id.kind() != Kind.PLUGIN) {
+            throw new UsageException(id + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
+        }
+        return id;
     }
 
     @Override

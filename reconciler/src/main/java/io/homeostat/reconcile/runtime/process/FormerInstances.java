@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.runtime.process;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

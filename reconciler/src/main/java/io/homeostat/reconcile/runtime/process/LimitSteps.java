@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.runtime.process;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;

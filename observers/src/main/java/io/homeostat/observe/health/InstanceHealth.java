@@ -1,0 +1,20 @@
+package io.homeostat.observe.health;
+
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import org.jspecify.annotations.Nullable;
+
+/** Asks an instance that runs how it is. */
+public interface InstanceHealth extends AutoCloseable {
+    /**
+     * How it is.
+     *
+     * @param spec by which it is judged; null when it is not to be asked
+     */
+    Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec);
+
+    @Override
+    default void close() {}
+}

@@ -1,0 +1,55 @@
+package io.homeostat.observe.process;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.InstanceObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.health.InstanceHealth;
+import io.homeostat.observe.limits.LimitObserver;
+import java.time.InstantSource;
+
+/** Instances that are processes of this host: whether they are there, how they are when they are asked, and what they have lost. */
+public final class ProcessInstances implements InstanceObserver {
+    private final ProcessObserver processes;
+    private final InstanceHealth health;
+    private final LostFiles losses;
+
+    public ProcessInstances(
+            Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, InstanceHealth health) {
+        this.processes = new ProcessObserver(layout, procFs, clock, limits);
+        this.health = health;
+        this.losses = new LostFiles(layout, procFs);
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        Observation<ImmutableList<ObservedInstance>> seen = processes.look(id, instances);
+        if (!(seen
+                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(ImmutableList<ObservedInstance> found))) {
+            return seen;
+        }
+        ImmutableList.Builder<ObservedInstance> asked = ImmutableList.builder();
+        for (ObservedInstance process : found) {
+            if (!(process.liveness() instanceof Running running)) {
+                asked.add(process);
+                continue;
+            }
+            Instance instance = process.instance();
+            switch (health.of(instance, running, checks.of(instance)).map(known -> losses.of(instance, known))) {
+                case Observation.Seen<Running>(Running known) ->
+                    asked.add(new ObservedInstance(instance, process.remembered(), (Liveness) known));
+                case Observation.Unseen<Running>(String why) -> {
+                    return Observation.unseen(why);
+                }
+            }
+        }
+        return Observation.seen(asked.build());
+    }
+}

@@ -1,0 +1,10 @@
+package io.homeostat.reconcile.runtime;
+
+import io.homeostat.desired.state.Instance;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+
+/** A kind whose instances can be given another configuration while they run. */
+public interface Configurable {
+    Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException;
+}

@@ -1,0 +1,54 @@
+package io.homeostat.reconcile.runtime;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.InstanceObserver;
+import io.homeostat.reconcile.plan.Step;
+import java.time.Duration;
+
+/**
+ * The instances of one kind. Decides nothing: the planner does, and the loop writes down what has to be known before it calls. Kinds
+ * that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
+ */
+public interface KindRuntime extends InstanceObserver, AutoCloseable {
+    /** Creates one instance, which is written down by now. */
+    @FunctionalInterface
+    interface Creation {
+        /**
+         * Creates it, or finds that it was created before.
+         *
+         * @throws ActuationFailure when it could not be created; something may exist all the same, so it is stopped and destroyed
+         */
+        Identity create(Instance instance) throws ActuationFailure, InterruptedException;
+    }
+
+    /**
+     * Gets ready to create an instance: all that may fail without anything having to be remembered.
+     *
+     * @param known launch ids of which something may still have to be found out; notes on others may go
+     */
+    Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure;
+
+    /**
+     * Ends an instance with all that belongs to it; nothing of it runs when this returns.
+     *
+     * @param cleanup whether it is told to leave nothing behind, because its workload is being removed
+     * @param timeout from now until it is ended by force
+     * @return how it ended, for people
+     */
+    String stop(Instance instance, boolean cleanup, Duration timeout) throws ActuationFailure, InterruptedException;
+
+    /** Whether a stop must not be repeated, so that it is written down before. */
+    default boolean isStoppedOnce() {
+        return false;
+    }
+
+    /** Removes what is left of an instance that has ended. No error when there is nothing. */
+    void destroy(WorkloadId id, String launchId) throws ActuationFailure;
+
+    @Override
+    default void close() {}
+}

@@ -1,0 +1,122 @@
+package io.homeostat.reconcile.runtime.plugin;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginHealth;
+import io.homeostat.observe.health.PluginReply;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.Configurable;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.Limitable;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Startable;
+import io.homeostat.reconcile.runtime.process.ProcessRuntime;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Processes that are spoken with over a socket. */
+final class PluginRuntime implements KindRuntime, Startable, Configurable, Limitable {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginRuntime.class);
+
+    /** The plugin protocol's limit on Apply. */
+    private static final Duration APPLY_TIMEOUT = Duration.ofSeconds(5);
+
+    private final Layout layout;
+    private final PluginChannel plugins;
+    private final ProcessRuntime processes;
+
+    PluginRuntime(Machine machine) {
+        this.layout = machine.layout();
+        this.plugins = machine.plugins();
+        this.processes = new ProcessRuntime(machine, new PluginHealth(layout, plugins, machine.clock()), true);
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        return processes.look(id, instances, checks);
+    }
+
+    @Override
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure {
+        return processes.prepare(step, known);
+    }
+
+    @Override
+    public Outcome start(Step.Start step, Instance instance) throws InterruptedException {
+        PluginReply reply =
+                plugins.start(socket(instance), layout.workloadState(step.workload()), step.config(), step.timeout());
+        if (!(reply instanceof PluginReply.Done)) {
+            return new Outcome.Failed(reply.cause(), "the plugin did not start: " + reply.words(), false);
+        }
+        note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+        return Outcome.done();
+    }
+
+    @Override
+    public Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException {
+        PluginReply reply = plugins.apply(socket(instance), step.config(), APPLY_TIMEOUT);
+        return switch (reply) {
+            case PluginReply.Done done -> {
+                note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+                yield Outcome.done();
+            }
+            case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();
+            case PluginReply.Refused refused -> new Outcome.Failed(reply.cause(), reply.words(), false);
+            case PluginReply.TimedOut late -> new Outcome.Failed(reply.cause(), reply.words(), false);
+            case PluginReply.Unreachable gone -> new Outcome.Failed(reply.cause(), reply.words(), false);
+        };
+    }
+
+    /** The plugin has done what it was told; that it can't be noted is no failure of the step. */
+    private void note(Instance instance) {
+        try {
+            processes.note(instance);
+        } catch (ActuationFailure e) {
+            LOG.warn("[{}] {}", instance.workload(), e.getMessage());
+        }
+    }
+
+    private Path socket(Instance instance) {
+        return layout.socket(instance.workload(), instance.revision());
+    }
+
+    @Override
+    public String stop(Instance instance, boolean cleanup, Duration timeout)
+            throws ActuationFailure, InterruptedException {
+        return processes.stop(instance, cleanup, timeout);
+    }
+
+    @Override
+    public void destroy(WorkloadId id, String launchId) throws ActuationFailure {
+        processes.destroy(id, launchId);
+    }
+
+    @Override
+    public Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) throws ActuationFailure {
+        return processes.limit(step, instances);
+    }
+
+    @Override
+    public void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException {
+        processes.unlimit(id);
+    }
+
+    @Override
+    public void close() {
+        processes.close();
+    }
+}

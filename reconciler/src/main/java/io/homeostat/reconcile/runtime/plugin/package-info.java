@@ -1,0 +1,5 @@
+/** Plugins: processes that are spoken with. */
+@NullMarked
+package io.homeostat.reconcile.runtime.plugin;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,64 @@
+package io.homeostat.reconcile.runtime.process;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.reconcile.plan.Readiness;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.Traits.LaunchInput;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.RuntimeProvider;
+import java.util.Optional;
+
+/** A process runs once it is launched; how it is only a probe can tell. */
+public final class ProcessKind implements RuntimeProvider {
+    @Override
+    public Kind kind() {
+        return Kind.PROCESS;
+    }
+
+    @Override
+    public Traits.Start start() {
+        return Traits.Start.IMPLICIT;
+    }
+
+    @Override
+    public Traits traits(WorkloadSpec spec) {
+        ProcessSpec process = (ProcessSpec) spec;
+        return new Traits(
+                start(),
+                process.probe() == null ? Readiness.STAYED_ALIVE : Readiness.PROBE_SUCCEEDED,
+                Traits.Completion.EXIT,
+                null,
+                true,
+                inputs(process.program()),
+                process.program().entryPoint(),
+                Optional.empty(),
+                false);
+    }
+
+    @Override
+    public KindRuntime runtime(Machine machine) {
+        return new ProcessRuntime(machine, new ProbeHealth(machine.clock()), false);
+    }
+
+    /** What can't change while a program runs. */
+    public static ImmutableList<LaunchInput> inputs(Program program) {
+        String user = program.user();
+        return ImmutableList.of(
+                new LaunchInput("arguments", program.arguments(), Reason.ARGUMENTS_CHANGED),
+                new LaunchInput("entryPoint", ImmutableList.of(program.entryPoint()), Reason.ENTRY_POINT_CHANGED),
+                new LaunchInput(
+                        "environment",
+                        program.env().entrySet().stream()
+                                .map(variable -> variable.getKey() + "=" + variable.getValue())
+                                .collect(ImmutableList.toImmutableList()),
+                        Reason.ENVIRONMENT_CHANGED),
+                new LaunchInput(
+                        "user", user == null ? ImmutableList.of() : ImmutableList.of(user), Reason.USER_CHANGED));
+    }
+}

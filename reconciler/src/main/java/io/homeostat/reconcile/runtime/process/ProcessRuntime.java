@@ -1,0 +1,136 @@
+package io.homeostat.reconcile.runtime.process;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.LaunchRequest;
+import io.homeostat.actuate.launch.Launcher;
+import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.actuate.stop.StopRequest;
+import io.homeostat.actuate.stop.Stopper;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.health.InstanceHealth;
+import io.homeostat.observe.process.ProcessInstances;
+import io.homeostat.reconcile.plan.Outcome;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.Limitable;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Instances that are processes of this host. What speaks a protocol with them has one of these. */
+public final class ProcessRuntime implements KindRuntime, Limitable {
+    private final Layout layout;
+    private final InstanceHealth health;
+    private final boolean plugin;
+    private final ProcessInstances instances;
+    private final Launcher launcher;
+    private final LaunchDirectories launches;
+    private final Stopper stopper;
+    private final LimitSteps limits;
+
+    /**
+     * @param health how those that run are asked; closed with this
+     * @param plugin whether they serve the plugin protocol
+     */
+    public ProcessRuntime(Machine machine, InstanceHealth health, boolean plugin) {
+        this.layout = machine.layout();
+        this.health = health;
+        this.plugin = plugin;
+        this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
+        this.instances = new ProcessInstances(layout, machine.procFs(), machine.clock(), limits.groups(), health);
+        this.launcher = new Launcher(layout, machine.procFs());
+        this.launches = new LaunchDirectories(layout, machine.procFs());
+        this.stopper = new Stopper(layout, machine.procFs(), machine.plugins(), limits.groups());
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
+        return instances.look(id, remembered, checks);
+    }
+
+    @Override
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure {
+        WorkloadId id = step.workload();
+        Program program = step.declared().program();
+        forgetEnded(id, known);
+        CgroupPlan groups = limits.prepare(id, step.declared().lifecycle().limits());
+        return instance -> {
+            try {
+                return launcher.launch(
+                        new LaunchRequest(
+                                instance,
+                                executable(step, program),
+                                program.arguments(),
+                                program.env(),
+                                program.user(),
+                                plugin),
+                        groups);
+            } catch (ActuationFailure e) {
+                throw limits.explain(id, groups, e);
+            }
+        };
+    }
+
+    private Path executable(Step.Launch step, Program program) {
+        Path entryPoint = Path.of(program.entryPoint());
+        String directory = step.directory();
+        return directory == null
+                ? entryPoint
+                : layout.install(step.workload(), directory).resolve(entryPoint);
+    }
+
+    /** Notes on launches whose end is stored: kept until now, so that a crash in between loses no end. */
+    private void forgetEnded(WorkloadId id, ImmutableSet<String> known) throws ActuationFailure {
+        try {
+            for (String launchId : launches.noted(id)) {
+                if (!known.contains(launchId)) {
+                    launches.forget(id, launchId);
+                }
+            }
+        } catch (IOException e) {
+            throw new ActuationFailure("could not look at the notes on launches of " + id + ": " + e, false, e);
+        }
+    }
+
+    /** Writes down more of an instance than was known at its launch, by which it would be adopted without the database. */
+    public void note(Instance instance) throws ActuationFailure {
+        launches.write(instance);
+    }
+
+    @Override
+    public String stop(Instance instance, boolean cleanup, Duration timeout)
+            throws ActuationFailure, InterruptedException {
+        return stopper.stop(new StopRequest(instance, cleanup, timeout, plugin)).words();
+    }
+
+    @Override
+    public void destroy(WorkloadId id, String launchId) throws ActuationFailure {
+        launches.forget(id, launchId);
+    }
+
+    @Override
+    public Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> running) throws ActuationFailure {
+        return limits.change(step, running);
+    }
+
+    @Override
+    public void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException {
+        limits.lift(id);
+    }
+
+    @Override
+    public void close() {
+        health.close();
+    }
+}
