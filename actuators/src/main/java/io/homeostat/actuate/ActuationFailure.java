@@ -13,7 +13,7 @@ import java.nio.file.NoSuchFileException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A verb that did not do what it was asked to. Its message says what was tried, on what, why it failed and what to do; it has no secrets in it. */
+/** A verb failed. The message says what was tried, on what, why it failed and what to do, and contains no secrets. */
 public final class ActuationFailure extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -61,7 +61,7 @@ public final class ActuationFailure extends Exception {
         return failureCause;
     }
 
-    /** Whether trying again cannot help until the declaration changes. */
+    /** Whether trying again is useless until the declaration changes. */
     public boolean fatal() {
         return fatal;
     }

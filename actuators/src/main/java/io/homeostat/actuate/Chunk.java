@@ -4,12 +4,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.WritableByteChannel;
 
-/** Some bytes on their way from one thread to another; used again when the other is done with them. */
+/** A reusable buffer of bytes that one thread hands to another. */
 public final class Chunk {
-    /** Large enough that a system call or a hand-over costs nothing by comparison, small enough that some fit into a small heap. */
+    /** Large enough to make system calls and hand-overs cheap by comparison, small enough for a small heap. */
     public static final int BYTES = 256 << 10;
 
-    /** What a queue of chunks ends with. */
+    /** Marks the end of a queue of chunks. */
     public static final Chunk END = new Chunk(0);
 
     public final byte[] bytes;

@@ -9,41 +9,41 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The steps that change directories, each of them durable when it returns. What has to survive a crash in between is made of
- * these steps, so a test can fail each of them.
+ * The steps that change directories, each of them durable when it returns. Whatever has to survive a crash in between is composed of
+ * these steps, so that a test can fail each of them.
  */
 public interface Disk {
-    /** Makes a directory and those above it; a symlink to one will do, somebody may have moved it to a larger disk. */
+    /** Creates a directory and its parents. A symlink to a directory will do: somebody may have moved it to a larger disk. */
     void makeDirectories(Path directory) throws IOException;
 
     /** Renames within a file system, replacing a file or symlink at the destination. */
     void rename(Path from, Path to) throws IOException;
 
-    /** Deletes a file, symlink or empty directory; nothing there is fine. */
+    /** Deletes a file, symlink or empty directory, if there is one. */
     void delete(Path path) throws IOException;
 
-    /** Deletes a directory when it is there and empty. */
+    /** Deletes a directory if it exists and is empty. */
     void deleteIfEmpty(Path directory) throws IOException;
 
-    /** Deletes a file or directory with everything in it; never follows a symlink, also not one put there meanwhile. */
+    /** Deletes a file or directory with its contents. Never follows a symlink, not even one created meanwhile. */
     void deleteTree(Path path) throws IOException;
 
-    /** Makes a symlink; it is durable when something in its directory is next made so. */
+    /** Creates a symlink, which becomes durable with the next durable step in its directory. */
     void symlink(Path link, String target) throws IOException;
 
-    /** Replaces a small file of ours as a whole: its readers see all of it or the one before. */
+    /** Replaces a small file of ours as a whole: readers see either all of it or its predecessor. */
     void write(Path file, byte[] content) throws IOException;
 
-    /** Makes durable which names are in a directory; nothing for none. */
+    /** Makes the names in a directory durable; does nothing for null. */
     void syncDirectory(@Nullable Path directory) throws IOException;
 
-    /** Makes a directory with everything in it durable. */
+    /** Makes a directory and its contents durable. */
     void syncTree(Path directory) throws IOException;
 
-    /** Bytes that may still be written to the file system of a path. */
+    /** Free bytes on the file system of a path. */
     long usableBytes(Path path);
 
-    /** What an exception of the file system says, in words that a reader understands. */
+    /** Describes an exception of the file system for people. */
     static String reason(IOException e) {
         if (e instanceof AccessDeniedException denied) {
             return denied.getFile() + ": permission denied";
@@ -58,7 +58,7 @@ public interface Disk {
         return message == null ? e.getClass().getSimpleName() : message;
     }
 
-    /** Whether writing failed because nothing more fits. */
+    /** Whether writing failed because the disk is full. */
     static boolean isFull(IOException e) {
         String message = String.valueOf(e.getMessage()).toLowerCase(Locale.ROOT);
         return message.contains("no space left") || message.contains("disk quota exceeded");

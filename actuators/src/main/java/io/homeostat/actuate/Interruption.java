@@ -2,11 +2,11 @@ package io.homeostat.actuate;
 
 import java.nio.channels.ClosedByInterruptException;
 
-/** A thread that is interrupted in the middle of file I/O finds its channel closed; callers expect the usual exception. */
+/** An interrupt during file I/O closes the channel; this turns it into the usual exception. */
 public final class Interruption {
     private Interruption() {}
 
-    /** Clears the interrupt status, as whoever throws {@link InterruptedException} does. */
+    /** Clears the interrupt status, as is customary before throwing {@link InterruptedException}. */
     public static InterruptedException of(ClosedByInterruptException e) {
         boolean _ = Thread.interrupted();
         InterruptedException interrupted = new InterruptedException("interrupted while reading or writing a file");

@@ -69,7 +69,7 @@ public final class LocalDisk implements Disk {
         } catch (NoSuchFileException e) {
             return;
         } catch (FileSystemException e) {
-            // Guava hangs what really went wrong below a general exception.
+            // Guava attaches the actual failures as suppressed exceptions.
             for (Throwable each : e.getSuppressed()) {
                 if (each instanceof IOException first) {
                     throw first;
@@ -116,7 +116,9 @@ public final class LocalDisk implements Disk {
         return path.toFile().getUsableSpace();
     }
 
-    /** Makes all of a file system durable with one call, syncfs(2): for a tree of many files far quicker than each by itself. */
+    /**
+     * Makes a whole file system durable with one call, syncfs(2), which is far faster than syncing the files of a large tree one by one.
+     */
     private static final class FileSystemSync {
         /** Not O_DIRECTORY, whose number differs between architectures. */
         private static final int O_RDONLY_CLOEXEC = 02000000;

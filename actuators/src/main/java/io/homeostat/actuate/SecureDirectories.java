@@ -13,24 +13,27 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** Makes directories with exactly the rights they should have, whatever the umask. */
+/** Creates directories with exact permissions, whatever the umask. */
 public final class SecureDirectories {
-    /** For whoever owns it. */
+    /** For its owner only. */
     public static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rwx------");
 
-    /** Others may go through it to what they know the name of. */
+    /** Others may pass through to what they know the name of. */
     static final Set<PosixFilePermission> PASSAGE = PosixFilePermissions.fromString("rwx--x--x");
 
     /** For programs that others may run. */
     public static final Set<PosixFilePermission> PUBLIC = PosixFilePermissions.fromString("rwxr-xr-x");
 
-    /** A file for whoever owns it. */
+    /** A file for its owner only. */
     public static final FileAttribute<Set<PosixFilePermission>> OUR_FILE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
     private SecureDirectories() {}
 
-    /** Makes a directory with these rights, durably; its missing parents can be passed through. One that exists is left as it is. */
+    /**
+     * Creates a directory with these permissions, durably, and its missing parents with {@link #PASSAGE}. An existing directory is left
+     * as it is.
+     */
     public static void create(Path directory, Set<PosixFilePermission> rights) throws IOException {
         if (Files.isDirectory(directory)) {
             return;
@@ -40,7 +43,7 @@ public final class SecureDirectories {
             create(parent, PASSAGE);
         }
         try {
-            // Closed first: what others find open for a moment they can hold open.
+            // Created closed: what others can open for a moment, they can keep open.
             Files.createDirectory(directory, PosixFilePermissions.asFileAttribute(OURS));
         } catch (FileAlreadyExistsException e) {
             if (Files.isDirectory(directory)) {
@@ -48,19 +51,19 @@ public final class SecureDirectories {
             }
             throw new FileSystemException(directory.toString(), null, "is not a directory");
         }
-        // Also for our own: a umask may have taken even the owner's.
+        // Also for private ones: a umask may have taken even the owner's permissions.
         Files.setPosixFilePermissions(directory, rights);
         if (parent != null) {
             sync(parent);
         }
     }
 
-    /** Lets other users pass from a directory down to a file, without letting them see what else is there. */
+    /** Lets other users pass from a directory down to a file, without letting them list what else is there. */
     public static void letThrough(Path from, Path file) throws IOException {
         Path directory = file.getParent();
         while (directory != null && directory.startsWith(from)) {
             Set<PosixFilePermission> rights = EnumSet.copyOf(Files.getPosixFilePermissions(directory));
-            // For the group too: whoever is in it is not one of the others.
+            // For the group too, since its members do not count as others.
             if (rights.addAll(EnumSet.of(PosixFilePermission.GROUP_EXECUTE, PosixFilePermission.OTHERS_EXECUTE))) {
                 Files.setPosixFilePermissions(directory, rights);
             }
@@ -68,7 +71,7 @@ public final class SecureDirectories {
         }
     }
 
-    /** Makes durable which names are in a directory. */
+    /** Makes the names in a directory durable. */
     public static void sync(Path directory) throws IOException {
         try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);

@@ -13,13 +13,13 @@ import java.util.Locale;
 import java.util.Optional;
 import org.apache.commons.compress.archivers.tar.TarUtils;
 
-/** The kinds of archive, told by their first bytes and never by their name. */
+/** Formats of archives, recognised by their first bytes and never by name. */
 public enum ArchiveFormat {
     TAR_GZ,
     TAR,
     ZIP;
 
-    /** So many bytes tell: a header of tar is one block. */
+    /** The number of bytes needed: a tar header is one block. */
     static final int HEAD = 512;
 
     private static final int USTAR_AT = 257;
@@ -43,7 +43,7 @@ public enum ArchiveFormat {
         }
     }
 
-    /** In words, what bytes that are no archive look like. */
+    /** Describes what bytes that are no archive look like. */
     public static String describe(byte[] head) {
         if (head.length == 0) {
             return "it is empty";
@@ -88,12 +88,12 @@ public enum ArchiveFormat {
         return new String(head, USTAR_AT, 5, US_ASCII).equals("ustar");
     }
 
-    /** Before POSIX a header had no magic, but a checksum. */
+    /** Before POSIX, headers had no magic but a checksum. */
     private static boolean isOldTar(byte[] head) {
         try {
             return head[0] != 0 && TarUtils.verifyCheckSum(head);
         } catch (IllegalArgumentException e) {
-            // Where the checksum would be is no number.
+            // There is no number where the checksum would be.
             return false;
         }
     }

@@ -14,11 +14,11 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /**
- * The complete archives. One whose SHA-256 was declared has it as its key; for another, {@code <key>.sha256} beside it says what
- * arrived.
+ * The complete archives in the cache. An archive with a declared SHA-256 has it as its key; for another one, {@code <key>.sha256} beside
+ * it records what arrived.
  */
 public final class ArchiveStore {
-    /** What the key of an archive without a declared checksum begins with, see {@link io.homeostat.observe.ArchiveKey}. */
+    /** Prefix of the key of an archive without a declared checksum, see {@link io.homeostat.observe.install.ArchiveKey}. */
     public static final String UNVERIFIED = "unverified-";
 
     private static final Pattern KEY = Pattern.compile("(unverified-)?[0-9a-f]{64}");
@@ -32,7 +32,7 @@ public final class ArchiveStore {
         this.disk = disk;
     }
 
-    /** A key becomes a file name, so nothing else may be one. */
+    /** A key becomes a file name, so nothing but a key may pass. */
     public static void check(String key) {
         if (!KEY.matcher(key).matches()) {
             throw new IllegalArgumentException("'" + key + "' is not the key of an archive");
@@ -47,14 +47,14 @@ public final class ArchiveStore {
         return Files.isRegularFile(layout.archive(key), LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Writes down what arrived; before the archive itself becomes visible. */
+    /** Records what arrived, before the archive itself becomes visible. */
     public void note(String key, String sha256) throws IOException {
         if (!isVerified(key)) {
             disk.write(noteOf(key), sha256.getBytes(US_ASCII));
         }
     }
 
-    /** The SHA-256 of an archive as it was when it arrived. */
+    /** The SHA-256 that an archive had when it arrived. */
     public String sha256(String key) throws IOException {
         if (isVerified(key)) {
             return key;
@@ -65,7 +65,7 @@ public final class ArchiveStore {
                 return noted;
             }
         } catch (NoSuchFileException e) {
-            // Somebody removed it; what is there now is the best that is known.
+            // Somebody removed the record; hashing the present content is the best we can do.
             return actualSha256(key);
         }
         return actualSha256(key);

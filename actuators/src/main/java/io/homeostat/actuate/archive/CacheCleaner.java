@@ -30,18 +30,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes begun downloads that nobody waits for, and archives that nobody needs any more when they are too old or too many. An
- * archive's time of change says when it was needed last: as long as it is, it is renewed.
+ * Removes partial downloads that nobody waits for, and unneeded archives when they are too old or too many. The mtime of an archive says
+ * when it was last needed; while it is needed, it is renewed.
  *
- * <p>Nobody may begin to need an archive meanwhile. A download or unpacking under way of what nobody needs may fail.
+ * <p>Nothing may start to need an archive during a run: its download or unpacking may fail.
  */
 public final class CacheCleaner {
     private static final Logger LOG = LoggerFactory.getLogger(CacheCleaner.class);
 
-    /** A key (see {@link io.homeostat.observe.ArchiveKey}) and what we keep beside it; other files in the cache are not ours. */
+    /**
+     * A key (see {@link io.homeostat.observe.install.ArchiveKey}) and the files that we keep beside it; other files in the cache are not
+     * ours.
+     */
     private static final Pattern OURS = Pattern.compile("((?:unverified-)?[0-9a-f]{64})(?:\\.[a-z0-9]+)*");
 
-    /** A cache is looked through every minute; its files' times need not be written as often. */
+    /** The cache is cleaned every minute; the files' times need not be written as often. */
     private static final Duration RENEWAL = Duration.ofHours(1);
 
     private final Layout layout;
@@ -56,7 +59,7 @@ public final class CacheCleaner {
         this.disk = disk;
     }
 
-    /** One archive or download: what is there under its key. */
+    /** One archive or download: the files of one key. */
     private static final class Entry {
         private final String key;
         private final List<Path> files = new ArrayList<>();
@@ -80,7 +83,7 @@ public final class CacheCleaner {
     }
 
     /**
-     * Removes what nobody needs and does not fit; what is needed stays, however much it is.
+     * Removes what nobody needs and does not fit. Needed archives stay, however large.
      *
      * @param needed keys of the archives that somebody may need again
      * @throws ActuationFailure when something could not be removed; the rest is gone
@@ -122,7 +125,7 @@ public final class CacheCleaner {
         LOG.info("removed from the cache: {} ({} bytes), {}", entry.key, entry.bytes, why);
     }
 
-    /** Notes, too, that what is needed still is. */
+    /** Also renews the time of what is needed. */
     private static List<Entry> unneeded(Path directory, Set<String> needed, Instant now, Failures failures) {
         Map<String, Entry> found = new HashMap<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
@@ -164,7 +167,7 @@ public final class CacheCleaner {
         }
     }
 
-    /** What went wrong: one file that can't be removed keeps no other from being. */
+    /** What went wrong: a file that cannot be removed does not keep the others from being removed. */
     private static final class Failures {
         private int count;
         private String first = "";
@@ -189,13 +192,13 @@ public final class CacheCleaner {
     }
 
     /**
-     * What the cache may keep of archives that nobody needs now, for when somebody does again.
+     * How much of unneeded archives the cache may keep, in case they are needed again.
      *
      * @param bytes all of them together
-     * @param age since somebody needed it last, to about an hour
+     * @param age since an archive was last needed, accurate to about an hour
      */
     public record CacheBounds(long bytes, Duration age) {
-        /** Keeps nothing that nobody needs. */
+        /** Keeps no unneeded archives. */
         public static final CacheBounds NOTHING = new CacheBounds(0, Duration.ZERO);
     }
 }

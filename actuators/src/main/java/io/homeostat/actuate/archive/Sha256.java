@@ -17,19 +17,19 @@ import java.security.NoSuchAlgorithmException;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 
-/** Computes a SHA-256, and then another. Closed when it is not needed any more, whether or not it was finished. */
+/** Computes SHA-256 hashes, one after the other. Has to be closed, whether or not the last one was finished. */
 public interface Sha256 extends AutoCloseable {
     void update(byte[] bytes, int length);
 
-    /** The hash of everything since the last one, in lower-case hexadecimal; what comes after it belongs to the next. */
+    /** The hash of everything since the previous one, in lower-case hexadecimal; starts the next one. */
     String finish();
 
     @Override
     void close();
 
     /**
-     * The machine's own implementation where there is one. The JDK's is as fast only when its optimising compiler may run; with the
-     * flags of our launcher it hashes 140 MB/s, a tenth of that, and so would take longer than the rest of a download.
+     * The machine's own implementation where there is one. The JDK's is fast only with its optimising compiler; with our launcher's flags
+     * it hashes 140 MB/s, a tenth, which would take longer than the rest of a download.
      */
     static Sha256 start() {
         return OpenSslSha256.start().orElseGet(Sha256::ofJdk);
@@ -58,7 +58,7 @@ public interface Sha256 extends AutoCloseable {
         };
     }
 
-    /** SHA-256 by the machine's OpenSSL 3 (EVP_DigestInit(3)), which nearly every Linux has. For one thread. */
+    /** SHA-256 by the machine's OpenSSL 3 (EVP_DigestInit(3)), which nearly every Linux has. Used by one thread. */
     static final class OpenSslSha256 implements Sha256 {
         private static final String LIBRARY = "libcrypto.so.3";
         private static final int DIGEST_BYTES = 32;
@@ -72,7 +72,7 @@ public interface Sha256 extends AutoCloseable {
 
         private OpenSslSha256(SymbolLookup library) throws Throwable {
             Linker linker = Linker.nativeLinker();
-            // Critical: reads the Java array where it is. Short enough that a garbage collection can wait for it.
+            // A critical call reads the Java array in place; it is short enough for garbage collection to wait.
             update = linker.downcallHandle(
                     library.findOrThrow("EVP_DigestUpdate"),
                     FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG),
@@ -94,14 +94,14 @@ public interface Sha256 extends AutoCloseable {
             check((int) init.invokeExact(context, algorithm, MemorySegment.NULL));
         }
 
-        /** Empty when the machine has no such library, or it refuses. */
+        /** Empty when the machine has no such library, or the library refuses. */
         static Optional<Sha256> start() {
             return start(LIBRARY);
         }
 
         static Optional<Sha256> start(String library) {
             try {
-                // Never unloaded: OpenSSL has things to do when the program ends.
+                // Never unloaded: OpenSSL has work to do at exit.
                 return Optional.of(new OpenSslSha256(SymbolLookup.libraryLookup(library, Arena.global())));
             } catch (IllegalArgumentException | IllegalStateException | NoSuchElementException e) {
                 return Optional.empty();

@@ -13,31 +13,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides whether an archive of the cache may be unpacked: a signature that is declared has to be good as soon as there are keys,
- * and one has to be declared when that is required.
+ * Decides whether an archive of the cache may be unpacked: a declared signature has to be good as soon as there are keys, and a signature
+ * has to be declared if the policy requires it.
  */
 public final class SignatureCheck {
     private static final Logger LOG = LoggerFactory.getLogger(SignatureCheck.class);
 
     private final ArchiveStore archives;
-    private final Supplier<SignaturePolicy> trust;
+    private final Supplier<SignaturePolicy> policy;
 
-    /** @param trust asked at each archive, since it can be configured anew */
-    public SignatureCheck(Layout layout, Supplier<SignaturePolicy> trust) {
+    /** @param policy asked for each archive, since the configuration can change */
+    public SignatureCheck(Layout layout, Supplier<SignaturePolicy> policy) {
         this.archives = new ArchiveStore(layout, new LocalDisk());
-        this.trust = trust;
+        this.policy = policy;
     }
 
     /**
      * Checks an archive.
      *
      * @param key of an archive in the cache
-     * @param signature that is declared, in base64; null when none is
+     * @param signature the declared one, in base64; null when there is none
      * @throws ActuationFailure when it may not be unpacked. It is not fatal: keys are configured anew without a new declaration, and an
      *     archive without a declared checksum is fetched again, since what is published may be another one by then
      */
     public void check(WorkloadId id, String revision, String key, @Nullable String signature) throws ActuationFailure {
-        SignaturePolicy now = trust.get();
+        SignaturePolicy now = policy.get();
         String what = "the archive of revision " + revision + " of " + id + " was not unpacked: ";
         if (signature == null) {
             if (now.required()) {

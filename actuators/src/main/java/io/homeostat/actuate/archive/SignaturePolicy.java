@@ -6,16 +6,16 @@ import io.homeostat.desired.model.AgentConfig;
 import java.nio.file.Path;
 
 /**
- * Whose archives may be installed.
+ * Whose signatures are accepted, and whether one is required.
  *
  * @param required whether an archive without a signature of theirs may not
  */
 public record SignaturePolicy(boolean required, TrustedKeys keys) {
-    /** Everybody's. */
+    /** Accepts all archives. */
     public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
 
     /**
-     * As configured.
+     * The configured policy.
      *
      * @throws ActuationFailure when a key can't be read
      */

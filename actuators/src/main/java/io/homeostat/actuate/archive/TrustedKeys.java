@@ -22,13 +22,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The public keys (Ed25519, RFC 8032) of those whose archives may be installed. */
+/** The public keys (Ed25519, RFC 8032) whose signatures are trusted. */
 public final class TrustedKeys {
-    /** Nobody's. */
+    /** None. */
     public static final TrustedKeys NONE = new TrustedKeys(ImmutableList.of());
 
     private static final String ALGORITHM = "Ed25519";
-    /** RFC 7468; several may stand in one file. */
+    /** RFC 7468; a file may contain several. */
     private static final Pattern PEM =
             Pattern.compile("-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\\s]*)-----END PUBLIC KEY-----");
 
@@ -43,8 +43,8 @@ public final class TrustedKeys {
     /**
      * Reads keys.
      *
-     * @param files in PEM, each with one key at least
-     * @throws ActuationFailure when one of them can't be read or has anything else in it
+     * @param files in PEM, each with at least one key
+     * @throws ActuationFailure when one of them cannot be read or contains anything else
      */
     public static TrustedKeys read(List<Path> files) throws ActuationFailure {
         ImmutableList.Builder<PublicKey> keys = ImmutableList.builder();
@@ -103,9 +103,9 @@ public final class TrustedKeys {
     }
 
     /**
-     * Whether one of them made a signature.
+     * Whether one of these keys made a signature.
      *
-     * @param sha256 of what was signed, in lower-case hexadecimal; its 32 bytes are what the signature is of
+     * @param sha256 of the signed archive, in lower-case hexadecimal; its 32 bytes are what is signed
      * @param signature in base64
      */
     public boolean signed(String sha256, String signature) {
@@ -121,7 +121,7 @@ public final class TrustedKeys {
             check.update(digest);
             return check.verify(signature);
         } catch (GeneralSecurityException e) {
-            // So the JDK says that these bytes are no signature at all.
+            // This is how the JDK says that these bytes are no signature at all.
             return false;
         }
     }

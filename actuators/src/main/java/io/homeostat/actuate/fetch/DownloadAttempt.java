@@ -21,7 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Locale;
 
-/** One attempt to complete a partial download: asks for what is missing, takes it, verifies the whole. */
+/** One attempt to complete a partial download: requests what is missing, receives it, verifies the whole. */
 final class DownloadAttempt {
     private final String key;
     private final Source source;
@@ -54,10 +54,10 @@ final class DownloadAttempt {
     /**
      * Runs the attempt.
      *
-     * @return the SHA-256 of the complete archive, which is what the key says if it says one
+     * @return the SHA-256 of the complete archive, equal to the key if the key is a checksum
      */
     String run() throws FailedAttempt, IOException, InterruptedException {
-        // Reading the own disk is not the server's time.
+        // Reading our own disk is not the server's time.
         partial.rehash(timing.in(source.timeout()));
         boolean html = false;
         if (!partial.isWhole()) {
@@ -174,7 +174,7 @@ final class DownloadAttempt {
         return actual;
     }
 
-    /** Keeps a download within its bound and out of the last free bytes of the disk. */
+    /** Keeps a download within its size limit and the disk from filling up. */
     static final class DownloadRoom {
         private static final long LOOK_EVERY = 16L << 20;
 
@@ -189,7 +189,7 @@ final class DownloadAttempt {
             this.limits = limits;
         }
 
-        /** Before the first byte, as far as the source says how many there will be. */
+        /** Checks before the first byte, as far as the source announces a size. */
         void require(long missing, long total) throws FailedAttempt {
             requireBound(total);
             long usable = disk.usableBytes(directory);
@@ -201,7 +201,7 @@ final class DownloadAttempt {
             }
         }
 
-        /** While bytes arrive: a source may have said nothing, or not the truth, and others write to the disk too. */
+        /** Checks while bytes arrive: a source may announce no size or a wrong one, and others write to the disk too. */
         void requireMore(long length) throws FailedAttempt {
             requireBound(length);
             if (length >= nextLook) {
@@ -228,13 +228,13 @@ final class DownloadAttempt {
         }
     }
 
-    /** Opens an archive that is a file of this machine. */
+    /** Opens an archive that is a local file. */
     private static final class FileFetch {
         private FileFetch() {}
 
         static Fetched open(Path file) throws FailedAttempt {
             try {
-                // Looked at before it is opened: opening a FIFO would wait for a writer.
+                // Checked before it is opened: opening a FIFO would wait for a writer.
                 if (Files.exists(file) && !Files.isRegularFile(file)) {
                     throw FailedAttempt.giveUp(FailureCause.of(Kind.FILE_IN_THE_WAY), "it is not a regular file");
                 }

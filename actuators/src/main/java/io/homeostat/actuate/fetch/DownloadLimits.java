@@ -1,7 +1,7 @@
 package io.homeostat.actuate.fetch;
 
 /**
- * What a download may take.
+ * Limits of a download.
  *
  * @param maxBytes the largest archive, in bytes
  * @param reserveBytes what has to stay free on the file system, in bytes

@@ -23,9 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download
- * that broke, was interrupted or killed continues where it stopped. The same archive is fetched from one URL once, whoever asks for it;
- * who declares another URL for it waits for nobody, since that one may never answer.
+ * Downloads archives into the cache, where each becomes visible only when it is complete and has the declared checksum. A download that
+ * broke or was interrupted or killed resumes where it stopped. Callers that want the same archive from the same URL share one download;
+ * one that declares another URL does not wait for them, since theirs may never answer.
  */
 public final class Downloader implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Downloader.class);
@@ -40,7 +40,7 @@ public final class Downloader implements AutoCloseable {
     private final HttpFetch http;
     private final Striped<Lock> locks = Striped.lazyWeakLock(LOCKS);
 
-    /** @param limits asked at each download, since they can be configured anew */
+    /** @param limits asked for each download, since the configuration can change */
     public Downloader(Layout layout, Supplier<DownloadLimits> limits) {
         this(layout, limits, new LocalDisk(), Timing.real());
     }
@@ -49,7 +49,7 @@ public final class Downloader implements AutoCloseable {
         this(layout, () -> limits);
     }
 
-    public Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
+    Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
         this(layout, () -> limits, disk, timing);
     }
 
@@ -65,9 +65,9 @@ public final class Downloader implements AutoCloseable {
     /**
      * Fetches an archive unless it is there.
      *
-     * @param key what it is called in the cache, see {@link io.homeostat.observe.ArchiveKey}; a checksum in it is verified
-     * @throws ActuationFailure when it could not be fetched; no part of the URL that may be a secret is in its message
-     * @throws InterruptedException when the thread was interrupted; the next download continues
+     * @param key its name in the cache, see {@link io.homeostat.observe.install.ArchiveKey}; a checksum in it is verified
+     * @throws ActuationFailure when it could not be fetched; the message contains no part of the URL that may be secret
+     * @throws InterruptedException when the thread was interrupted; the next download resumes
      */
     public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
         ArchiveStore.check(key);
@@ -93,7 +93,7 @@ public final class Downloader implements AutoCloseable {
         }
     }
 
-    /** While another URL is asked for the same archive; nothing of it is continued later. */
+    /** While the same archive is being downloaded from another URL; this part is never resumed. */
     private void fetchBeside(String key, Source source, Progress progress)
             throws ActuationFailure, IOException, InterruptedException {
         String url = Hashing.sha256().hashString(source.shownUrl(), UTF_8).toString();
@@ -149,7 +149,7 @@ public final class Downloader implements AutoCloseable {
                 }
                 boolean again = failed.next() == FailedAttempt.Next.AGAIN;
                 if (again && failed.isWorthless() && hadLeftovers && mayBlameLeftovers) {
-                    // Not this attempt's fault but that of what was there before it; once, so that it has an end.
+                    // The fault of the resumed part, not of this attempt; allowed once, so that there is an end.
                     mayBlameLeftovers = false;
                     number--;
                 } else if (again && number < source.attempts()) {
@@ -170,7 +170,7 @@ public final class Downloader implements AutoCloseable {
                 failed);
     }
 
-    /** Ends what is under way and frees the client's threads. */
+    /** Aborts downloads and frees the client's threads. */
     @Override
     public void close() {
         http.close();

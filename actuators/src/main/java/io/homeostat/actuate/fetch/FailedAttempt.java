@@ -7,11 +7,11 @@ import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** One attempt at a download failed; says what to do next. Its message continues "downloading X failed: ". */
+/** A failed attempt at a download, and what to do next. The message continues "downloading X failed: ". */
 final class FailedAttempt extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** What comes after a failed attempt. */
+    /** What follows a failed attempt. */
     enum Next {
         /** Another attempt. */
         AGAIN,
@@ -58,7 +58,7 @@ final class FailedAttempt extends Exception {
         return new FailedAttempt(cause, message, Next.AGAIN, false, pause, null);
     }
 
-    /** What is there fits nothing that the source has. */
+    /** The part on disk fits nothing that the source has. */
     static FailedAttempt againFromZero(FailureCause cause, String message) {
         return new FailedAttempt(cause, message, Next.AGAIN, true, Duration.ZERO, null);
     }
@@ -92,12 +92,12 @@ final class FailedAttempt extends Exception {
         return next;
     }
 
-    /** Whether the bytes that are there are of no use for another attempt. */
+    /** Whether the part on disk is useless for another attempt. */
     boolean isWorthless() {
         return worthless;
     }
 
-    /** How long the server asked to be left alone. */
+    /** How long the server asked us to wait. */
     Duration pause() {
         return pause;
     }

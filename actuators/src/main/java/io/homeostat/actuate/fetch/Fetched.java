@@ -6,11 +6,11 @@ import java.io.Closeable;
 import java.io.IOException;
 
 /**
- * A source that has begun to answer.
+ * The beginning of a source's answer.
  *
  * @param offset where in the archive the body begins
  * @param total bytes of the whole archive, -1 when the source does not say
- * @param validator what names this version of the archive when the rest is asked for later; empty when nothing does
+ * @param validator identifies this version of the archive when the rest is requested later; empty when nothing does
  * @param html whether the source calls it a web page
  */
 record Fetched(Body body, long offset, long total, String validator, boolean html) {
@@ -18,7 +18,7 @@ record Fetched(Body body, long offset, long total, String validator, boolean htm
     /** The bytes of an archive as they arrive. */
     interface Body extends Closeable {
         /**
-         * Waits for at least one byte and takes what is there, as much as fits.
+         * Waits for at least one byte and takes as many as are there and fit.
          *
          * @return false at the end
          * @throws FailedAttempt when the deadline passes first

@@ -42,7 +42,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Asks an HTTP server for an archive or for the rest of one; follows redirects itself, so that none leads out of HTTP or out of TLS. */
+/**
+ * Requests an archive, or the rest of one, from an HTTP server. Follows redirects itself, so that none leads away from HTTP or from TLS.
+ */
 final class HttpFetch implements AutoCloseable {
     private static final int MAX_REDIRECTS = 5;
 
@@ -54,8 +56,8 @@ final class HttpFetch implements AutoCloseable {
     }
 
     /**
-     * @param offset how many bytes are there already; the server is asked for the others
-     * @param validator which version they are of
+     * @param offset how many bytes we already have
+     * @param validator the version that they belong to
      */
     Fetched open(URI declared, long offset, String validator, Deadline deadline)
             throws FailedAttempt, InterruptedException {
@@ -101,7 +103,7 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    /** User information goes into a header; whatever quotes the request's URL then can't quote it. The fragment is not sent. */
+    /** Moves user information into a header, so that nothing that quotes the request's URL can quote it. The fragment is not sent. */
     private static URI withoutUserInfo(URI uri) throws URISyntaxException {
         String authority = uri.getRawAuthority();
         if (authority == null) {
@@ -122,7 +124,7 @@ final class HttpFetch implements AutoCloseable {
         } catch (ExecutionException e) {
             throw FailedAttempt.again(problem(uri, e.getCause()), e.getCause());
         } finally {
-            // Ends the connection when nobody waits for the answer any more; nothing once it is there.
+            // Closes the connection when nobody waits for the answer any more; does nothing once it is there.
             answer.cancel(true);
         }
     }
@@ -140,7 +142,7 @@ final class HttpFetch implements AutoCloseable {
         return cause instanceof IOException e ? brokenConnection(e) : "the request failed: " + cause;
     }
 
-    /** What an exception of the client says, without what it may quote of a URL. */
+    /** Describes an exception of the client, without what it may quote of a URL. */
     static String brokenConnection(IOException e) {
         String message = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
         return "the connection broke: " + Redaction.text(message);
@@ -174,7 +176,7 @@ final class HttpFetch implements AutoCloseable {
         return to;
     }
 
-    /** Made at the first use: a machine that downloads nothing has no selector thread. */
+    /** Created on first use, so that a machine that downloads nothing has no selector thread. */
     private synchronized HttpClient client() {
         if (client == null) {
             client = HttpClient.newBuilder()
@@ -193,9 +195,9 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    /** What a server's answer to a request for an archive means (RFC 9110). */
+    /** Interprets a server's answer to a request for an archive (RFC 9110). */
     private static final class HttpAnswer {
-        /** Nobody is waited for any longer; the caller comes back later by itself. */
+        /** The longest pause that a server is granted; the caller comes back later anyway. */
         static final Duration LONGEST_RETRY_AFTER = Duration.ofSeconds(30);
 
         private static final Pattern CONTENT_RANGE =
@@ -259,8 +261,8 @@ final class HttpFetch implements AutoCloseable {
         }
 
         /**
-         * What may stand in If-Range: a strong entity tag, or a date of last change that is at least a second older than the answer,
-         * because a file may change twice within the second that a date can tell (RFC 9110, 8.8.2.2 and 13.1.5).
+         * The value for If-Range: a strong entity tag, or a modification date at least a second older than the answer, because a file may
+         * change twice within the second that a date can express (RFC 9110, 8.8.2.2 and 13.1.5).
          */
         private static String validator(HttpHeaders headers) {
             Optional<String> tag = headers.firstValue("ETag");
@@ -303,7 +305,7 @@ final class HttpFetch implements AutoCloseable {
                     return Optional.of(ZonedDateTime.parse(text, DateTimeFormatter.RFC_1123_DATE_TIME)
                             .toInstant());
                 } catch (DateTimeException e) {
-                    // A server's nonsense in a header that only helps: the same as without the header.
+                    // Nonsense in an optional header counts as no header.
                     return Optional.empty();
                 }
             });
@@ -311,11 +313,11 @@ final class HttpFetch implements AutoCloseable {
     }
 
     /**
-     * The body of an HTTP response, for a reader that has a deadline: the client's own timeout ends with the headers, and its
-     * streams wait without one.
+     * The body of an HTTP response for a reader with a deadline: the client's own timeout ends with the headers, and its streams wait
+     * without one.
      */
     private static final class HttpBody implements BodySubscriber<HttpBody>, Body {
-        /** How many parts (of up to 16 KiB) may wait for the reader. */
+        /** How many parts (of up to 16 KiB) may be queued for the reader. */
         private static final int WINDOW = 64;
 
         private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();
@@ -410,7 +412,7 @@ final class HttpFetch implements AutoCloseable {
             }
         }
 
-        /** Ends the connection unless all of the body has been read. */
+        /** Closes the connection unless the whole body has been read. */
         @Override
         public void close() {
             closed = true;

@@ -24,12 +24,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of an archive that has arrived, in {@code downloads/<key>}, hashed as far as it goes.
+ * The part of an archive that has arrived, in {@code downloads/<key>}, with its hash so far.
  *
- * <p>Beside it, {@code <key>.origin} says what it is the beginning of: the key, the URL without its query, the server's name for
- * this version, the length. It is written before the first byte, so bytes without a fitting note are worth nothing. The kernel
- * keeps written bytes over a killed process but not over a power failure, after which a file may have its length and not its
- * content; with a checksum that is found out at the end, without one only a part written since this boot is continued.
+ * <p>Beside it, {@code <key>.origin} says what it is the beginning of: key, URL without its query, the server's name for this version,
+ * length. It is written before the first byte, so bytes without a matching note are useless. Written bytes survive a killed process but
+ * not a power failure, after which a file may have its length but not its content. With a checksum this is noticed at the end; without
+ * one, only a part written since this boot is resumed.
  */
 final class PartialDownload implements AutoCloseable {
     private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
@@ -66,13 +66,13 @@ final class PartialDownload implements AutoCloseable {
         return partial;
     }
 
-    /** Deletes what an interrupted download has left. */
+    /** Deletes the remains of an interrupted download. */
     static void forget(Disk disk, Path file) throws IOException {
         disk.delete(note(file));
         disk.delete(file);
     }
 
-    /** Deletes a download that has nothing to continue. */
+    /** Deletes a download with nothing to resume. */
     static void forgetEmpty(Disk disk, Path file) throws IOException {
         if (!Files.exists(file) || Files.size(file) == 0) {
             forget(disk, file);
@@ -89,7 +89,7 @@ final class PartialDownload implements AutoCloseable {
             origin.load(new ByteArrayInputStream(Files.readAllBytes(note)));
             total = Long.parseLong(origin.getProperty("total", ""));
         } catch (NoSuchFileException | IllegalArgumentException e) {
-            // No note, or one that this version did not write: the bytes are of no use.
+            // No note, or not one of this version: the bytes are useless.
             return;
         }
         boolean sure = !key.startsWith(ArchiveStore.UNVERIFIED) || bootId().equals(origin.getProperty("boot"));
@@ -100,7 +100,7 @@ final class PartialDownload implements AutoCloseable {
         }
     }
 
-    /** Bytes that are there and of use. */
+    /** The number of useful bytes. */
     long length() {
         return length;
     }
@@ -109,7 +109,7 @@ final class PartialDownload implements AutoCloseable {
         return total;
     }
 
-    /** How much of it need not be asked for; nothing when its version has no name, for the rest could be of another. */
+    /** How many bytes need not be requested again; 0 when the version has no name, because the rest could belong to another one. */
     long resumableBytes() {
         return validator.isEmpty() ? 0 : length;
     }
@@ -118,12 +118,12 @@ final class PartialDownload implements AutoCloseable {
         return validator;
     }
 
-    /** Whether every byte is there; false when the length is not known. */
+    /** Whether all bytes are there; false when the length is not known. */
     boolean isWhole() {
         return length > 0 && length == total;
     }
 
-    /** Takes the first bytes of a new answer next. */
+    /** Starts over with a new answer. */
     void restart(String newValidator, long newTotal) throws IOException {
         empty(newValidator, newTotal);
         Properties origin = new Properties();
@@ -149,14 +149,14 @@ final class PartialDownload implements AutoCloseable {
         total = newTotal;
     }
 
-    /** Takes the bytes after those that are there next. */
+    /** Continues after the present bytes. */
     void proceed(long knownTotal) {
         if (knownTotal >= 0) {
             total = knownTotal;
         }
     }
 
-    /** Hashes what an earlier process has left; nothing when that is done. */
+    /** Hashes what an earlier process has left, unless that is done. */
     void rehash(Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
         for (long at = 0; !hashed && at < length; ) {
             deadline.remaining();
@@ -176,7 +176,7 @@ final class PartialDownload implements AutoCloseable {
         return hashing.take();
     }
 
-    /** Appends a chunk; it was taken from here. */
+    /** Appends a chunk that was taken from here. */
     void append(Chunk chunk) throws IOException, InterruptedException {
         ByteBuffer bytes = ByteBuffer.wrap(chunk.bytes, 0, chunk.length);
         while (bytes.hasRemaining()) {
@@ -185,18 +185,18 @@ final class PartialDownload implements AutoCloseable {
         hashing.hash(chunk);
     }
 
-    /** The hash of all that is there; nothing can be appended after it. */
+    /** The hash of everything; nothing can be appended after it. */
     String sha256() throws InterruptedException {
         return hashing.finish();
     }
 
-    /** Forgets what is there. */
+    /** Discards the bytes. */
     void discard() throws IOException {
         empty("", -1);
         disk.delete(note);
     }
 
-    /** Makes all of it durable and moves it, visible at once, to its place. */
+    /** Makes the archive durable and moves it to its place. */
     void publish(Path archive) throws IOException {
         channel.force(true);
         disk.rename(file, archive);
@@ -213,7 +213,7 @@ final class PartialDownload implements AutoCloseable {
         return Files.readString(BOOT_ID).strip();
     }
 
-    /** SHA-256 on a thread of its own, so that hashing and waiting for the network or the disk overlap. */
+    /** Hashes on a thread of its own, so that hashing overlaps with waiting for the network or the disk. */
     private static final class HashingThread implements AutoCloseable {
         private static final int CHUNKS = 8;
 
@@ -227,11 +227,11 @@ final class PartialDownload implements AutoCloseable {
             for (int i = 0; i < CHUNKS; i++) {
                 free.add(Chunk.empty());
             }
-            // A platform thread: hashing never waits for anything, so on a carrier it would keep others from running.
+            // A platform thread: hashing never waits, so on a carrier thread it would keep others from running.
             thread = Thread.ofPlatform().daemon().name("sha256").start(this::run);
         }
 
-        /** An empty chunk to fill; waits until the hashing has caught up. */
+        /** An empty chunk to fill; waits until hashing has caught up. */
         Chunk take() throws InterruptedException {
             Chunk chunk = free.poll();
             while (chunk == null) {
@@ -244,7 +244,7 @@ final class PartialDownload implements AutoCloseable {
             return chunk;
         }
 
-        /** Hands a chunk over, after all those handed over before. */
+        /** Hands over the next chunk. */
         void hash(Chunk chunk) throws InterruptedException {
             used |= chunk.length > 0;
             filled.put(chunk);
@@ -280,7 +280,7 @@ final class PartialDownload implements AutoCloseable {
                 }
                 result = sha256.finish();
             } catch (InterruptedException e) {
-                // Closed before the end: nobody will ask for the hash.
+                // Closed early: nobody will ask for the hash.
                 return;
             }
         }

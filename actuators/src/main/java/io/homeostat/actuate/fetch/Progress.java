@@ -1,15 +1,15 @@
 package io.homeostat.actuate.fetch;
 
-/** Hears how far a download is. Called often, on the downloading thread: has to be quick. */
+/** Receives the progress of a download. Called often, on the downloading thread, so it has to be quick. */
 @FunctionalInterface
 public interface Progress {
-    /** Nobody listens. */
+    /** Ignores progress. */
     Progress NONE = (done, total) -> {};
 
     /**
-     * So much is there.
+     * Reports progress.
      *
-     * @param done bytes, those of earlier attempts included; goes back to 0 when a download has to start again
+     * @param done bytes received, including those of earlier attempts; back to 0 when a download starts over
      * @param total bytes of the whole archive, -1 while unknown
      */
     void bytes(long done, long total);

@@ -8,12 +8,12 @@ import java.util.Random;
 import java.util.random.RandomGenerator;
 
 /**
- * Time and chance, as a verb needs them.
+ * The clock, timer and randomness of downloads.
  *
- * @param clock for dates that servers send
+ * @param clock compared with dates that servers send
  * @param ticker for durations
  * @param sleeper waits
- * @param random spreads the waiting of many machines
+ * @param random spreads the retries of many machines
  */
 record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerator random) {
 
@@ -31,11 +31,11 @@ record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerat
     }
 
     private static long saturatedNanos(Duration duration) {
-        // Half of what fits, so that sums with the present do not overflow: 146 years.
+        // Half of the maximum, so that adding the present time does not overflow: 146 years.
         return duration.compareTo(Duration.ofNanos(Long.MAX_VALUE / 2)) < 0 ? duration.toNanos() : Long.MAX_VALUE / 2;
     }
 
-    /** The moment at which an attempt has taken long enough. */
+    /** The end of the time for one attempt. */
     record Deadline(Ticker ticker, long at, Duration allowed) {
         /** Nanoseconds left. */
         long remaining() throws FailedAttempt {

@@ -14,7 +14,9 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Makes one of a workload's installations the active one, by swapping its symlink by a rename, so that there is always one; or none. */
+/**
+ * Activates one of a workload's installations by replacing its symlink with a rename, so that there is always one; or deactivates all.
+ */
 public final class Activator {
     private final Layout layout;
     private final Disk disk;
@@ -29,8 +31,8 @@ public final class Activator {
     }
 
     /**
-     * Points the workload's symlink to an installation, unless it does already. Wherever else somebody has made it lead is no
-     * longer led to, and left as it is.
+     * Points the workload's symlink to an installation, unless it already does. If somebody made it point elsewhere, it is replaced and
+     * its target left alone.
      *
      * @param directory name of the installation
      * @throws ActuationFailure when there is no such installation, or something other than a symlink in the symlink's place
@@ -56,7 +58,7 @@ public final class Activator {
                         false);
             }
             if (active.isPresent() && active.get().equals(directory)) {
-                // Also after a crash right behind the rename.
+                // Also after a crash right after the rename.
                 disk.syncDirectory(layout.installs(id));
                 return;
             }
@@ -67,8 +69,7 @@ public final class Activator {
     }
 
     /**
-     * Removes the workload's symlink, so that none of its installations is the active one. What is in its place and no symlink is left
-     * alone.
+     * Removes the workload's symlink, so that no installation is active. Anything that is not a symlink is left alone.
      *
      * @throws ActuationFailure when it can't be removed
      */

@@ -32,8 +32,8 @@ public final class GarbageCollector {
     }
 
     /**
-     * Removes what an interrupted verb left in a workload's staging directory: half an unpacking, or installations that were taken
-     * away and not yet deleted. No step may be under way.
+     * Removes what an interrupted verb left in a workload's staging directory: half an unpacking, or trashed installations that were not
+     * yet deleted. No step may be under way.
      */
     public void collectLeftovers(WorkloadId id) throws ActuationFailure {
         try {
@@ -52,7 +52,7 @@ public final class GarbageCollector {
     /**
      * Removes some installations of a workload, and what an interrupted verb left in its staging directory.
      *
-     * @param directories their names; those that are no installation of this workload (any more) are left alone
+     * @param directories their names; those that are not (or no longer) installations of this workload are left alone
      * @throws ActuationFailure when one of them is the active one, or could not be removed
      */
     public void collect(WorkloadId id, ImmutableList<String> directories) throws ActuationFailure {
@@ -67,8 +67,8 @@ public final class GarbageCollector {
             }
             ImmutableList<Installation> installed = Trash.installations(layout, id);
             if (!installed.isEmpty()) {
-                // Whoever unpacked and activated what stays may have died before that was durable, and nobody does it
-                // again.
+                // Whoever unpacked and activated what stays may have died before that was durable, and nobody repeats
+                // it.
                 disk.syncDirectory(layout.installs(id));
             }
             for (Installation each : installed) {

@@ -13,8 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Removes everything that belongs to a workload, and nothing else. What tells where the rest is goes last: sockets are found by
- * the installations and the notes on launches, so they go before them; the symlink goes before what it points to.
+ * Removes everything that belongs to a workload and nothing else. What leads to other things goes after them: sockets are found through
+ * the installations and the notes on launches, so they go first; the symlink goes before its target.
  */
 public final class Remover {
     private final Layout layout;
@@ -34,9 +34,9 @@ public final class Remover {
     }
 
     /**
-     * Removes installations, symlink, sockets, state, log and notes of a workload that does not run; there may be none of them.
+     * Removes installations, symlink, sockets, state, log and notes of a workload that does not run, as far as they exist.
      *
-     * @throws ActuationFailure when something could not be removed; what could be is gone
+     * @throws ActuationFailure when something could not be removed; the rest is gone
      */
     public void remove(WorkloadId id) throws ActuationFailure {
         try {
@@ -44,10 +44,10 @@ public final class Remover {
                 Sockets.delete(layout, disk, id, installation.revision());
             }
             for (String revision : launches.revisions(id)) {
-                // Of what has no installation, or none any more.
+                // Sockets of launches without an installation, or with one that is gone.
                 Sockets.delete(layout, disk, id, revision);
             }
-            // Wherever it leads: its place is ours.
+            // Wherever it points: the place is ours.
             if (Files.isSymbolicLink(layout.active(id))) {
                 disk.delete(layout.active(id));
             }

@@ -10,24 +10,24 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
-/** The socket files that plugins leave behind; some do not unlink theirs. */
+/** Deletes socket files that plugins leave behind; some do not unlink theirs. */
 final class Sockets {
     private Sockets() {}
 
-    /** Deletes the socket of a revision that does not run; a file that is no socket is not ours. */
+    /** Deletes the socket of a revision that does not run; a file that is not a socket is not ours. */
     static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
         Path socket;
         try {
             socket = layout.socket(id, revision);
         } catch (IllegalStateException e) {
-            // A run directory in which no socket can be.
+            // The run directory is too long for any socket.
             return;
         }
         try {
             BasicFileAttributes attributes =
                     Files.readAttributes(socket, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
             if (attributes.isSymbolicLink()) {
-                // To where a plugin of another user listens, see PluginSockets.
+                // Points to where a plugin of another user listens, see PluginSockets.
                 Path real = Files.readSymbolicLink(socket);
                 if (real.startsWith(layout.runDir()) && isSocket(real)) {
                     disk.delete(real);

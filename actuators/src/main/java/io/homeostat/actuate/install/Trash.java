@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes installations: first they become invisible, whole, by a rename into the workload's staging directory; then they are
- * deleted there. So an interrupted removal leaves no half of an installation that somebody would take for one.
+ * Removes installations in two steps: a rename into the workload's staging directory makes one invisible as a whole, then it is deleted
+ * there. So an interrupted removal never leaves half of what looks like an installation.
  */
 final class Trash {
     private static final Logger LOG = LoggerFactory.getLogger(Trash.class);
@@ -31,7 +31,7 @@ final class Trash {
         this.disk = disk;
     }
 
-    /** Takes an installation of this workload away from its place; a directory that is none is left alone. */
+    /** Moves an installation of this workload to the trash; a directory that is not one is left alone. */
     boolean take(WorkloadId id, String directory) throws IOException {
         Path place = layout.install(id, directory);
         Optional<InstallationMarker> marker = InstallationObserver.marker(place);
@@ -42,20 +42,21 @@ final class Trash {
         disk.makeDirectories(layout.staging(id));
         disk.deleteTree(trash);
         disk.rename(place, trash);
-        // Of the two directories the rename has synced the other one; before this, no file of it may be deleted.
+        // The rename has synced only the destination's directory. Before the other one is synced too, nothing may be
+        // deleted.
         disk.syncDirectory(layout.installs(id));
         LOG.debug("[{}] takes the installation {} away", id, place);
         return true;
     }
 
-    /** Deletes what was taken away, and whatever else an interrupted verb left there; says whether there was anything. */
+    /** Deletes the trash and whatever else an interrupted verb left there; returns whether there was anything. */
     boolean empty(WorkloadId id) throws IOException {
         boolean anything = Files.exists(layout.staging(id), LinkOption.NOFOLLOW_LINKS);
         disk.deleteTree(layout.staging(id));
         return anything;
     }
 
-    /** What is installed of a workload, looked at now. */
+    /** The installations of a workload, looked up now. */
     static ImmutableList<Installation> installations(Layout layout, WorkloadId id) throws IOException {
         return switch (new InstallationObserver(layout).installations(id)) {
             case Observation.Seen<ImmutableList<Installation>>(ImmutableList<Installation> seen) -> seen;
@@ -63,7 +64,7 @@ final class Trash {
         };
     }
 
-    /** Where the workload's symlink points, looked at now. */
+    /** The target of the workload's symlink, looked up now. */
     static Optional<String> active(Layout layout, WorkloadId id) throws IOException {
         return switch (new InstallationObserver(layout).active(id)) {
             case Observation.Seen<Optional<String>>(Optional<String> seen) -> seen;

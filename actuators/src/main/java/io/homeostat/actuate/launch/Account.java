@@ -15,12 +15,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** A user of this machine, passwd(5). */
+/** A user, passwd(5). */
 record Account(String name, int uid, int gid, String home, String shell) {
     private static final Path PASSWD = Path.of("/etc/passwd");
 
     /**
-     * Looks a user up by name or number: in /etc/passwd, then wherever the machine keeps its users.
+     * Looks up a user by name or number, in /etc/passwd and then in the machine's other databases.
      *
      * @throws ActuationFailure when there is no such user
      */
@@ -43,12 +43,12 @@ record Account(String name, int uid, int gid, String home, String shell) {
         }
     }
 
-    /** A directory on the way to a file that this user certainly can't pass; empty when there is none. */
+    /** A directory on the way to a file that certainly bars this user; empty when there is none. */
     Optional<Path> barredOnTheWayTo(Path file) throws IOException {
         for (Path directory = file.getParent(); directory != null; directory = directory.getParent()) {
             PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class);
             Set<PosixFilePermission> rights = attributes.permissions();
-            // Which groups a user is in is the system's affair, and an access list shows as rights of the group.
+            // Group membership is decided by the system, and an access control list shows as group permissions.
             boolean passable = rights.contains(PosixFilePermission.OTHERS_EXECUTE)
                     || rights.contains(PosixFilePermission.GROUP_EXECUTE)
                     || (Integer) Files.getAttribute(directory, "unix:uid") == uid;
@@ -59,7 +59,7 @@ record Account(String name, int uid, int gid, String home, String shell) {
         return Optional.empty();
     }
 
-    /** The number of the user that we are. */
+    /** Our own user id. */
     static int ourUid() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
     }

@@ -27,7 +27,7 @@ import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes and removes our notes on launches. What they are for is told in {@link LaunchNote}; {@link LaunchDirectory} reads them. */
+/** Writes and removes our notes on launches, which {@link LaunchDirectory} reads. {@link LaunchNote} says what they are for. */
 public final class LaunchDirectories {
     private static final Logger LOG = LoggerFactory.getLogger(LaunchDirectories.class);
 
@@ -44,8 +44,8 @@ public final class LaunchDirectories {
     }
 
     /**
-     * Writes down what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a configuration,
-     * it lets a later agent adopt the plugin without its database.
+     * Records what is known of a launch; durable when this returns. Called again when a plugin was started or has accepted a
+     * configuration, so that a later agent can adopt the plugin without its database.
      */
     public void write(Instance instance) throws ActuationFailure {
         LaunchDirectory directory = of(instance);
@@ -76,7 +76,7 @@ public final class LaunchDirectories {
         }
     }
 
-    /** The revisions that notes on launches of a workload tell of. What can't be read tells nothing. */
+    /** The revisions in a workload's notes on launches; unreadable notes are skipped. */
     public ImmutableSet<String> revisions(WorkloadId id) throws IOException {
         ImmutableSet.Builder<String> revisions = ImmutableSet.builder();
         for (String launchId : noted(id)) {
@@ -95,7 +95,7 @@ public final class LaunchDirectories {
         return revisions.build();
     }
 
-    /** Launches of a workload of which there are notes; what else is beside them is not ours. */
+    /** The launches of a workload that have notes; other files beside them are not ours. */
     public ImmutableList<String> noted(WorkloadId id) throws IOException {
         ImmutableList.Builder<String> launchIds = ImmutableList.builder();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(layout.launches(id))) {
@@ -112,7 +112,7 @@ public final class LaunchDirectories {
         return launchIds.build();
     }
 
-    /** Removes the notes on a launch whose end is stored. No error when there are none. */
+    /** Removes the notes on a launch whose exit is stored, if there are any. */
     public void forget(WorkloadId id, String launchId) throws ActuationFailure {
         LaunchDirectory directory = new LaunchDirectory(layout.launch(id, launchId));
         if (Files.isSymbolicLink(directory.path())) {
@@ -120,7 +120,7 @@ public final class LaunchDirectories {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory.path())) {
             for (Path file : files) {
-                // Last: as long as it is there, an interrupted removal is found and done again.
+                // Last, because while it exists an interrupted removal is noticed and repeated.
                 if (!file.equals(directory.noteFile())) {
                     MoreFiles.deleteRecursively(file);
                 }

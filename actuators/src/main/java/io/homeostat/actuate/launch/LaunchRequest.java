@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * What to launch.
  *
- * @param instance as it was stored before; names the launch
+ * @param instance as stored before; names the launch
  * @param executable absolute
- * @param arguments as declared; what the plugin protocol adds is added by the {@link Launcher}
+ * @param arguments as declared; the {@link Launcher} adds those of the plugin protocol
  * @param env added to our own environment
- * @param user name or number; null for the user we run as
+ * @param user name or number; null for our own user
  * @param plugin whether it is told to serve the plugin protocol, and where
  */
 public record LaunchRequest(
@@ -34,7 +34,7 @@ public record LaunchRequest(
         this(instance, executable, arguments, env, user, false);
     }
 
-    /** Never the values: they may be secret. */
+    /** Without the values, which may be secret. */
     @Override
     public String toString() {
         return "LaunchRequest[" + instance.workload() + " " + instance.launchId() + " " + executable + "]";

@@ -31,13 +31,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Launches a workload's process so that it needs us no more: in its own session, its output in a file, its identity written down by
- * itself before it becomes the program, its end written down by a shell that waits for it (keeper.sh).
+ * Launches a workload's process so that it outlives us: in its own session, with its output in a file. The process records its own
+ * identity before it becomes the program, and a shell that waits for it (keeper.sh) records its exit.
  *
- * <p>A launch happens at most once, whoever asks for it how often: launching again what was launched returns the same process.
+ * <p>A launch happens at most once: launching again returns the same process.
  */
 public final class Launcher {
-    /** Variables that sd_notify(3) and sd_watchdog_enabled(3) go by. */
+    /** Variables used by sd_notify(3) and sd_watchdog_enabled(3). */
     private static final ImmutableSet<String> SERVICE_MANAGERS =
             ImmutableSet.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC");
 
@@ -61,9 +61,10 @@ public final class Launcher {
     }
 
     /**
-     * Launches a process and returns when it has told who it is. Whether its program could be executed is seen by its exit: 126 or 127.
+     * Launches a process and returns when it has identified itself. If its program cannot be executed, that shows as exit status 126 or
+     * 127.
      *
-     * @param groups of which it is a member before its program's first instruction
+     * @param groups that it joins before its program's first instruction
      * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear then, so the
      *     launch is to be observed, not forgotten
      */
@@ -110,7 +111,7 @@ public final class Launcher {
 
     private void check(LaunchRequest request) throws ActuationFailure {
         Path executable = request.executable();
-        // What an archive lacks it will lack the next time too; what the system lacks may yet be installed.
+        // What an archive lacks will be missing the next time too; what the system lacks may still be installed.
         boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
         String entryPoint = request.instance().workload() + " can't be launched: its entry point " + executable;
         if (!executable.isAbsolute()) {
@@ -133,7 +134,7 @@ public final class Launcher {
         ProgramStrings.check(request);
     }
 
-    /** Null when the process runs as the user we are. */
+    /** Null when the process runs as our own user. */
     private static @Nullable Account account(@Nullable String user)
             throws ActuationFailure, InterruptedException, IOException {
         if (user == null) {
@@ -165,7 +166,7 @@ public final class Launcher {
         }
     }
 
-    /** The directories above our own are not ours to open. */
+    /** The directories above ours are not ours to open. */
     private static void checkReachable(LaunchRequest request, Account account, Path file)
             throws ActuationFailure, IOException {
         Optional<Path> closed = account.barredOnTheWayTo(file);
@@ -199,7 +200,7 @@ public final class Launcher {
                         groups.required() ? "must" : "may",
                         Integer.toString(groups.procs().size()))
                 .addAll(groups.procs().stream().map(Path::toString).toList())
-                // Once more: the keeper is not part of the program's session, and not of its process group.
+                // Once more, because the keeper is outside the program's session and process group.
                 .add(setsid);
         if (account != null) {
             command.add(tool("setpriv"), "--reuid=" + account.uid(), "--regid=" + account.gid(), "--init-groups", "--");
@@ -209,10 +210,10 @@ public final class Launcher {
                 .add(request.executable().toString())
                 .addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command.build())
-                // A workload keeps no file system busy and depends on no directory that an upgrade removes.
+                // A workload should neither keep a file system busy nor depend on a directory that an upgrade removes.
                 .directory(new File("/"))
                 .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-                // Each by itself: for a merged one the JVM keeps a pipe open as long as the process lives.
+                // Redirected separately: for merged output the JVM keeps a pipe open as long as the process lives.
                 .redirectError(
                         ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()))
                 .redirectOutput(
@@ -226,9 +227,9 @@ public final class Launcher {
 
     private static void environment(Map<String, String> ours, LaunchRequest request, @Nullable Account account) {
         CallerLocale.restore(ours);
-        // An agent that is a workload itself does not pass its own marks on.
+        // An agent that is itself a workload does not pass on its own marks.
         ours.keySet().removeIf(name -> name.startsWith("HOMEOSTAT_"));
-        // Whom the agent reports to is none of the workload's business: its "ready" would be taken for the agent's.
+        // The workload must not notify the agent's supervisor: its "ready" would be taken for the agent's.
         ours.keySet().removeAll(SERVICE_MANAGERS);
         Map<String, String> program = new LinkedHashMap<>();
         if (account != null) {

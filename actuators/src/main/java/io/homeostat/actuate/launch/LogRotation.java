@@ -28,36 +28,34 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /**
- * Bounds what a workload's log takes of the disk. The workload has the file open and appends to it itself, so the file is copied and
- * then emptied, as logrotate's {@code copytruncate} does: what is written between the last look at the file and its emptying, some
- * microseconds, is lost.
+ * Bounds the size of a workload's log. The workload has the file open and appends to it, so the file is copied and then truncated, as by
+ * logrotate's {@code copytruncate}: what is written in the few microseconds between the last copy and the truncation is lost.
  *
- * <p>{@code LOG.1} is the newest copy; a higher number is older. It appears by a rename, so a crash leaves no part of a copy under
- * that name; one just before the emptying leaves the same lines in the copy and in the log.
+ * <p>{@code LOG.1} is the newest copy; higher numbers are older. It appears by a rename, so a crash leaves no partial copy under that
+ * name; a crash just before the truncation leaves the same lines in both.
  *
- * <p>The directory is the workload's, which may put anything there at any moment: no link is followed, and only a plain file that
- * belongs to the directory's owner and has no other name is read or emptied.
+ * <p>The directory belongs to the workload, which may put anything there at any time: no link is followed, and only a regular file that
+ * belongs to the directory's owner and has no other name is read or truncated.
  */
 public final class LogRotation {
     private static final String HALF_DONE = ".rotating";
 
-    /** A writer that is as fast as we are must not keep us for ever. */
+    /** A writer as fast as we are must not keep us forever. */
     private static final int CATCHING_UP_ROUNDS = 10;
 
     private static final int LONGEST_LINE = 64 << 10;
 
-    /** More than anybody keeps: the workload may put as many files beside its log as it likes. */
+    /** More than anybody keeps, because the workload may create as many files beside its log as it likes. */
     private static final int MOST_COPIES = 100;
 
     /**
-     * Moves the log's content away when it is larger than its part of the total. Between calls it may grow; that is made up for
-     * by the next one.
+     * Rotates the log if it is larger than its share of the total. It may grow between calls; the next one makes up for that.
      *
-     * @param log where the workload appends; nothing there is fine
+     * @param log where the workload appends; may be missing
      * @param maxTotalBytes the log and its copies together; the copies alone never take more than {@code keep/(keep+1)} of it
-     * @param keep how many copies there are at most, from 1
-     * @return whether there was enough to move
-     * @throws ActuationFailure when the file is not one that may be touched, or the file system refuses
+     * @param keep the maximum number of copies, at least 1
+     * @return whether there was enough to rotate
+     * @throws ActuationFailure when the file may not be touched, or the file system refuses
      */
     public boolean rotate(Path log, long maxTotalBytes, int keep) throws ActuationFailure {
         if (keep < 1 || maxTotalBytes < keep + 1) {
@@ -91,7 +89,7 @@ public final class LogRotation {
         }
     }
 
-    /** What was moved away of a log and is kept: the oldest first, so that with the log behind them they are all that there is. */
+    /** What has been rotated and is kept, oldest first; with the log after it, that is everything there is. */
     public static ImmutableList<Path> copies(Path log) {
         ImmutableList.Builder<Path> copies = ImmutableList.builder();
         for (int number = 1; number <= MOST_COPIES; number++) {
@@ -136,11 +134,11 @@ public final class LogRotation {
         Path fresh = copies.fresh();
         Files.deleteIfExists(fresh);
         long size = live.size();
-        // A quarter is left for what is written meanwhile.
+        // A quarter is reserved for what is written meanwhile.
         long most = copies.room() - copies.room() / 4;
         long from = size <= most ? 0 : nextLine(live, size - most);
         if (from > 0) {
-            // Far behind. What is older than a gap is of no use.
+            // Far behind: what is older than a gap is useless.
             copies.dropAll();
         }
         copies.dropBeyond(copies.room() - (size - from));
@@ -162,14 +160,14 @@ public final class LogRotation {
         copies.dropBeyond(copies.room());
     }
 
-    /** Copies a part of the log to the end of the copy, and returns where it ended. */
+    /** Appends a part of the log to the copy and returns where it ended. */
     private static long copy(FileChannel live, long from, long to, FileChannel copy) throws IOException {
         copy.position(copy.size());
         long at = from;
         while (at < to) {
             long copied = live.transferTo(at, to - at, copy);
             if (copied <= 0) {
-                // Emptied by somebody else.
+                // Truncated by somebody else.
                 break;
             }
             at += copied;
@@ -177,7 +175,7 @@ public final class LogRotation {
         return at;
     }
 
-    /** Where the first whole line at or after a place begins. */
+    /** The start of the first whole line at or after a position. */
     private static long nextLine(FileChannel live, long place) throws IOException {
         ByteBuffer ahead = ByteBuffer.allocate(LONGEST_LINE);
         live.read(ahead, place);
@@ -197,14 +195,14 @@ public final class LogRotation {
         return parent;
     }
 
-    /** The copies of a log by age, of whatever kind the files of their names are. */
+    /** The copies of a log by age, whatever kind of files they are. */
     private record Copies(Path log, int keep, long room) {
 
         Path fresh() {
             return log.resolveSibling(log.getFileName() + HALF_DONE);
         }
 
-        /** Makes this the newest; the others grow older by one, up to the first number that nobody has. */
+        /** Makes this the newest copy; the others move up by one, up to the first free number. */
         void add(Path fresh) throws IOException {
             int free = 1;
             while (free < keep && exists(free)) {
@@ -220,7 +218,7 @@ public final class LogRotation {
             dropBeyond(-1);
         }
 
-        /** Removes the oldest until the others fit. */
+        /** Removes the oldest copies until the others fit. */
         void dropBeyond(long bytes) throws IOException {
             long sum = 0;
             for (int number = 1; number <= keep; number++) {
@@ -244,11 +242,11 @@ public final class LogRotation {
     }
 
     /**
-     * A file that stays the same one, whatever is put in its place: what is asked of it or done to it by {@link #path()} goes to what
-     * was opened. For directories in which somebody else can rename and link at any moment.
+     * An open file whose identity is fixed: {@link #path()} refers to what was opened, whatever takes its name later. For directories in
+     * which somebody else can rename and link at any time.
      */
     private static final class Descriptor implements AutoCloseable {
-        // open(2), asm-generic/fcntl.h; the one that differs is that of arm.
+        // From open(2), asm-generic/fcntl.h; the one that differs is arm's.
         private static final int O_RDWR = 02;
         private static final int O_CREAT = 0100;
         private static final int O_EXCL = 0200;
@@ -281,18 +279,21 @@ public final class LogRotation {
             this.number = number;
         }
 
-        /** Whatever has this name, a symbolic link itself and not what it leads to; opening it has no effect on it, also if it is a FIFO or a device. */
+        /**
+         * Opens whatever has this name, a symlink itself rather than its target, without any effect on it, even if it is a FIFO or a
+         * device.
+         */
         static Descriptor of(Path file) throws IOException {
             return new Descriptor(open(file, O_PATH | O_NOFOLLOW | O_CLOEXEC));
         }
 
-        /** A new and empty file for its owner alone. */
+        /** Creates a new, empty file for its owner only. */
         static Descriptor create(Path file) throws IOException {
             return new Descriptor(open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
         }
 
         /**
-         * What the file is.
+         * The attributes of the file.
          *
          * @param names how many it has in directories (hard links)
          */
@@ -306,10 +307,10 @@ public final class LogRotation {
                     (int) Files.getAttribute(path(), "unix:gid"));
         }
 
-        /** Gives the file to somebody. */
+        /** Changes the owner. */
         void own(int uid, int gid) throws IOException {
             Facts now = facts();
-            // The group first: afterwards, only root still may.
+            // The group first, because afterwards only root may.
             if (now.gid() != gid) {
                 Files.setAttribute(path(), "unix:gid", gid);
             }
@@ -318,7 +319,7 @@ public final class LogRotation {
             }
         }
 
-        /** Leads to the opened file as long as this is open. */
+        /** A path to the open file, valid while this is open. */
         Path path() {
             return Path.of("/proc/self/fd/" + number);
         }

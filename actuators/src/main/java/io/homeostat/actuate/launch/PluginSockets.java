@@ -10,9 +10,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files by which plugins are reached. They are in a directory that is closed to everybody else, so that nobody can listen in a
- * plugin's place and be told its configuration. A plugin that runs as another user can make nothing in there: it listens in a
- * directory of that user's, and a symlink is at the socket's usual place.
+ * The sockets of plugins. They are in a directory closed to everybody else, so that nobody can listen in a plugin's place and receive its
+ * configuration. A plugin that runs as another user cannot create anything there: it listens in a directory of that user, and a symlink
+ * is at the usual place.
  */
 public final class PluginSockets {
     private final Layout layout;
@@ -22,10 +22,10 @@ public final class PluginSockets {
     }
 
     /**
-     * Makes the directory, removes what a former process left there.
+     * Creates the directory and removes what an earlier process left there.
      *
-     * @param account null for the user we run as
-     * @return where the plugin is to listen
+     * @param account null for our own user
+     * @return where the plugin has to listen
      * @throws IllegalStateException when the path would be too long for a socket
      */
     Path prepare(WorkloadId id, String revision, @Nullable Account account) throws IOException {
@@ -46,13 +46,14 @@ public final class PluginSockets {
         return real;
     }
 
-    /** No error when there is none, nor when there can't be one. */
+    /** Does nothing when there is no socket, or cannot be one. */
     public void remove(WorkloadId id, String revision) throws IOException {
         Path socket;
         try {
             socket = layout.socket(id, revision);
         } catch (IllegalStateException e) {
-            // A run directory in which no socket can be: the launch said so, and what failed must be possible to undo.
+            // The run directory is too long for any socket. The launch has said so; undoing what failed must be
+            // possible.
             return;
         }
         if (Files.isSymbolicLink(socket)) {
@@ -61,7 +62,7 @@ public final class PluginSockets {
         Files.deleteIfExists(socket);
     }
 
-    /** Not longer than the usual directory, so that a path in it is never too long. */
+    /** Not longer than the usual directory, so that paths in it are never too long. */
     private Path userDirectory(Account account) {
         return layout.runDir().resolve("u" + account.uid());
     }

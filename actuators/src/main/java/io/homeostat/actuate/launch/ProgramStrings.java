@@ -10,22 +10,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Which arguments and variables can reach a program through the kernel and the shell that becomes it. */
+/** Checks which arguments and variables can reach a program unchanged through the kernel and the shell. */
 final class ProgramStrings {
-    /** MAX_ARG_STRLEN of execve(2), 32 pages of 4 KiB, less the zero at the end. */
+    /** MAX_ARG_STRLEN of execve(2), 32 pages of 4 KiB, minus the terminating zero. */
     static final int LONGEST = 131_071;
 
-    /** On its way a variable is the value of another, see program.sh; its number has seven digits at the most. */
+    /** A variable travels as the value of another one, see program.sh, whose number has at most seven digits. */
     private static final int LONGEST_VARIABLE = LONGEST - "HOMEOSTAT_ENV_1234567=".length();
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
-    /** What program.sh itself uses. */
+    /** Variables that program.sh itself uses. */
     private static final Pattern OURS = Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_ENV_.*");
 
     /**
-     * Variables that dash or bash, whichever is sh, does not let be set, or changes on the way. Refused under either, so that what is
-     * accepted on one machine is on all.
+     * Variables that dash or bash, whichever is sh, do not allow to be set or change on the way. Refused with either, so that what one
+     * machine accepts all do.
      */
     private static final Pattern OF_BASH = Pattern.compile("BASH_(?!ENV$|XTRACEFD$|ARGV0$).+");
 
@@ -104,7 +104,7 @@ final class ProgramStrings {
         }
     }
 
-    /** Another locale helps, so this is not final. */
+    /** Not fatal, because another locale helps. */
     private static void checkCharacters(LaunchRequest request, String what, String value) throws ActuationFailure {
         Optional<String> problem = CallerLocale.problem(value);
         if (problem.isPresent()) {

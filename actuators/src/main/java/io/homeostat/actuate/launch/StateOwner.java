@@ -14,10 +14,9 @@ import java.nio.file.attribute.UserPrincipalLookupService;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whose a workload's state directory is: the user's that the workload runs as, with all that is in it, also when the declaration
- * names another user than before.
+ * Gives a workload's state directory and its contents to the user that the workload runs as, also after the declared user has changed.
  *
- * <p>What is in there was made by the workload and may be a trap: no link is followed, and nothing but files and directories is touched.
+ * <p>The contents were made by the workload and may be a trap: no link is followed, and nothing but files and directories is touched.
  */
 final class StateOwner {
     private static final int DEEPEST = 200;
@@ -41,15 +40,15 @@ final class StateOwner {
     }
 
     /**
-     * Gives a directory to the user. Nothing is done when it is the user's already.
+     * Gives a directory to the user, unless it is theirs already.
      *
-     * @param log in it; must be no link, because whoever runs the workload next writes to it
+     * @param log inside the directory; must not be a link, because whoever runs the workload next writes to it
      */
     void own(Path directory, Path log) throws IOException {
         if ((Integer) Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS) == uid) {
             return;
         }
-        // From here on the former user can put nothing new into it.
+        // From here on the former user can create nothing in it.
         Files.setAttribute(directory, "unix:uid", 0, LinkOption.NOFOLLOW_LINKS);
         if (Files.exists(log, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(log, LinkOption.NOFOLLOW_LINKS)) {
             Files.delete(log);
@@ -60,7 +59,7 @@ final class StateOwner {
             }
             ownEntries(secure, directory, 0);
         }
-        // Last, so that a change that was interrupted is made again.
+        // Last, so that an interrupted change is repeated.
         Files.getFileAttributeView(directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
                 .setGroup(group);
         Files.setAttribute(directory, "unix:uid", uid, LinkOption.NOFOLLOW_LINKS);

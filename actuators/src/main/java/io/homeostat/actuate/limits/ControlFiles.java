@@ -7,18 +7,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** What can be done to control groups, cgroups(7); a test has a kernel of its own. */
+/** Operations on control groups, cgroups(7); a test fakes the kernel. */
 interface ControlFiles {
-    /** Makes a group, or leaves one that is there. */
+    /** Creates a group unless it exists. */
     void makeGroup(Path group) throws IOException;
 
     /** Writes to a file of a group, which the kernel takes as a command. */
     void write(Path file, String text) throws IOException;
 
-    /** Removes a group that has neither processes nor groups in it; nothing there is fine. */
+    /** Removes a group without processes and subgroups, if it exists. */
     void removeGroup(Path group) throws IOException;
 
-    /** The kernel's own. */
+    /** The real ones. */
     static ControlFiles ofTheKernel() {
         return new ControlFiles() {
             @Override
@@ -34,7 +34,7 @@ interface ControlFiles {
 
             @Override
             public void write(Path file, String text) throws IOException {
-                // Never made: a file that the kernel does not offer is an error.
+                // Never created: a file that the kernel does not offer is an error.
                 Files.write(
                         file,
                         text.getBytes(StandardCharsets.US_ASCII),

@@ -21,12 +21,12 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Removes control groups that {@link LimitEnforcer} has made, once nobody is in them. */
+/** Removes the control groups of {@link LimitEnforcer} once nobody is in them. */
 public final class GroupRemover {
     private static final Duration LEAVING_TIME = Duration.ofSeconds(1);
     private static final Duration LEAVING_POLL = Duration.ofMillis(20);
 
-    /** In this time whoever has made a place for groups has made the first one. */
+    /** Within this time, whoever has created a parent of groups has created the first group. */
     private static final Duration SETTLED = Duration.ofMinutes(1);
 
     private static final Logger LOG = LoggerFactory.getLogger(GroupRemover.class);
@@ -44,9 +44,9 @@ public final class GroupRemover {
     }
 
     /**
-     * Removes the groups of a workload that has no process any more; nothing there is fine.
+     * Removes the groups of a workload that has no process any more, if there are any.
      *
-     * @throws ActuationFailure when there still are processes
+     * @throws ActuationFailure when there are processes left
      */
     public void remove(WorkloadId id) throws ActuationFailure, InterruptedException {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
@@ -68,10 +68,10 @@ public final class GroupRemover {
     }
 
     /**
-     * Removes groups that nobody is in: of workloads that are not known any more, and the empty places of others of us, unless they are
-     * so young that somebody may be about to make a group there.
+     * Removes groups without processes: those of unknown workloads, and empty parents of other agents, unless they are so young that
+     * somebody may be about to create a group there.
      *
-     * @param known workloads that may have processes, or get some
+     * @param known workloads that have, or may get, processes
      */
     public void sweep(Set<WorkloadId> known, Instant now) {
         for (CgroupHierarchy hierarchy : layout.hierarchies()) {
@@ -92,7 +92,7 @@ public final class GroupRemover {
         }
     }
 
-    /** With the last workload goes the place of all. */
+    /** The last workload's group takes the parent with it. */
     private void removeIfEmpty(Path home) {
         try {
             files.removeGroup(home);
@@ -101,7 +101,7 @@ public final class GroupRemover {
         }
     }
 
-    /** A process that was killed leaves its group a moment after it can't be seen any more. */
+    /** A killed process leaves its group a moment after it has become invisible. */
     private void removeWhenLeft(Path group) throws IOException, InterruptedException {
         for (long looks = LEAVING_TIME.dividedBy(LEAVING_POLL); looks > 1; looks--) {
             try {

@@ -21,13 +21,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Limits workloads by control groups, which {@link GroupRemover} takes away again. A limit that can't be enforced is an answer and
- * no failure: whether the workload may run without it is the declaration's decision.
+ * Limits workloads with control groups, which {@link GroupRemover} removes again. A limit that cannot be enforced is a result, not a
+ * failure: the declaration decides whether the workload may run without it.
  *
- * <p>Every workload has its groups, limited or not, so that a limit that is declared later holds for all of its processes.
+ * <p>Every workload has groups, limited or not, so that a limit declared later applies to all of its processes.
  */
 public final class LimitEnforcer {
-    /** Processes that are forked while their parents are moved are moved in the next round. */
+    /** Processes forked while their parents are moved are moved in the next round. */
     private static final int MOVING_ROUNDS = 10;
 
     private static final int MAKING_ROUNDS = 10;
@@ -44,7 +44,7 @@ public final class LimitEnforcer {
         this.files = files;
     }
 
-    /** Makes the groups of a workload and sets their limits, before its process is launched. */
+    /** Creates the groups of a workload and sets their limits, before its process is launched. */
     public CgroupPlan prepare(WorkloadId id, Limits limits) {
         UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
         ImmutableList.Builder<Path> procs = ImmutableList.builder();
@@ -62,8 +62,8 @@ public final class LimitEnforcer {
     }
 
     /**
-     * Sets the limits of what runs, at once: makes groups that are not there, and brings those processes in that are not in
-     * them. Memory that a process has when it comes into a group is not counted there by version 1.
+     * Sets the limits of what runs: creates missing groups, and moves in the processes that are outside them. Version 1 does not count
+     * the memory that a process had before it was moved in.
      *
      * @param pids the processes of the workload
      */
@@ -92,7 +92,7 @@ public final class LimitEnforcer {
                 files.makeGroup(group);
                 return Optional.of(group);
             } catch (IOException e) {
-                // Whoever removes the last of the other workloads removes the place of them all.
+                // Whoever removes the last of the other workloads removes the parent too.
                 boolean removedMeanwhile = e instanceof NoSuchFileException && round < MAKING_ROUNDS;
                 if (!removedMeanwhile) {
                     hierarchy.controllers().forEach(controller -> lacking.add(controller, refused(e)));
@@ -132,7 +132,7 @@ public final class LimitEnforcer {
             }
             for (Controller controller : missing) {
                 try {
-                    // One by one: a controller that can't be had keeps no other from being.
+                    // One by one: an unavailable controller must not keep the others from being enabled.
                     files.write(above.resolve("cgroup.subtree_control"), "+" + controller.word());
                 } catch (IOException e) {
                     lacking.add(controller, refused(e));
@@ -147,12 +147,12 @@ public final class LimitEnforcer {
                     Files.readString(group.resolve("cgroup.subtree_control")).strip();
             return Splitter.on(' ').splitToList(enabled).contains(controller.word());
         } catch (IOException e) {
-            // Then enabling it says what is wrong.
+            // Enabling it will show what is wrong.
             return false;
         }
     }
 
-    /** Moves our own processes down a level: a group that passes controllers down may have none itself. */
+    /** Moves our own processes down a level: a group that passes controllers down must not contain any. */
     private void makeRoom(Path home) throws IOException {
         for (int round = 0; round < MOVING_ROUNDS; round++) {
             ImmutableList<Long> inside = CgroupHierarchy.processes(home);
@@ -194,7 +194,7 @@ public final class LimitEnforcer {
         return Disk.reason(e);
     }
 
-    /** Which of some limits could not be set, and why: the first reason is the one that counts. */
+    /** Limits that could not be set, and why; the first reason counts. */
     private static final class UnenforcedLimits {
         private final Limits limits;
         private final String oomGroup;

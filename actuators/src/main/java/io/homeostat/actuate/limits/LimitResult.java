@@ -1,13 +1,13 @@
 package io.homeostat.actuate.limits;
 
-/** Whether the limits of a declaration hold. */
+/** Whether the declared limits are enforced. */
 public sealed interface LimitResult {
 
-    /** All of them do; also when there are none. */
+    /** All of them are, or there are none. */
     record Enforced() implements LimitResult {}
 
     /**
-     * Some do not, or none.
+     * Some or all are not.
      *
      * @param reason which, why, and what to do, for people
      */

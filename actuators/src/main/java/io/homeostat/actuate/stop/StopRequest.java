@@ -4,10 +4,10 @@ import io.homeostat.desired.state.Instance;
 import java.time.Duration;
 
 /**
- * Which launch to end, and how.
+ * Which launch to stop, and how.
  *
- * @param cleanup whether a plugin is told to leave nothing behind, because it is being removed
- * @param timeout from now until everything is killed
- * @param plugin whether it is asked by the plugin protocol first, and has had a socket
+ * @param cleanup whether a plugin should leave nothing behind, because it is being removed
+ * @param timeout until everything is killed
+ * @param plugin whether to ask with the plugin protocol first; such a workload has had a socket
  */
 public record StopRequest(Instance instance, boolean cleanup, Duration timeout, boolean plugin) {}

@@ -4,17 +4,17 @@ import io.homeostat.desired.state.history.Exit;
 import java.util.Optional;
 
 /**
- * How a launch was ended.
+ * How a launch ended.
  *
  * @param how the strongest means that was needed
- * @param exit of the main process, where it was recorded
+ * @param exit of the main process, if it was recorded
  */
 public record StopResult(How how, Optional<Exit> exit) {
     /** From the gentlest to the strongest. */
     public enum How {
         /** Nothing ran any more. */
         ALREADY_GONE,
-        /** It ended after the plugin protocol's Stop. */
+        /** The plugin protocol's Stop was enough. */
         ASKED,
         /** SIGTERM. */
         TERMINATED,

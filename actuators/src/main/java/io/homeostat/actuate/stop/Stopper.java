@@ -34,15 +34,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends a launch with its whole process tree: a started plugin is asked with Stop and has the whole timeout for it, everything else, and
- * a plugin that refuses, gets SIGTERM, the main process first, then what is left of the tree. At the timeout everything gets SIGKILL
- * until nothing is left. Ending what has ended is no error, and an interrupted stop can be repeated.
+ * Stops a launch with its whole process tree. A started plugin is asked with Stop and has the whole timeout for it; everything else, and
+ * a plugin that refuses, gets SIGTERM, first the main process and then what is left of the tree. At the timeout everything gets SIGKILL
+ * until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
-    /** A killed process that is still there then hangs in the kernel. */
+    /** A killed process that is still there after this hangs in the kernel. */
     private static final Duration KILL_TIME = Duration.ofSeconds(10);
 
-    /** How long a launch that is under way may take to tell who it is. */
+    /** How long a launch under way may take to identify itself. */
     private static final Duration BIRTH_TIME = Duration.ofSeconds(2);
 
     private static final Duration POLL = Duration.ofMillis(5);
@@ -59,7 +59,7 @@ public final class Stopper {
 
     /**
      * @param plugins used, not closed
-     * @param groups knows the processes that have left every other trace of who they belong to
+     * @param groups finds processes that have left every other trace of what they belong to
      */
     public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups) {
         this(layout, procFs, plugins, groups, Ticker.systemTicker());
@@ -77,9 +77,9 @@ public final class Stopper {
     }
 
     /**
-     * Ends a launch; nothing of it runs when this returns.
+     * Stops a launch; nothing of it runs when this returns.
      *
-     * @throws ActuationFailure when processes survive even SIGKILL, or can't be seen
+     * @throws ActuationFailure when processes survive even SIGKILL, or cannot be seen
      */
     public StopResult stop(StopRequest request) throws ActuationFailure, InterruptedException {
         Instance instance = request.instance();
@@ -109,9 +109,9 @@ public final class Stopper {
     private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
             throws IOException, InterruptedException {
         Instance instance = request.instance();
-        // The tree remembers who belonged to it while parents could tell.
+        // The tree remembers its members from when their parents could still tell.
         tree.members();
-        // Only when it is known that Start succeeded: some plugins crash on a Stop before Start.
+        // Only when Start is known to have succeeded: some plugins crash on a Stop before Start.
         if (request.plugin() && instance.phase() == Phase.STARTED) {
             PluginReply reply = plugins.stop(
                     layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
@@ -125,7 +125,7 @@ public final class Stopper {
             tree.members();
         }
         send(main.pid(), main.startTicks(), Signals.TERM);
-        // A stopped process would learn of it only when it continues.
+        // A stopped process would notice only when it continues.
         send(main.pid(), main.startTicks(), Signals.CONT);
         return ended(main, end) ? How.TERMINATED : How.KILLED;
     }
@@ -140,7 +140,7 @@ public final class Stopper {
         return true;
     }
 
-    /** Ends what is left when the main process has ended or had its time. */
+    /** Ends what is left when the main process has ended or used up its time. */
     private How endRest(WorkloadId id, ProcessTree tree, long end)
             throws ActuationFailure, IOException, InterruptedException {
         List<Stat> members = tree.members();
@@ -165,14 +165,14 @@ public final class Stopper {
             }
             send(members, Signals.KILL);
             Thread.sleep(POLL);
-            // Again: who was forked since the last look was not hit.
+            // Again, because processes forked since the last look were not hit.
             members = tree.members();
         }
         return How.KILLED;
     }
 
     /**
-     * For a launch of which no identity is known: makes sure that nothing comes of it any more, or waits until it has told.
+     * For a launch whose identity is not known: makes sure that nothing comes of it any more, or waits until it has identified itself.
      *
      * @return null when there is and will be no process
      */
@@ -186,7 +186,7 @@ public final class Stopper {
             return null;
         }
         try {
-            // With the claim ours, a keeper that appears late ends at once.
+            // Once the claim is ours, a late keeper exits at once.
             Files.createFile(directory.claimFile());
             return null;
         } catch (FileAlreadyExistsException e) {
@@ -247,7 +247,7 @@ public final class Stopper {
                 .collect(Collectors.joining(", "));
     }
 
-    /** Sends signals to one certain process and to no other that gets its number in the meantime. */
+    /** Sends signals to one particular process and never to another one that reuses its pid. */
     static final class Signals {
         static final int KILL = 9;
         static final int TERM = 15;
@@ -262,8 +262,8 @@ public final class Stopper {
         /**
          * Sends a signal.
          *
-         * @return false when the process is not there any more
-         * @throws IOException when the kernel refuses, or who it is can't be seen
+         * @return false when the process is gone
+         * @throws IOException when the kernel refuses, or the process's identity cannot be read
          */
         boolean send(long pid, long startTicks, int signal) throws IOException {
             return switch (Pidfd.open(procFs, pid, startTicks)) {
@@ -273,7 +273,7 @@ public final class Stopper {
                     }
                 }
                 case Opened.Gone gone -> false;
-                // All that remains is to look as short a time before as possible.
+                // All we can do is check as shortly before as possible.
                 case Opened.Unsupported unsupported -> isThere(pid, startTicks) && Pidfd.sendToNumber(pid, signal);
             };
         }

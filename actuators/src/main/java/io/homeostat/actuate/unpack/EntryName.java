@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** What an archive may call its entries. */
+/** Checks the names of an archive's entries. */
 final class EntryName {
     private static final Splitter SLASHES = Splitter.on('/');
     private static final Joiner SLASH = Joiner.on('/');
@@ -17,7 +17,7 @@ final class EntryName {
     private static final int MAX_BYTES = 2048;
     private static final int MAX_COMPONENT_BYTES = 255;
 
-    /** Deeper than any program; deleting a directory needs an open file for each level. */
+    /** Deeper than any program; deleting a directory needs an open descriptor for each level. */
     private static final int MAX_DEPTH = 100;
 
     private EntryName() {}
@@ -25,15 +25,15 @@ final class EntryName {
     /**
      * The name as a path below the root, without {@code .} and empty components; empty for the root itself.
      *
-     * @throws RefusedArchive when it leads elsewhere, or somewhere else than it seems to
+     * @throws RefusedArchive when it leads outside, or somewhere else than it seems to
      */
     static String normal(String raw) throws RefusedArchive {
         checkCharacters(raw);
         if (raw.startsWith("/")) {
             throw RefusedArchive.entry(raw, "has an absolute name");
         }
-        // On Linux a backslash is a letter like others; but who wrote one may have meant a separator, and to escape by
-        // it.
+        // On Linux a backslash is an ordinary character, but whoever wrote one may have meant a separator, and to
+        // escape with it.
         String slashed = raw.replace('\\', '/');
         if (!slashed.equals(raw)
                 && (slashed.startsWith("/")
@@ -60,7 +60,7 @@ final class EntryName {
         return SLASH.join(components);
     }
 
-    /** A symlink's target that may be looked at component by component. */
+    /** Whether a symlink's target may be examined component by component. */
     static List<String> target(String link, String target) throws RefusedArchive {
         checkCharacters(target);
         if (target.isEmpty() || target.getBytes(UTF_8).length > MAX_BYTES) {
@@ -80,7 +80,7 @@ final class EntryName {
         return name.substring(name.lastIndexOf('/') + 1);
     }
 
-    /** A name for a message: bounded, and nothing in it that moves a terminal's cursor. */
+    /** A name for a message: shortened, and without anything that moves a terminal's cursor. */
     static String shown(String raw) {
         StringBuilder shown = new StringBuilder();
         for (int i = 0; i < Math.min(raw.length(), 200); i++) {

@@ -1,6 +1,6 @@
 package io.homeostat.actuate.unpack;
 
-/** An archive that is not unpacked because of what is in it. Its message names the entry. */
+/** An archive is refused because of its contents. The message names the entry. */
 final class RefusedArchive extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -35,11 +35,11 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The directory an archive is unpacked into, and what is in it so far.
+ * The directory that an archive is unpacked into, and its contents so far.
  *
- * <p>The directory was empty and is ours alone, so what is in it is known without looking: an entry below anything but a
- * directory, or over anything but its like, is refused before the file system is asked. Symlinks are made last, when all entries
- * are known and each link has been followed on paper; until then there is none that something could be written through.
+ * <p>The directory was empty and is ours alone, so its contents are known without looking: an entry below anything but a directory, or
+ * over anything but its like, is refused without asking the file system. Symlinks are created last, when all entries are known and each
+ * link has been resolved on paper; until then nothing can be written through one.
  */
 final class StagedTree {
     private static final int SETUID_OR_SETGID = 06000;
@@ -74,7 +74,7 @@ final class StagedTree {
         return nodes;
     }
 
-    /** Takes a directory; whatever the archive says of the root itself is not taken over. */
+    /** Adds a directory; what the archive says of the root itself is ignored. */
     void directory(String raw, int mode) throws RefusedArchive, IOException {
         String name = admitted(raw, mode);
         if (name.isEmpty()) {
@@ -91,7 +91,7 @@ final class StagedTree {
         Files.setPosixFilePermissions(path(name), permissions(mode | 0700));
     }
 
-    /** Takes a regular file; a repeated one replaces the earlier, as in every tar that files were appended to. */
+    /** Adds a regular file. A repeated one replaces the earlier one, as in a tar that files were appended to. */
     void file(String raw, int mode, FileTime modified, InputStream content) throws RefusedArchive, IOException {
         String name = admitted(raw, mode);
         vacate(raw, name);
@@ -111,7 +111,7 @@ final class StagedTree {
         nodes.put(name, new Node.File((mode & 0111) != 0, sha256.finish()));
     }
 
-    /** A failure of the disk always is a {@link FileSystemException} here; any other comes from the archive. */
+    /** A failure of the disk always is a {@link FileSystemException} here; any other exception comes from the archive. */
     private void write(Path file, FileChannel out, int count) throws IOException {
         try {
             Chunk.writeFully(out, buffer, count);
@@ -124,7 +124,7 @@ final class StagedTree {
         }
     }
 
-    /** Takes a hard link to an earlier regular file. */
+    /** Adds a hard link to an earlier regular file. */
     void hardLink(String raw, String rawTarget) throws RefusedArchive, IOException {
         String name = admitted(raw, 0);
         String target;
@@ -145,7 +145,7 @@ final class StagedTree {
         nodes.put(name, linked);
     }
 
-    /** Takes note of a symlink; it is made by {@link #finish}. */
+    /** Records a symlink, to be created by {@link #finish}. */
     void symlink(String raw, String target) throws RefusedArchive, IOException {
         String name = admitted(raw, 0);
         var _ = EntryName.target(raw, target);
@@ -158,7 +158,7 @@ final class StagedTree {
         }
     }
 
-    /** Makes the symlinks, none of which leads out, and opens the whole to others. */
+    /** Creates the symlinks, none of which leads outside, and opens the tree to others. */
     void finish() throws RefusedArchive, IOException {
         LinkWalk walk = new LinkWalk(nodes);
         for (Map.Entry<String, Node> each : nodes.entrySet()) {
@@ -171,13 +171,13 @@ final class StagedTree {
                 Files.createSymbolicLink(path(each.getKey()), text(target));
             }
         }
-        // Whatever the umask was: others may run what is in it, and nobody else may replace it.
+        // Whatever the umask: others may run what is inside, and nobody else may replace it.
         Files.setPosixFilePermissions(root, SecureDirectories.PUBLIC);
     }
 
     /**
-     * Lists what is here now, each directory before what is in it. Called after {@link #finish}: the rights of a file and its names
-     * are set by then, and with them its time of change.
+     * Lists the contents, each directory before what is in it. Called after {@link #finish}, when permissions, names and so the ctime of
+     * each file are final.
      */
     void list(FileList.Writer files) throws IOException {
         for (Map.Entry<String, Node> each : new TreeMap<>(nodes).entrySet()) {
@@ -207,7 +207,7 @@ final class StagedTree {
         return name;
     }
 
-    /** Makes the place of a file free. */
+    /** Removes what is in a file's place. */
     private void vacate(String raw, String name) throws RefusedArchive, IOException {
         if (name.isEmpty()) {
             throw RefusedArchive.entry(raw, "is a file in the place of the root directory");
@@ -223,7 +223,7 @@ final class StagedTree {
         String parent = EntryName.parent(name);
         switch (nodes.get(parent)) {
             case null -> {
-                // An entry that nobody wrote down, but one all the same: names can be deep.
+                // Implied, but an entry all the same: names can be deep.
                 budget.entry();
                 parents(raw, parent);
                 make(parent);
@@ -247,7 +247,7 @@ final class StagedTree {
         return root.resolve(text(name));
     }
 
-    /** The JVM writes names as the locale it was started in does, and in the C locale only ASCII: not the archive's fault. */
+    /** The JVM encodes names in the charset of its locale, which is ASCII in the C locale: not the archive's fault. */
     private static Path text(String name) throws FileSystemException {
         try {
             return Path.of(name);
@@ -260,15 +260,15 @@ final class StagedTree {
     }
 
     /**
-     * The rights an entry gets: its own, less those of others to write, because a program that root runs must be root's alone to
-     * change. The owner is whoever unpacks; sticky bits are dropped.
+     * The permissions of an entry: those in the archive without write permission for others, because only root may change a program that
+     * root runs. The owner is whoever unpacks; sticky bits are dropped.
      */
     private static Set<PosixFilePermission> permissions(int mode) {
         int kept = mode & 0777 & ~WRITABLE_BY_OTHERS;
         Set<PosixFilePermission> permissions = EnumSet.noneOf(PosixFilePermission.class);
         PosixFilePermission[] all = PosixFilePermission.values();
         for (int i = 0; i < all.length; i++) {
-            // Declared in the order of the bits, the owner's right to read first.
+            // Declared in the order of the bits, the owner's read permission first.
             if ((kept & (0400 >> i)) != 0) {
                 permissions.add(all[i]);
             }
@@ -276,12 +276,12 @@ final class StagedTree {
         return permissions;
     }
 
-    /** Follows paths through the symlinks of an archive as the kernel would, on paper: nothing is on disk yet. */
+    /** Resolves paths through the symlinks of an archive as the kernel would, before anything is on disk. */
     static final class LinkWalk {
         /** As many as Linux follows (path_resolution(7)). */
         private static final int MAX_LINKS = 40;
 
-        /** Characters of paths that are looked up for all links together; a second or two. */
+        /** Characters of paths that are resolved for all links together; a second or two. */
         private static final long MAX_WORK = 1L << 28;
 
         private final Map<String, Node> nodes;
@@ -291,12 +291,12 @@ final class StagedTree {
             this.nodes = nodes;
         }
 
-        /** Refuses a symlink that leads out of the root or round in circles; one to something that is not there harms nobody. */
+        /** Refuses a symlink that leads outside or in a circle; a dangling one is harmless. */
         void requireInside(String link) throws RefusedArchive {
             String _ = follow(link);
         }
 
-        /** What a path names when its symlinks are followed; empty when that is not in the archive. */
+        /** What a path resolves to; empty when that is not in the archive. */
         Optional<Node> resolve(String path) throws RefusedArchive {
             return Optional.ofNullable(nodes.get(follow(path)));
         }
@@ -341,13 +341,13 @@ final class StagedTree {
         }
     }
 
-    /** Whether the program that a declaration wants to run is in an archive. */
+    /** Checks that the declared program is in an archive. */
     static final class EntryPoint {
         private static final int CANDIDATES = 5;
 
         private EntryPoint() {}
 
-        /** What is wrong with an entry point, with what may have been meant; empty when nothing is. */
+        /** What is wrong with an entry point, with suggestions; empty when nothing is. */
         static Optional<String> problem(Map<String, Node> nodes, String entryPoint) {
             String wrong;
             try {

@@ -30,7 +30,7 @@ final class TarReader {
             throws IOException, RefusedArchive, InterruptedException {
         InputStream file = Files.newInputStream(archive);
         try {
-            // All members, as gzip does; what follows the last must not be anything else.
+            // All members, like gzip; nothing else may follow the last one.
             file = GzipCompressorInputStream.builder()
                     .setInputStream(file)
                     .setBufferSize(INPUT_BUFFER)
@@ -62,7 +62,7 @@ final class TarReader {
             stream.endHeader();
             Interruption.check();
             take(entry, tar, tree);
-            // What an entry has that is not taken, so that the next header begins where it should.
+            // Skips what was not read of an entry, so that the next header begins where it should.
             while (tar.read(buffer) >= 0) {
                 Interruption.check();
             }
@@ -79,7 +79,7 @@ final class TarReader {
                     TarConstants.LF_OLDNORM,
                     TarConstants.LF_CONTIG,
                     TarConstants.LF_GNUTYPE_SPARSE -> {
-                // Tars from before POSIX know directories by the slash at the end.
+                // Tars from before POSIX mark directories with a trailing slash.
                 if (name.endsWith("/") && entry.getSize() == 0) {
                     tree.directory(name, mode);
                 } else if (name.endsWith("/")) {
@@ -101,8 +101,8 @@ final class TarReader {
     }
 
     /**
-     * The bytes of a tar on their way to its parser. Bounds what a single header may take, because the parser keeps headers of any
-     * length in memory, and knows whether the archive has ended as it should.
+     * Passes the bytes of a tar to its parser. Bounds the size of a single header, because the parser keeps headers of any length in
+     * memory, and checks that the archive ends as it should.
      */
     private static final class TarStream extends FilterInputStream {
         private static final int BLOCK = 512;
@@ -120,19 +120,19 @@ final class TarReader {
             this.maxBytes = maxBytes;
         }
 
-        /** What is read next is the filling of the last block, then a header or the end. */
+        /** The next bytes are the padding of the last block, then a header or the end. */
         void beginHeader() {
             inHeader = true;
             headerStart = (bytes + BLOCK - 1) / BLOCK * BLOCK;
             headerHasContent = false;
         }
 
-        /** What is read next belongs to a file. */
+        /** The next bytes belong to a file. */
         void endHeader() {
             inHeader = false;
         }
 
-        /** When there was no header any more: that there are zeros, which a tar ends with, and nothing else. */
+        /** Checks, after the last header, that there are the zeros that end a tar, and nothing else. */
         void requireEnd(byte[] buffer) throws IOException, RefusedArchive {
             ending = true;
             while (!headerHasContent && read(buffer, 0, buffer.length) >= 0) {}
@@ -159,7 +159,7 @@ final class TarReader {
             return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
         }
 
-        /** By reading, so that everything is counted. */
+        /** Skips by reading, so that everything is counted. */
         @Override
         public long skip(long count) throws IOException {
             byte[] buffer = new byte[(int) Math.min(count, 8192)];
@@ -197,7 +197,7 @@ final class TarReader {
         }
     }
 
-    /** Reads a stream on a thread of its own, so that decompressing and writing overlap. Owns the stream. */
+    /** Reads a stream on a thread of its own, so that decompressing and writing overlap. Closes the stream. */
     private static final class ReadAhead extends InputStream {
         private static final int CHUNKS = 8;
 
@@ -228,11 +228,11 @@ final class TarReader {
                 }
                 filled.put(Chunk.END);
             } catch (InterruptedException e) {
-                // Closed: nobody reads any more.
+                // Closed: nobody is reading any more.
                 return;
             } catch (IOException | RuntimeException | Error e) {
                 broken = e;
-                // There is always room for it, so the reader hears of it.
+                // There is always room for this, so the reader notices.
                 boolean _ = filled.offer(Chunk.END);
             }
         }
@@ -301,7 +301,7 @@ final class TarReader {
                 try {
                     thread.join();
                 } catch (InterruptedException e) {
-                    // The stream may only be closed when nobody reads it; the thread ends at the next chunk.
+                    // The stream may be closed only when nobody reads it; the thread ends at the next chunk.
                     interrupted = true;
                 }
             }

@@ -5,19 +5,19 @@ import java.nio.file.Path;
 import java.util.function.LongSupplier;
 
 /**
- * What an archive may become.
+ * Limits of an unpacked archive.
  *
- * @param maxBytes the content of all its files, in bytes
+ * @param maxBytes total size of its files, in bytes
  * @param maxEntries entries, directories and links included
  * @param reserveBytes what has to stay free on the file system, in bytes
  */
 public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
     public static final UnpackLimits DEFAULT = new UnpackLimits(16L << 30, 200_000, 64L << 20);
 
-    /** An archive that unpacks to more than so many times its size is a bomb: no compressor of ours gets there with a program... */
+    /** An archive that unpacks to more than this many times its size is a bomb: real programs do not compress like that... */
     static final long BOMB_RATIO = 1000;
 
-    /** ...beyond this many bytes; a small file of zeros harms nobody. */
+    /** ...beyond this many bytes; a small file of zeros is harmless. */
     static final long BOMB_BYTES = 64L << 20;
 
     public UnpackLimits {
@@ -27,7 +27,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         }
     }
 
-    /** How much of what an archive may become it has become. */
+    /** Counts what is unpacked against the limits. */
     static final class UnpackBudget {
         private static final long LOOK_EVERY = 16L << 20;
 
@@ -38,14 +38,14 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
         private long nextLook = LOOK_EVERY;
         private int entries;
 
-        /** @param usableBytes how much room the disk has now */
+        /** @param usableBytes free bytes on the disk now */
         UnpackBudget(UnpackLimits limits, long archiveBytes, LongSupplier usableBytes) {
             this.limits = limits;
             this.archiveBytes = archiveBytes;
             this.usableBytes = usableBytes;
         }
 
-        /** Before anything is written: what is unpacked is hardly ever less than the archive. */
+        /** Checks before anything is written: unpacked content is hardly ever smaller than the archive. */
         void requireRoom(Path root) throws FileSystemException {
             requireFree(root, archiveBytes + limits.reserveBytes());
         }
@@ -93,7 +93,7 @@ public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
             }
         }
 
-        /** What a tar may be long, with its headers and its padding. */
+        /** The maximum length of a tar, with headers and padding. */
         long maxStreamBytes() {
             return limits.maxBytes() + limits.maxEntries() * 4096L;
         }

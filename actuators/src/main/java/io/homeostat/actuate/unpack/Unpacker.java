@@ -32,8 +32,8 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Makes an archive of the cache an installation. It is unpacked where nobody looks, made durable, marked as complete and moved to
- * its place by one rename: an installation that can be seen is whole, also after a crash or a power failure.
+ * Turns an archive of the cache into an installation. It is unpacked out of sight, made durable, marked as complete and moved into place
+ * with one rename, so a visible installation is complete, even after a crash or power failure.
  */
 public final class Unpacker {
     private final Layout layout;
@@ -41,7 +41,7 @@ public final class Unpacker {
     private final Disk disk;
     private final ArchiveStore archives;
 
-    /** @param limits asked at each archive, since they can be configured anew */
+    /** @param limits asked for each archive, since the configuration can change */
     public Unpacker(Layout layout, Supplier<UnpackLimits> limits) {
         this(layout, limits, new LocalDisk());
     }
@@ -67,8 +67,8 @@ public final class Unpacker {
      * @param key of an archive in the cache
      * @param directory name of the installation, see {@link Layout#installName}
      * @param entryPoint the program that must be in the archive, relative to its root
-     * @throws ActuationFailure when the archive is refused or can't be unpacked; nothing of it is left
-     * @throws InterruptedException when the thread was interrupted; what is left is not visible, and removed by the next try
+     * @throws ActuationFailure when the archive is refused or cannot be unpacked; nothing of it is left
+     * @throws InterruptedException when the thread was interrupted; what is left is invisible and removed by the next attempt
      */
     public void unpack(WorkloadId id, String key, String revision, String directory, String entryPoint)
             throws ActuationFailure, InterruptedException {
@@ -138,7 +138,7 @@ public final class Unpacker {
                     staged.resolve(InstallationMarker.FILE), new InstallationMarker(id, installation, files).toJson());
             disk.rename(staged, layout.install(id, directory));
         } catch (ClosedByInterruptException | InterruptedIOException e) {
-            // Stops at once; what is there is emptied by the next try.
+            // Stops at once; the next attempt removes what is there.
             throw e;
         } catch (ActuationFailure | IOException e) {
             try {
@@ -151,7 +151,7 @@ public final class Unpacker {
         disk.deleteIfEmpty(staging);
     }
 
-    /** @return the hash of the list of what is there now */
+    /** @return the hash of the list of the contents */
     private String fill(Path staged, String key, String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
         Path archive = layout.archive(key);
@@ -165,7 +165,7 @@ public final class Unpacker {
         } catch (RefusedArchive e) {
             throw unusable(key, what + " failed: the archive is refused: " + e.problem(), e);
         } catch (FileSystemException | ClosedByInterruptException | InterruptedIOException e) {
-            // The disk's failure, or none, and not the archive's.
+            // A failure of the disk, or none; not the archive's.
             throw e;
         } catch (IOException e) {
             throw unusable(key, what + " failed: the archive is damaged: " + Disk.reason(e), e);
@@ -203,8 +203,8 @@ public final class Unpacker {
     }
 
     /**
-     * What is wrong with an archive is final when its checksum was declared. Otherwise there may be a better one by now under the
-     * same URL, and a cached one that changed on disk is worth nothing either way: those are fetched again.
+     * A defect of an archive is final when its checksum was declared. Otherwise a better one may by now be published under the same URL,
+     * and a cached one that changed on disk is useless either way: both are fetched again.
      */
     private ActuationFailure unusable(String key, String problem, Exception cause) throws IOException {
         if (ArchiveStore.isVerified(key) && archives.isIntact(key)) {

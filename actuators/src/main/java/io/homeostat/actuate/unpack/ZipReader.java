@@ -20,7 +20,7 @@ import java.util.zip.CRC32;
 import org.apache.commons.compress.archivers.zip.ZipArchiveEntry;
 import org.apache.commons.compress.archivers.zip.ZipFile;
 
-/** Unpacks a zip by its central directory, and refuses one whose local headers tell another story. */
+/** Unpacks a zip by its central directory, and refuses one whose local headers disagree. */
 final class ZipReader {
     private static final int LOCAL_HEADER = 30;
     private static final int LOCAL_MAGIC = 0x04034b50;
@@ -172,11 +172,11 @@ final class ZipReader {
     }
 
     /**
-     * The record a zip ends with (APPNOTE 4.3.16), read before anything else is: the library keeps the whole central directory in
+     * The record at the end of a zip (APPNOTE 4.3.16), read before anything else because the library keeps the whole central directory in
      * memory, whatever its size.
      *
-     * @param entries as the record says, or as many as 65535 can stand for
-     * @param directoryBytes how much lies between the start of the central directory and the end of the file
+     * @param entries as recorded, or as many as 65535 can stand for
+     * @param directoryBytes distance from the start of the central directory to the end of the file
      */
     private record ZipEnd(long entries, long directoryBytes) {
         private static final int RECORD = 22;
@@ -187,7 +187,7 @@ final class ZipReader {
         private static final int ZIP64_RECORD = 56;
         private static final int ZIP64_MAGIC = 0x06064b50;
 
-        /** Enough for 200,000 entries with long names, and little enough for a small heap. */
+        /** Enough for 200,000 entries with long names, and small enough for a small heap. */
         private static final long MAX_DIRECTORY_BYTES = 48L << 20;
 
         static ZipEnd read(FileChannel archive) throws IOException, RefusedArchive {

@@ -54,7 +54,7 @@ public final class LostFiles {
 
         private final ProcFs procFs;
 
-        public LogObserver(ProcFs procFs) {
+        LogObserver(ProcFs procFs) {
             this.procFs = procFs;
         }
 
@@ -66,7 +66,7 @@ public final class LostFiles {
          * @param launch the launch of the process
          * @param pid of the workload's main process, which runs
          */
-        public Observation<Boolean> present(Path log, LaunchDirectory launch, long pid) {
+        Observation<Boolean> present(Path log, LaunchDirectory launch, long pid) {
             try {
                 Path directory = log.toAbsolutePath().getParent();
                 if (directory == null || !exists(log)) {
