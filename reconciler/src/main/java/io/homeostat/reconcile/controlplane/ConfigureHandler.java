@@ -13,7 +13,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
@@ -141,9 +141,9 @@ final class ConfigureHandler {
     /** Tells what the loop does not: that the request was heard and, if the program is installed already, that it is. */
     private void tellOfInstall(OfItem answer, CanonicalDocument wanted) {
         WorkloadHistory history = known.histories().apply(wanted.workload().id());
-        boolean another = !wanted.hash().equals(history.trial().hash());
-        boolean newProgram = ObservationRecorder.isNewProgram(history.proven(), wanted.workload());
-        if (another && (newProgram || history.trial().hash().isEmpty())) {
+        boolean another = !wanted.hash().equals(history.attempts().hash());
+        boolean newProgram = ObservationRecorder.isNewProgram(history.lastKnownGood(), wanted.workload());
+        if (another && (newProgram || history.attempts().hash().isEmpty())) {
             return;
         }
         answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
@@ -189,7 +189,7 @@ final class ConfigureHandler {
         if (other != null) {
             tellOfSuccession(answer, other, history);
             // What was removed is nothing to go back to, should the successor fail.
-            histories.put(id, history.withProven(null).withFailed(null));
+            histories.put(id, history.withLastKnownGood(null).withFailed(null));
         } else if (!removing) {
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
             answer.tell(EventType.PLUGIN_REMOVED, "nothing of it was on this machine yet");
@@ -198,9 +198,12 @@ final class ConfigureHandler {
 
     /** Another source declares it as well. If that is another revision, the loop tells that this one was removed. */
     private void tellOfSuccession(OfItem answer, StoredDeclaration successor, WorkloadHistory history) {
-        ProvenRevision proven = history.proven();
-        boolean stays = proven == null
-                || proven.workload().revision().equals(successor.workload().revision());
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        boolean stays = lastKnownGood == null
+                || lastKnownGood
+                        .workload()
+                        .revision()
+                        .equals(successor.workload().revision());
         if (stays) {
             String message = "no longer declared by " + SourceName.CONTROL_PLANE.word() + "; what "
                     + successor.source().word() + " declares is in force now";
@@ -237,8 +240,8 @@ final class ConfigureHandler {
         }
         // It is declared so already: a plugin that has this configuration is not asked to take it once more.
         tryAtOnce(workload.id());
-        ProvenRevision proven = known.histories().apply(workload.id()).proven();
-        if (proven != null && proven.hash().equals(wanted.get().hash())) {
+        LastKnownGood lastKnownGood = known.histories().apply(workload.id()).lastKnownGood();
+        if (lastKnownGood != null && lastKnownGood.hash().equals(wanted.get().hash())) {
             answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "");
             answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
         }

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.proto.acp.CurrentPluginStates;
@@ -114,7 +114,7 @@ public final class PluginStates {
         if (declared != null) {
             return declared.workload();
         }
-        ProvenRevision proven = situation.history().proven();
-        return proven == null ? null : proven.workload();
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return lastKnownGood == null ? null : lastKnownGood.workload();
     }
 }

@@ -6,8 +6,8 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.health.Health;
 import io.homeostat.proto.acp.CurrentPluginStates.Status;
@@ -75,11 +75,11 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
     }
 
     private static Status pending(Situation situation, WorkloadStatus status) {
-        Trial trial = situation.history().trial();
-        if (undone(situation) != null || trial.install().count() > 0) {
+        Attempts attempts = situation.history().attempts();
+        if (undone(situation) != null || attempts.install().count() > 0) {
             return failed(situation, status.failure());
         }
-        WorkloadState state = trial.start().count() > 0 ? WorkloadState.STARTING : WorkloadState.INSTALLING;
+        WorkloadState state = attempts.start().count() > 0 ? WorkloadState.STARTING : WorkloadState.INSTALLING;
         return status(state, 0, ImmutableList.of(), situation.now());
     }
 
@@ -137,8 +137,8 @@ record RevisionStates(Revision current, @Nullable Revision pending, String confi
         FailedRevision undone = undone(situation);
         return undone != null
                 ? undone.at()
-                : Stream.of(history.trial().install(), history.trial().start())
-                        .map(Attempts::last)
+                : Stream.of(history.attempts().install(), history.attempts().start())
+                        .map(Failures::last)
                         .flatMap(Stream::ofNullable)
                         .findFirst()
                         .orElse(situation.now());

@@ -11,7 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoredDeclaration;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.observe.limits.CgroupLayout;
@@ -77,9 +77,9 @@ public final class Housekeeping {
         ImmutableSet<String> needed = Stream.concat(
                         store.declarations().stream().map(StoredDeclaration::workload),
                         store.histories().values().stream()
-                                .map(WorkloadHistory::proven)
+                                .map(WorkloadHistory::lastKnownGood)
                                 .flatMap(Stream::ofNullable)
-                                .map(ProvenRevision::workload))
+                                .map(LastKnownGood::workload))
                 .flatMap(workload -> Stream.ofNullable(workload.source())
                         .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
                 .collect(ImmutableSet.toImmutableSet());

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.loop;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 
@@ -34,9 +34,9 @@ public final class MaskedTails implements LogTails {
         }
         SecretMask mask = new SecretMask(SHORTEST);
         desired.declaration(id).ifPresent(declared -> learn(declared.workload(), mask));
-        ProvenRevision proven = store.history(id).proven();
-        if (proven != null) {
-            learn(proven.workload(), mask);
+        LastKnownGood lastKnownGood = store.history(id).lastKnownGood();
+        if (lastKnownGood != null) {
+            learn(lastKnownGood.workload(), mask);
         }
         return mask.mask(lines);
     }

@@ -5,8 +5,8 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.model.lifecycle.Start;
 import io.homeostat.desired.platform.Backoff;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Failures;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,25 +30,25 @@ final class BackoffPolicies {
     private BackoffPolicies() {}
 
     /** When a program that ended by itself is started again. */
-    static Instant afterCrash(Situation situation, Attempts crashes, Restart policy) {
+    static Instant afterCrash(Situation situation, Failures crashes, Restart policy) {
         Duration step = policy.initialDelay().compareTo(CRASH_STEP) > 0 ? policy.initialDelay() : CRASH_STEP;
         return after(situation, crashes, new Backoff(policy.initialDelay(), step, DOUBLING, policy.maxDelay()));
     }
 
     /** When a start is tried again while attempts are left. */
-    static Instant betweenStarts(Situation situation, Attempts starts, Start policy) {
+    static Instant betweenStarts(Situation situation, Failures starts, Start policy) {
         Backoff backoff = new Backoff(START_STEP, START_STEP, policy.backoffFactor(), LONGEST_BETWEEN_START_ATTEMPTS);
         return after(situation, starts, backoff);
     }
 
     /** When a start is tried again although the declared number of attempts is used up. */
-    static Instant afterLastStart(Situation situation, Attempts starts, Restart policy, int attempts) {
-        Attempts beyond = new Attempts(starts.count() - attempts + 1, starts.last(), starts.error(), starts.fatal());
+    static Instant afterLastStart(Situation situation, Failures starts, Restart policy, int attempts) {
+        Failures beyond = new Failures(starts.count() - attempts + 1, starts.last(), starts.error(), starts.fatal());
         return after(situation, beyond, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
     }
 
     /** When fetching, unpacking or configuring is tried again. */
-    static Instant afterInstall(Situation situation, Attempts installs, Restart policy) {
+    static Instant afterInstall(Situation situation, Failures installs, Restart policy) {
         return after(situation, installs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, policy.maxDelay()));
     }
 
@@ -60,38 +60,38 @@ final class BackoffPolicies {
         return afterRepair(situation, recentRepairs(situation));
     }
 
-    private static Instant afterRepair(Situation situation, Attempts repairs) {
+    private static Instant afterRepair(Situation situation, Failures repairs) {
         return after(situation, repairs, new Backoff(INSTALL_STEP, INSTALL_STEP, DOUBLING, LONGEST_BETWEEN_REPAIRS));
     }
 
     /** The repairs in a row that still count: none once nothing was lost for as long as crashes are remembered. */
-    static Attempts recentRepairs(Situation situation) {
-        Attempts repairs = situation.history().run().repairs();
+    static Failures recentRepairs(Situation situation) {
+        Failures repairs = situation.history().run().repairs();
         Instant last = repairs.last();
         Declaration declared = situation.declared();
         if (last == null || declared == null) {
-            return Attempts.NONE;
+            return Failures.NONE;
         }
         Restart policy = declared.workload().lifecycle().restart();
         // While a repair is backed off from nothing more can be lost, so that time proves nothing; and it may be longer
         // than resetAfter.
         Instant next = afterRepair(situation, repairs);
         Instant since = next.isAfter(last) ? next : last;
-        return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Attempts.NONE;
+        return situation.now().isBefore(since.plus(policy.resetAfter())) ? repairs : Failures.NONE;
     }
 
     /** When a stop, an activation or a removal that failed is tried again. */
-    static Instant afterUpkeep(Situation situation, Attempts failures) {
+    static Instant afterUpkeep(Situation situation, Failures failures) {
         return after(situation, failures, new Backoff(UPKEEP_STEP, UPKEEP_STEP, DOUBLING, LONGEST_BETWEEN_UPKEEP));
     }
 
     /** When an upgrade that was undone is tried again without a new declaration. */
     static Instant afterUndone(Situation situation, FailedRevision failed) {
-        Attempts attempts = new Attempts(failed.times(), failed.at(), failed.error(), false);
+        Failures attempts = new Failures(failed.times(), failed.at(), failed.error(), false);
         return after(situation, attempts, new Backoff(UPGRADE_STEP, UPGRADE_STEP, DOUBLING, LONGEST_BETWEEN_UPGRADES));
     }
 
-    private static Instant after(Situation situation, Attempts attempts, Backoff backoff) {
+    private static Instant after(Situation situation, Failures attempts, Backoff backoff) {
         Instant last = attempts.last();
         if (last == null || attempts.count() == 0) {
             return Instant.MIN;

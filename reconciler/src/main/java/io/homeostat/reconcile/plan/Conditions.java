@@ -142,7 +142,7 @@ public final class Conditions {
                     Reason.NOT_POSSIBLE,
                     unenforceable.get()));
         }
-        String error = situation.history().trial().limits().error();
+        String error = situation.history().attempts().limits().error();
         return error.isEmpty() || confinement.holds()
                 ? Optional.empty()
                 : Optional.of(keep(

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -37,16 +37,23 @@ final class DaemonPlanner {
                         || mustNotChange(wanted)
                         || (!wanted.installed()
                                 && (lastGood.installed()
-                                        || situation.history().trial().install().count() > 0)));
+                                        || situation
+                                                        .history()
+                                                        .attempts()
+                                                        .install()
+                                                        .count()
+                                                > 0)));
         return lastGoodIsQuicker ? prepareBeside(Objects.requireNonNull(lastGood), wanted) : pursue(wanted);
     }
 
     /** The last good revision, when it is not what is declared. To go back to a one-shot would mean to run it again. */
     private @Nullable Target lastGood() {
-        ProvenRevision proven = situation.history().proven();
-        return proven == null || proven.hash().equals(declared.hash()) || Work.isOneShot(proven.workload())
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return lastKnownGood == null
+                        || lastKnownGood.hash().equals(declared.hash())
+                        || Work.isOneShot(lastKnownGood.workload())
                 ? null
-                : Target.of(proven, situation.installations());
+                : Target.of(lastKnownGood, situation.installations());
     }
 
     private Preconditions preconditions(Target target) {

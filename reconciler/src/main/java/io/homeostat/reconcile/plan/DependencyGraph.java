@@ -17,10 +17,10 @@ import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
@@ -238,8 +238,8 @@ public final class DependencyGraph {
         if (history.observedGeneration() != declared.generation()) {
             return false;
         }
-        Attempts starts = history.trial().start();
-        return history.trial().install().count() > 0
+        Failures starts = history.attempts().start();
+        return history.attempts().install().count() > 0
                 || starts.fatal()
                 || starts.count() >= declared.workload().lifecycle().start().attempts()
                 || (history.run().crashes().count() > 0 && isHeld(neighbour, ImmutableSet.of(Reason.CRASH_LOOP)))
@@ -318,12 +318,12 @@ public final class DependencyGraph {
      * is another one, which was never well.
      */
     public static ImmutableSet<WorkloadId> formerNeeds(Remembered remembered) {
-        ProvenRevision proven = remembered.history().proven();
+        LastKnownGood lastKnownGood = remembered.history().lastKnownGood();
         ImmutableSet<WorkloadId> unproven = remembered.instances().stream()
-                .filter(instance -> proven == null || !LaunchInputs.matches(instance, proven.workload()))
+                .filter(instance -> lastKnownGood == null || !LaunchInputs.matches(instance, lastKnownGood.workload()))
                 .flatMap(instance -> neededAtLaunch(instance).stream())
                 .collect(ImmutableSet.toImmutableSet());
-        return proven == null || !unproven.isEmpty() ? unproven : needs(proven.workload());
+        return lastKnownGood == null || !unproven.isEmpty() ? unproven : needs(lastKnownGood.workload());
     }
 
     private static ImmutableList<WorkloadId> neededAtLaunch(Instance instance) {

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Checks;
 import java.util.Objects;
@@ -28,11 +28,11 @@ final class Judgement {
     }
 
     static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance) {
-        ProvenRevision proven = history.proven();
-        if (proven != null
-                && LaunchInputs.matches(instance, proven.workload())
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        if (lastKnownGood != null
+                && LaunchInputs.matches(instance, lastKnownGood.workload())
                 && (!LaunchInputs.matches(instance, declared.workload()) || broughtBack(declared, history, instance))) {
-            return proven.workload().spec();
+            return lastKnownGood.workload().spec();
         }
         return declared.workload().spec();
     }
@@ -42,13 +42,13 @@ final class Judgement {
      * probe says of it is no news for the other, so trying that declaration once more takes another launch.
      */
     static boolean broughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
-        ProvenRevision proven = history.proven();
+        LastKnownGood lastKnownGood = history.lastKnownGood();
         FailedRevision failed = history.failed();
-        return proven != null
+        return lastKnownGood != null
                 && failed != null
                 && failed.hash().equals(declared.hash())
-                && instance.target().equals(proven.hash())
-                && asksOtherwise(proven.workload(), declared.workload());
+                && instance.target().equals(lastKnownGood.hash())
+                && asksOtherwise(lastKnownGood.workload(), declared.workload());
     }
 
     private static boolean asksOtherwise(Workload one, Workload other) {

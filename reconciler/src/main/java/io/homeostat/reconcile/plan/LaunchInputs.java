@@ -8,7 +8,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import java.util.Comparator;
 import java.util.Map;
@@ -42,9 +42,9 @@ public final class LaunchInputs {
     }
 
     /** What a declaration changes of the program that was last seen well; empty when nothing. */
-    static Optional<Reason> difference(ProvenRevision proven, Workload wanted, @Nullable String directory) {
-        Workload old = proven.workload();
-        return difference(old.revision(), proven.directory(), of(old), wanted, directory);
+    static Optional<Reason> difference(LastKnownGood lastKnownGood, Workload wanted, @Nullable String directory) {
+        Workload old = lastKnownGood.workload();
+        return difference(old.revision(), lastKnownGood.directory(), of(old), wanted, directory);
     }
 
     private static Optional<Reason> difference(

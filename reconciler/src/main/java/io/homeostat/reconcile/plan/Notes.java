@@ -10,11 +10,11 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,8 +43,8 @@ final class Notes {
         history = next;
     }
 
-    void trial(UnaryOperator<Trial> change) {
-        history = history.withTrial(change.apply(history.trial()));
+    void attempts(UnaryOperator<Attempts> change) {
+        history = history.withAttempts(change.apply(history.attempts()));
     }
 
     void run(UnaryOperator<RunRecord> change) {
@@ -66,13 +66,13 @@ final class Notes {
     void event(EventType type, String revision, String message) {
         events.add(new Event(situation.now(), situation.id(), revision, type, message));
         if (wentWell(type)) {
-            told(Told.of(history.trial().told().revision()));
+            told(Told.of(history.attempts().told().revision()));
         }
     }
 
     /** Tells of a failure, unless it has been told since something last went well: it is tried again and again. */
     void failure(EventType type, String revision, FailureCause cause, String message) {
-        Told told = history.trial().told();
+        Told told = history.attempts().told();
         ToldFailure failure = new ToldFailure(type, revision, cause);
         if (!told.failures().contains(failure)) {
             event(type, revision, message);
@@ -81,7 +81,7 @@ final class Notes {
     }
 
     private void told(Told next) {
-        trial(trial -> trial.withTold(next));
+        attempts(attempts -> attempts.withTold(next));
     }
 
     private static boolean wentWell(EventType type) {
@@ -104,8 +104,8 @@ final class Notes {
             }
             return;
         }
-        ProvenRevision proven = history.proven();
-        boolean wasWell = proven != null && proven.hash().equals(hash);
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        boolean wasWell = lastKnownGood != null && lastKnownGood.hash().equals(hash);
         if (declared != null && declared.hash().equals(hash) && !wasWell) {
             startFailed(declared, cause, error, fatal);
         } else {
@@ -114,13 +114,13 @@ final class Notes {
     }
 
     private void startFailed(Declaration declared, FailureCause cause, String error, boolean fatal) {
-        Attempts starts = history.trial().start().failed(situation.now(), error, fatal);
+        Failures starts = history.attempts().start().failed(situation.now(), error, fatal);
         int allowed = declared.workload().lifecycle().start().attempts();
         boolean exhausted = fatal || starts.count() >= allowed;
-        ProvenRevision proven = history.proven();
+        LastKnownGood lastKnownGood = history.lastKnownGood();
         String revision = declared.workload().revision();
-        if (!exhausted || proven == null || Work.isOneShot(proven.workload())) {
-            trial(trial -> trial.withStart(starts));
+        if (!exhausted || lastKnownGood == null || Work.isOneShot(lastKnownGood.workload())) {
+            attempts(attempts -> attempts.withStart(starts));
             if (exhausted && (fatal || starts.count() == allowed)) {
                 failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);
             }
@@ -128,18 +128,19 @@ final class Notes {
         }
         FailedRevision failed = history.failed();
         int times = failed != null && failed.hash().equals(declared.hash()) ? failed.times() + 1 : 1;
-        history = history.withTrial(history.trial().withStart(Attempts.NONE).withRestartToConfigure(false))
+        history = history.withAttempts(
+                        history.attempts().withStart(Failures.NONE).withRestartToConfigure(false))
                 .withFailed(new FailedRevision(declared.hash(), revision, times, situation.now(), error));
         event(EventType.PLUGIN_INSTALL_FAILED, revision, error);
         event(
                 EventType.AGENT_ROLLED_BACK,
                 revision,
-                "undone, going back to revision " + proven.workload().revision() + ": " + error);
+                "undone, going back to revision " + lastKnownGood.workload().revision() + ": " + error);
     }
 
     /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */
     void proven(Declaration declared, Target target) {
-        ProvenRevision before = history.proven();
+        LastKnownGood before = history.lastKnownGood();
         if (before != null
                 && before.hash().equals(declared.hash())
                 && Objects.equals(before.directory(), target.directory())) {
@@ -149,9 +150,9 @@ final class Notes {
         if (ObservationRecorder.isNewProgram(before, workload)) {
             event(EventType.PLUGIN_INSTALLED, workload.revision(), "");
         }
-        history = history.withProven(new ProvenRevision(workload, declared.hash(), target.directory()))
+        history = history.withLastKnownGood(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)
-                .withTrial(Trial.of(declared.hash()).withTold(Told.of(workload.revision())));
+                .withAttempts(Attempts.of(declared.hash()).withTold(Told.of(workload.revision())));
     }
 
     Change change() {

@@ -16,11 +16,11 @@ import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -85,34 +85,34 @@ public final class ObservationRecorder {
         Declaration declared = situation.declared();
         WorkloadHistory history = notes.history();
         if (declared == null) {
-            if (!history.trial().hash().isEmpty()) {
-                ProvenRevision proven = history.proven();
-                String revision = proven == null
-                        ? history.trial().told().revision()
-                        : proven.workload().revision();
+            if (!history.attempts().hash().isEmpty()) {
+                LastKnownGood lastKnownGood = history.lastKnownGood();
+                String revision = lastKnownGood == null
+                        ? history.attempts().told().revision()
+                        : lastKnownGood.workload().revision();
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
-                notes.history(history.withTrial(Trial.NONE.withTold(Told.of(revision)))
+                notes.history(history.withAttempts(Attempts.NONE.withTold(Told.of(revision)))
                         .withFailed(null)
                         .withRun(history.run().withOneShot(null)));
             }
             return;
         }
-        if (declared.hash().equals(history.trial().hash())) {
+        if (declared.hash().equals(history.attempts().hash())) {
             if (declared.generation() != history.observedGeneration()) {
                 // Withdrawn and declared again before anybody looked, or another source wants just the same.
-                notes.history(history.withTrial(declared.generation(), history.trial()));
+                notes.history(history.withAttempts(declared.generation(), history.attempts()));
             }
             return;
         }
         FailedRevision failed = history.failed();
-        notes.history(history.withTrial(
+        notes.history(history.withAttempts(
                         declared.generation(),
-                        Trial.of(declared.hash())
+                        Attempts.of(declared.hash())
                                 .withTold(Told.of(declared.workload().revision())))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
-                .withRun(history.run().withCrashes(Attempts.NONE)));
-        boolean wasWithdrawn = history.trial().hash().isEmpty();
-        if (wasWithdrawn || isNewProgram(history.proven(), declared.workload())) {
+                .withRun(history.run().withCrashes(Failures.NONE)));
+        boolean wasWithdrawn = history.attempts().hash().isEmpty();
+        if (wasWithdrawn || isNewProgram(history.lastKnownGood(), declared.workload())) {
             notes.event(
                     EventType.PLUGIN_CONFIG_INSTALL,
                     declared.workload().revision(),
@@ -134,15 +134,15 @@ public final class ObservationRecorder {
     }
 
     /** Whether a declaration asks for another program than the one that was last seen well, not just another configuration. */
-    public static boolean isNewProgram(@Nullable ProvenRevision proven, Workload wanted) {
-        return proven == null
-                || !proven.workload().revision().equals(wanted.revision())
-                || !LaunchInputs.of(proven.workload()).equals(LaunchInputs.of(wanted));
+    public static boolean isNewProgram(@Nullable LastKnownGood lastKnownGood, Workload wanted) {
+        return lastKnownGood == null
+                || !lastKnownGood.workload().revision().equals(wanted.revision())
+                || !LaunchInputs.of(lastKnownGood.workload()).equals(LaunchInputs.of(wanted));
     }
 
     /** Of what was withdrawn nothing is left, and nothing was there that a step could have removed and told so. */
     public static ImmutableList<Event> gone(Situation situation) {
-        String revision = situation.history().trial().told().revision();
+        String revision = situation.history().attempts().told().revision();
         return revision.isEmpty()
                 ? ImmutableList.of()
                 : ImmutableList.of(new Event(
@@ -238,7 +238,7 @@ public final class ObservationRecorder {
         if (since == null || since.isAfter(situation.now())) {
             notes.run(r -> r.healthy(situation.now()));
         } else if (run.crashes().count() > 0 && !situation.now().isBefore(since.plus(policy.resetAfter()))) {
-            notes.run(r -> r.withCrashes(Attempts.NONE));
+            notes.run(r -> r.withCrashes(Failures.NONE));
         }
     }
 
@@ -280,8 +280,8 @@ public final class ObservationRecorder {
         if (plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE && !runs(situation, declared)) {
             FailureCause cause = FailureCause.of(FailureCause.Kind.LIMITS);
             notes.failure(EventType.PLUGIN_START_FAILED, revision, cause, plan.message());
-            ProvenRevision proven = situation.history().proven();
-            if (proven == null || !proven.hash().equals(declared.hash())) {
+            LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+            if (lastKnownGood == null || !lastKnownGood.hash().equals(declared.hash())) {
                 notes.failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, plan.message());
             }
         } else if (plan.reason() == Reason.SIGNATURE_MISSING) {
@@ -321,7 +321,7 @@ public final class ObservationRecorder {
         boolean told = situation.history().conditions().stream()
                 .filter(condition -> condition.type() == Condition.Type.CONVERGED)
                 .anyMatch(before -> isToldBy(before.reason(), plan.reason()));
-        if (told || !hasNoOtherEvent(plan.reason(), situation.history().trial())) {
+        if (told || !hasNoOtherEvent(plan.reason(), situation.history().attempts())) {
             return Optional.empty();
         }
         WorkloadPlan.Facts after = plan.after();
@@ -338,12 +338,12 @@ public final class ObservationRecorder {
         return before == reason || (installs && before == Reason.INSTALL_FAILED);
     }
 
-    private static boolean hasNoOtherEvent(Reason reason, Trial trial) {
+    private static boolean hasNoOtherEvent(Reason reason, Attempts attempts) {
         return switch (reason) {
             case INSTALL_MISSING, INSTALL_DAMAGED, PROCESS_MISSING, PROCESS_SURPLUS, SOCKET_MISSING, LOG_MISSING ->
                 true;
-            case LINK_MOVED -> trial.upkeep().count() == 0;
-            case LIMITS_DRIFTED -> trial.limits().count() == 0;
+            case LINK_MOVED -> attempts.upkeep().count() == 0;
+            case LIMITS_DRIFTED -> attempts.limits().count() == 0;
             // The process's own event tells what happened, or nothing did.
             default -> false;
         };

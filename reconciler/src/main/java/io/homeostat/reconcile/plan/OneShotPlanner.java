@@ -2,9 +2,9 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -190,16 +190,19 @@ final class OneShotPlanner {
     }
 
     private String failedStarts() {
-        Attempts starts = situation.history().trial().start();
+        Failures starts = situation.history().attempts().start();
         return "start failed " + starts.count() + " of "
                 + target.lifecycle().start().attempts() + " times: " + starts.error();
     }
 
     private void giveReason(String due) {
-        ProvenRevision proven = situation.history().proven();
-        if (proven == null) {
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        if (lastKnownGood == null) {
             plan.because(Action.INSTALL, Reason.NOT_INSTALLED, "not run yet, due: " + due);
-        } else if (!proven.workload().revision().equals(declared.workload().revision())) {
+        } else if (!lastKnownGood
+                .workload()
+                .revision()
+                .equals(declared.workload().revision())) {
             plan.because(Action.UPGRADE, Reason.REVISION_CHANGED, "revision changed, due: " + due);
         } else {
             plan.because(Action.RUN, Reason.RUN_DUE, "due: " + due);

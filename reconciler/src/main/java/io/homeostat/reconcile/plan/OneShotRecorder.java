@@ -8,9 +8,9 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
 import io.homeostat.observe.Observation;
@@ -87,12 +87,12 @@ final class OneShotRecorder {
 
     /** It could not be launched, or did not start. */
     static void startFailed(Situation situation, Notes notes, Declaration declared, String error, boolean fatal) {
-        Attempts starts = notes.history().trial().start().failed(situation.now(), error, fatal);
+        Failures starts = notes.history().attempts().start().failed(situation.now(), error, fatal);
         if (!fatal && starts.count() < declared.workload().lifecycle().start().attempts()) {
-            notes.trial(trial -> trial.withStart(starts));
+            notes.attempts(attempts -> attempts.withStart(starts));
             return;
         }
-        notes.trial(trial -> trial.withStart(Attempts.NONE));
+        notes.attempts(attempts -> attempts.withStart(Failures.NONE));
         String bootId = situation.host().bootId() instanceof Observation.Seen<String>(String id) ? id : "";
         OneShotRun run = OneShotRun.begun(
                         Work.of(declared.workload()),
@@ -102,7 +102,7 @@ final class OneShotRecorder {
                         situation.now())
                 .failed(situation.now(), null, error);
         notes.run(books -> books.withOneShot(run));
-        boolean neverRan = ObservationRecorder.isNewProgram(notes.history().proven(), declared.workload());
+        boolean neverRan = ObservationRecorder.isNewProgram(notes.history().lastKnownGood(), declared.workload());
         notes.event(
                 neverRan ? EventType.PLUGIN_INSTALL_FAILED : EventType.PLUGIN_EXECUTION_FAILED,
                 declared.workload().revision(),
@@ -161,7 +161,7 @@ final class OneShotRecorder {
                 situation.host().instanceId(),
                 instance.launchedAt());
         notes.run(books -> books.withOneShot(run));
-        notes.trial(trial -> trial.withStart(Attempts.NONE));
+        notes.attempts(attempts -> attempts.withStart(Failures.NONE));
         prove(situation, notes);
     }
 

@@ -7,10 +7,10 @@ import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -64,13 +64,13 @@ public final class OutcomeRecorder {
     private static void installing(Situation situation, Notes notes, Outcome outcome, boolean complete) {
         switch (outcome) {
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
-                Attempts before = notes.history().trial().install();
+                Failures before = notes.history().attempts().install();
                 notes.failure(EventType.PLUGIN_INSTALL_FAILED, wantedRevision(situation), cause, error);
-                notes.trial(trial -> trial.withInstall(before.failed(situation.now(), error, fatal)));
+                notes.attempts(attempts -> attempts.withInstall(before.failed(situation.now(), error, fatal)));
             }
             case Outcome.Done done -> {
                 if (complete) {
-                    notes.trial(trial -> trial.withInstall(Attempts.NONE));
+                    notes.attempts(attempts -> attempts.withInstall(Failures.NONE));
                 }
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
@@ -84,8 +84,10 @@ public final class OutcomeRecorder {
         switch (outcome) {
             case Outcome.Done(Instance instance, String note) -> {
                 notes.put(Objects.requireNonNull(instance, "a launch without a handle"));
-                ProvenRevision proven = notes.history().proven();
-                if (proven != null && proven.hash().equals(step.hash()) && !Work.isOneShot(step.declared())) {
+                LastKnownGood lastKnownGood = notes.history().lastKnownGood();
+                if (lastKnownGood != null
+                        && lastKnownGood.hash().equals(step.hash())
+                        && !Work.isOneShot(step.declared())) {
                     notes.run(run -> run.withRestart());
                 }
             }
@@ -106,9 +108,9 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
                 notes.event(EventType.PLUGIN_STARTED, instance.revision(), "");
-                if (notes.history().trial().restartToConfigure()) {
+                if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
-                    notes.trial(trial -> trial.withRestartToConfigure(false));
+                    notes.attempts(attempts -> attempts.withRestartToConfigure(false));
                 }
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
@@ -125,23 +127,24 @@ public final class OutcomeRecorder {
         Instance instance = onlyInstance(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                tellOfApply(notes, notes.history().trial().configure(), instance.revision(), "");
+                tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "");
                 notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
-                notes.trial(trial -> trial.withConfigure(Attempts.NONE));
+                notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
-                tellOfApply(notes, notes.history().trial().configure(), instance.revision(), "");
+                tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, instance.revision(), cause, error);
-                notes.trial(trial -> trial.withConfigure(trial.configure().failed(situation.now(), error, fatal)));
+                notes.attempts(
+                        attempts -> attempts.withConfigure(attempts.configure().failed(situation.now(), error, fatal)));
             }
             case Outcome.Unsupported unsupported -> {
                 tellOfApply(
                         notes,
-                        notes.history().trial().configure(),
+                        notes.history().attempts().configure(),
                         instance.revision(),
                         "the plugin takes it only at Start");
-                notes.trial(trial -> trial.withRestartToConfigure(true));
+                notes.attempts(attempts -> attempts.withRestartToConfigure(true));
             }
             case Outcome.Interrupted interrupted -> {
                 // Apply is repeated.
@@ -150,7 +153,7 @@ public final class OutcomeRecorder {
     }
 
     /** Once for all tries. */
-    private static void tellOfApply(Notes notes, Attempts before, String revision, String message) {
+    private static void tellOfApply(Notes notes, Failures before, String revision, String message) {
         if (before.count() == 0) {
             notes.event(EventType.PLUGIN_CONFIG_APPLY, revision, message);
         }
@@ -162,17 +165,18 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 if (plan.reason() == Reason.LIMITS_CHANGED) {
                     String limits = "limits are " + Confinement.words(step.limits());
-                    tellOfApply(notes, notes.history().trial().limits(), wantedRevision(situation), limits);
+                    tellOfApply(notes, notes.history().attempts().limits(), wantedRevision(situation), limits);
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, wantedRevision(situation), limits);
                 }
-                notes.trial(trial -> trial.withLimits(Attempts.NONE));
+                notes.attempts(attempts -> attempts.withLimits(Failures.NONE));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
                 if (plan.reason() == Reason.LIMITS_CHANGED) {
-                    tellOfApply(notes, notes.history().trial().limits(), wantedRevision(situation), "");
+                    tellOfApply(notes, notes.history().attempts().limits(), wantedRevision(situation), "");
                     notes.failure(EventType.PLUGIN_CONFIG_APPLY_FAILED, wantedRevision(situation), cause, error);
                 }
-                notes.trial(trial -> trial.withLimits(trial.limits().failed(situation.now(), error, fatal)));
+                notes.attempts(
+                        attempts -> attempts.withLimits(attempts.limits().failed(situation.now(), error, fatal)));
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
@@ -187,7 +191,7 @@ public final class OutcomeRecorder {
             return;
         }
         Instance instance = step.instance();
-        notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
+        notes.attempts(attempts -> attempts.withUpkeep(Failures.NONE));
         Optional<Exit> end = endOfOrphan(situation, instance);
         if (end.isPresent()) {
             ObservationRecorder.noteEnd(situation, notes, instance, end.get());
@@ -252,10 +256,10 @@ public final class OutcomeRecorder {
     }
 
     private static void removing(Situation situation, Notes notes, Outcome outcome) {
-        ProvenRevision proven = notes.history().proven();
-        String revision = proven == null
-                ? notes.history().trial().told().revision()
-                : proven.workload().revision();
+        LastKnownGood lastKnownGood = notes.history().lastKnownGood();
+        String revision = lastKnownGood == null
+                ? notes.history().attempts().told().revision()
+                : lastKnownGood.workload().revision();
         if (outcome instanceof Outcome.Done) {
             notes.event(EventType.PLUGIN_REMOVED, revision, "");
             notes.drop();
@@ -269,9 +273,10 @@ public final class OutcomeRecorder {
 
     private static void upkeep(Situation situation, Notes notes, Outcome outcome) {
         switch (outcome) {
-            case Outcome.Done done -> notes.trial(trial -> trial.withUpkeep(Attempts.NONE));
+            case Outcome.Done done -> notes.attempts(attempts -> attempts.withUpkeep(Failures.NONE));
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) ->
-                notes.trial(trial -> trial.withUpkeep(trial.upkeep().failed(situation.now(), error, false)));
+                notes.attempts(
+                        attempts -> attempts.withUpkeep(attempts.upkeep().failed(situation.now(), error, false)));
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
                 // The step is planned again.

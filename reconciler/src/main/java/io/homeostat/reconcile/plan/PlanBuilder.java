@@ -3,8 +3,8 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.Attempts;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -122,10 +122,10 @@ final class PlanBuilder {
         if (declared != null) {
             return declared.workload().lifecycle().stop().timeout();
         }
-        ProvenRevision proven = situation.history().proven();
-        return proven == null
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return lastKnownGood == null
                 ? DEFAULT_STOP_TIMEOUT
-                : proven.workload().lifecycle().stop().timeout();
+                : lastKnownGood.workload().lifecycle().stop().timeout();
     }
 
     WorkloadPlan build() {
@@ -140,7 +140,7 @@ final class PlanBuilder {
 
     /** Steps that any machine in order can do are backed off from when they fail, whatever they are part of. */
     private Optional<WorkloadPlan> backoffOfUpkeep(Step first) {
-        Attempts failures = situation.history().trial().upkeep();
+        Failures failures = situation.history().attempts().upkeep();
         boolean concerned = switch (first) {
             case Step.Stop s -> true;
             case Step.Activate s -> true;
@@ -169,8 +169,8 @@ final class PlanBuilder {
                 && !processes.isEmpty()) {
             return new Facts(processes.get(processes.size() - 1).instance().revision());
         }
-        ProvenRevision proven = situation.history().proven();
-        return proven == null ? null : new Facts(proven.workload().revision());
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return lastKnownGood == null ? null : new Facts(lastKnownGood.workload().revision());
     }
 
     private @Nullable Facts after() {

@@ -8,9 +8,9 @@ import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
 import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.model.lifecycle.Restart;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Relations.Need;
 import java.time.Duration;
@@ -139,8 +139,8 @@ final class Preconditions {
     /** When what was well may be changed to what is declared; empty when that is now, or when nothing of it was ever well. */
     Optional<Instant> windowOpens() {
         MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
-        ProvenRevision proven = situation.history().proven();
-        boolean changes = proven != null && !proven.hash().equals(declared.hash());
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        boolean changes = lastKnownGood != null && !lastKnownGood.hash().equals(declared.hash());
         return window == null || !changes ? Optional.empty() : window.opensAfter(situation.now());
     }
 
@@ -182,7 +182,7 @@ final class Preconditions {
     private Optional<Hold> backoff() {
         Restart policy = target.lifecycle().restart();
         if (target.isLastKnownGood(situation)) {
-            Attempts crashes = situation.history().run().crashes();
+            Failures crashes = situation.history().run().crashes();
             return givenUp(crashes, policy)
                     .or(() -> Hold.until(
                             BackoffPolicies.afterCrash(situation, crashes, policy),
@@ -191,7 +191,7 @@ final class Preconditions {
                             "failed " + times(crashes.count()) + " in a row: " + crashes.error(),
                             Step.Wait.Kind.RETRY));
         }
-        Attempts starts = situation.history().trial().start();
+        Failures starts = situation.history().attempts().start();
         int allowed = target.lifecycle().start().attempts();
         if (starts.fatal()) {
             return Optional.of(Hold.forDeclaration(Reason.START_FAILED, "could not start: " + starts.error()));
@@ -210,7 +210,7 @@ final class Preconditions {
 
     /** While attempts are left. */
     Optional<Hold> betweenStarts(String words) {
-        Attempts starts = situation.history().trial().start();
+        Failures starts = situation.history().attempts().start();
         return Hold.until(
                 BackoffPolicies.betweenStarts(
                         situation, starts, target.lifecycle().start()),
@@ -220,7 +220,7 @@ final class Preconditions {
                 Step.Wait.Kind.PROGRESS);
     }
 
-    private static Optional<Hold> givenUp(Attempts failures, Restart policy) {
+    private static Optional<Hold> givenUp(Failures failures, Restart policy) {
         return policy.giveUpAfter() == 0 || failures.count() <= policy.giveUpAfter()
                 ? Optional.empty()
                 : Optional.of(Hold.forDeclaration(

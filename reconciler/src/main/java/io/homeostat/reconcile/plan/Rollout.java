@@ -7,9 +7,9 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Orphaned;
 import io.homeostat.observe.install.Installation;
@@ -118,9 +118,9 @@ final class Rollout {
     }
 
     private Optional<Hold> failedInstall() {
-        Trial trial = situation.history().trial();
+        Attempts attempts = situation.history().attempts();
         // The trial's failures are those of the declaration; the last good revision has once been installed well.
-        Attempts failures = target.hash().equals(trial.hash()) ? trial.install() : trial.upkeep();
+        Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.upkeep();
         if (failures.count() == 0) {
             return Optional.empty();
         }
@@ -292,7 +292,7 @@ final class Rollout {
 
     /** Why the target is not there: compared with the instance that is, else with the last good revision. */
     private void giveReason(@Nullable ObservedInstance current) {
-        ProvenRevision proven = situation.history().proven();
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         if (target.damaged() != null) {
             giveDamage();
         } else if (target.isLastKnownGood(situation)) {
@@ -300,8 +300,8 @@ final class Rollout {
         } else if (current != null) {
             giveChange(LaunchInputs.difference(current.instance(), target.workload(), target.directory())
                     .orElse(Reason.CONTENT_CHANGED));
-        } else if (proven != null) {
-            giveChange(LaunchInputs.difference(proven, target.workload(), target.directory())
+        } else if (lastKnownGood != null) {
+            giveChange(LaunchInputs.difference(lastKnownGood, target.workload(), target.directory())
                     .orElse(Reason.CONFIG_CHANGED));
         } else {
             plan.because(Action.INSTALL, Reason.NOT_INSTALLED, target.key() == null ? "not running" : "not installed");

@@ -4,10 +4,10 @@ import io.homeostat.desired.model.lifecycle.HealthCheck;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
@@ -172,9 +172,9 @@ final class RunningInstance {
         if (confinement.holds() || situation.now().isBefore(retryOfLimits())) {
             return;
         }
-        ProvenRevision proven = situation.history().proven();
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         String differences = confinement.differences(" instead of ");
-        if (proven == null || !proven.hash().equals(target.hash())) {
+        if (lastKnownGood == null || !lastKnownGood.hash().equals(target.hash())) {
             plan.because(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
         } else if (!differences.isEmpty()) {
             plan.because(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
@@ -197,7 +197,7 @@ final class RunningInstance {
     private void awaitConfinement() {
         Confinement confinement = confinement();
         if (plan.isEmpty() && !confinement.holds()) {
-            String error = situation.history().trial().limits().error();
+            String error = situation.history().attempts().limits().error();
             plan.waitFor(Reason.STEP_FAILED, "could not set its limits: " + error, retryOfLimits(), Wait.Kind.RETRY);
         }
         if (plan.isEmpty()) {
@@ -217,15 +217,15 @@ final class RunningInstance {
 
     private Instant retryOfLimits() {
         return BackoffPolicies.afterUpkeep(
-                situation, situation.history().trial().limits());
+                situation, situation.history().attempts().limits());
     }
 
     private void configure() {
         if (target.traits().configHash().equals(instance.configHash())) {
             return;
         }
-        Trial trial = situation.history().trial();
-        if (trial.restartToConfigure()) {
+        Attempts attempts = situation.history().attempts();
+        if (attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
                 plan.because(
                         Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
@@ -233,14 +233,14 @@ final class RunningInstance {
             }
             return;
         }
-        if (plan.waitIf(failedConfiguration(trial.configure()))) {
+        if (plan.waitIf(failedConfiguration(attempts.configure()))) {
             return;
         }
         plan.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
         plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
     }
 
-    private Optional<Hold> failedConfiguration(Attempts failures) {
+    private Optional<Hold> failedConfiguration(Failures failures) {
         return failures.count() == 0
                 ? Optional.empty()
                 : Hold.until(

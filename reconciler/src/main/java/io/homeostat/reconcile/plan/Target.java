@@ -4,7 +4,7 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.lifecycle.Lifecycle;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.observe.install.Installation;
 import java.util.List;
@@ -61,8 +61,8 @@ record Target(
         return directory;
     }
 
-    static Target of(ProvenRevision proven, List<Installation> installations) {
-        return of(proven.workload(), proven.hash(), installations);
+    static Target of(LastKnownGood lastKnownGood, List<Installation> installations) {
+        return of(lastKnownGood.workload(), lastKnownGood.hash(), installations);
     }
 
     Lifecycle lifecycle() {
@@ -75,8 +75,8 @@ record Target(
 
     /** Whether the target itself is what was last seen well. */
     boolean isLastKnownGood(Situation situation) {
-        ProvenRevision proven = situation.history().proven();
-        return proven != null && proven.hash().equals(hash);
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return lastKnownGood != null && lastKnownGood.hash().equals(hash);
     }
 
     /** Whether a process of ours runs from an installation of this very target that is damaged. */

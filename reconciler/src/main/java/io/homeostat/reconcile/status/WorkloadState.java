@@ -72,11 +72,11 @@ public enum WorkloadState {
                 || plan.reason() == Reason.STOPPED) {
             return STOPPED;
         }
-        if (history.trial().install().count() > 0 || isUsedUp(declared, history)) {
+        if (history.attempts().install().count() > 0 || isUsedUp(declared, history)) {
             return INSTALL_FAILED;
         }
         Exit exit = history.run().lastExit();
-        boolean ranBefore = history.proven() != null;
+        boolean ranBefore = history.lastKnownGood() != null;
         if (exit != null && exit.reason() != Exit.Reason.STOPPED && ranBefore) {
             return CRASHED;
         }
@@ -86,7 +86,7 @@ public enum WorkloadState {
         if (plan.reason() == Reason.PAUSED || plan.reason() == Reason.FACTS_UNKNOWN) {
             return STOPPED;
         }
-        return history.trial().start().count() > 0 ? STARTING : INSTALLING;
+        return history.attempts().start().count() > 0 ? STARTING : INSTALLING;
     }
 
     /** By its rules, or because somebody wants it so. */
@@ -104,7 +104,7 @@ public enum WorkloadState {
         if (run == null && plan.reason() == Reason.FACTS_UNKNOWN) {
             return STOPPED;
         }
-        if (run == null && history.trial().install().count() > 0) {
+        if (run == null && history.attempts().install().count() > 0) {
             return INSTALL_FAILED;
         }
         if (run == null) {
@@ -114,14 +114,14 @@ public enum WorkloadState {
             // Its end is not written down yet.
             case RUNNING -> RUNNING;
             case COMPLETED -> EXECUTION_COMPLETED;
-            case FAILED -> run.hasStarted() || history.proven() != null ? EXECUTION_FAILED : INSTALL_FAILED;
+            case FAILED -> run.hasStarted() || history.lastKnownGood() != null ? EXECUTION_FAILED : INSTALL_FAILED;
         };
     }
 
     /** A first start that failed as often as it may: for a control plane the installation has failed. */
     private static boolean isUsedUp(Declaration declared, WorkloadHistory history) {
-        int starts = history.trial().start().count();
-        return history.trial().start().fatal()
+        int starts = history.attempts().start().count();
+        return history.attempts().start().fatal()
                 || starts >= declared.workload().lifecycle().start().attempts();
     }
 }

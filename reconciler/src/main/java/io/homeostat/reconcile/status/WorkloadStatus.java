@@ -9,7 +9,7 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -132,9 +132,9 @@ public record WorkloadStatus(
 
     /** A local program is always there; which revision it is was last seen when it ran. */
     private static Optional<String> localRevision(WorkloadHistory history) {
-        return Optional.ofNullable(history.proven())
-                .filter(proven -> proven.directory() == null)
-                .map(proven -> proven.workload().revision());
+        return Optional.ofNullable(history.lastKnownGood())
+                .filter(lastKnownGood -> lastKnownGood.directory() == null)
+                .map(lastKnownGood -> lastKnownGood.workload().revision());
     }
 
     private static @Nullable String pending(@Nullable Declaration declared, WorkloadHistory history) {
@@ -142,8 +142,8 @@ public record WorkloadStatus(
             return null;
         }
         String desired = declared.workload().revision();
-        ProvenRevision proven = history.proven();
-        return proven != null && proven.workload().revision().equals(desired) ? null : desired;
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        return lastKnownGood != null && lastKnownGood.workload().revision().equals(desired) ? null : desired;
     }
 
     private static String failure(@Nullable Declaration declared, WorkloadHistory history) {
@@ -154,9 +154,11 @@ public record WorkloadStatus(
         if (failed != null && failed.hash().equals(declared.hash())) {
             return failed.error();
         }
-        if (history.trial().install().count() > 0) {
-            return history.trial().install().error();
+        if (history.attempts().install().count() > 0) {
+            return history.attempts().install().error();
         }
-        return history.trial().start().count() > 0 ? history.trial().start().error() : "";
+        return history.attempts().start().count() > 0
+                ? history.attempts().start().error()
+                : "";
     }
 }

@@ -13,8 +13,8 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.file.Path;
 import java.util.List;
@@ -93,12 +93,12 @@ class ConfigureHandlerTest {
     void whatIsStillBeingInstalledIsTriedAtOnceAndNotSaidToBeInstalled() {
         here.receive(install("a", "1")).looked("a");
         WorkloadHistory before = here.history("a");
-        here.remember("a", before.withTrial(before.trial().withInstall(attempts())));
+        here.remember("a", before.withAttempts(before.attempts().withInstall(attempts())));
 
         here.receive(install("a", "1"));
 
         assertEquals(List.of("CONFIG_INSTALL a 1"), here.told());
-        assertEquals(0, here.history("a").trial().install().count());
+        assertEquals(0, here.history("a").attempts().install().count());
     }
 
     @Test
@@ -195,7 +195,7 @@ class ConfigureHandlerTest {
 
         assertEquals(List.of("a 1 local 1"), here.inForce());
         assertEquals(List.of(), here.told());
-        assertNull(here.history("a").proven(), "what was removed is nothing to go back to");
+        assertNull(here.history("a").lastKnownGood(), "what was removed is nothing to go back to");
     }
 
     @Test
@@ -232,7 +232,7 @@ class ConfigureHandlerTest {
         return here.declaration(name).workload().program();
     }
 
-    private static Attempts attempts() {
-        return Attempts.NONE.failed(Declaring.NOW, "it failed", false);
+    private static Failures attempts() {
+        return Failures.NONE.failed(Declaring.NOW, "it failed", false);
     }
 }

@@ -15,8 +15,8 @@ import io.homeostat.desired.state.SourceContent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoredEvent;
-import io.homeostat.desired.state.history.ProvenRevision;
-import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.CanonicalDocument;
@@ -102,7 +102,7 @@ final class Declaring implements AutoCloseable {
     /** The loop has looked at it. */
     Declaring looked(String name) {
         Declaration declaration = declaration(name);
-        return remember(name, history(name).withTrial(declaration.generation(), Trial.of(declaration.hash())));
+        return remember(name, history(name).withAttempts(declaration.generation(), Attempts.of(declaration.hash())));
     }
 
     /** The loop has brought it about and seen it well. */
@@ -111,7 +111,9 @@ final class Declaring implements AutoCloseable {
         Declaration declaration = declaration(name);
         return remember(
                 name,
-                history(name).withProven(new ProvenRevision(declaration.workload(), declaration.hash(), "/installed")));
+                history(name)
+                        .withLastKnownGood(
+                                new LastKnownGood(declaration.workload(), declaration.hash(), "/installed")));
     }
 
     Declaring remember(String name, WorkloadHistory history) {

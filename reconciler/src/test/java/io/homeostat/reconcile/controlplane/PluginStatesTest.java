@@ -79,8 +79,8 @@ class PluginStatesTest {
     @Test
     void aFirstInstallationThatFailedIsCurrentWithItsErrorAndItsTime() {
         Instant failed = NOW.minusSeconds(5);
-        DaemonPluginState state =
-                daemon(Example.plugin().wants("A").trial(trial -> trial.withInstall(Example.failed(2, failed))));
+        DaemonPluginState state = daemon(
+                Example.plugin().wants("A").attempts(attempts -> attempts.withInstall(Example.failed(2, failed))));
 
         assertEquals("A", state.getCurrentRevisionId());
         assertStatus(StatusValue.INSTALL_FAILED, 1, List.of("no luck"), failed, state.getCurrentPluginStatus());
@@ -107,7 +107,7 @@ class PluginStatesTest {
                 .active("A")
                 .runs("A")
                 .proven("A")
-                .trial(trial -> trial.withInstall(Example.failed(1, failed))));
+                .attempts(attempts -> attempts.withInstall(Example.failed(1, failed))));
 
         assertStatus(StatusValue.RUNNING, 0, List.of(), NOW, state.getCurrentPluginStatus());
         assertStatus(StatusValue.INSTALL_FAILED, 1, List.of("no luck"), failed, state.getPendingPluginStatus());
@@ -122,7 +122,7 @@ class PluginStatesTest {
                 .active("A")
                 .proven("A")
                 .history(history -> history.withRun(history.run().withExit(exit)))
-                .trial(trial -> trial.withInstall(Example.failed(1, NOW))));
+                .attempts(attempts -> attempts.withInstall(Example.failed(1, NOW))));
 
         assertEquals("A", state.getCurrentRevisionId());
         assertStatus(

@@ -9,7 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.StoredDeclaration;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.sim.MemoryStore;
 import java.util.Optional;
@@ -73,7 +73,7 @@ class MaskedTailsTest {
         Workload former = given("{string: old-config-1}", "{}");
         store.commit(new Change(
                 ID,
-                store.history(ID).withProven(new ProvenRevision(former, "h", null)),
+                store.history(ID).withLastKnownGood(new LastKnownGood(former, "h", null)),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),

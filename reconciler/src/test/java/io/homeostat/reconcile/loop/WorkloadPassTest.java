@@ -68,7 +68,7 @@ class WorkloadPassTest {
         running.get();
 
         assertEquals(1, store.history(ID).run().restarts());
-        assertEquals(1, store.history(ID).trial().install().count());
+        assertEquals(1, store.history(ID).attempts().install().count());
     }
 
     @Test
@@ -80,7 +80,7 @@ class WorkloadPassTest {
 
         Next.Again again = assertInstanceOf(Next.Again.class, running.get());
         assertInstanceOf(Outcome.Interrupted.class, again.outcome());
-        assertEquals(0, store.history(ID).trial().install().count());
+        assertEquals(0, store.history(ID).attempts().install().count());
         assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
     }
 
@@ -96,7 +96,7 @@ class WorkloadPassTest {
         assertInstanceOf(
                 Outcome.Interrupted.class,
                 assertInstanceOf(Next.Again.class, next).outcome());
-        assertEquals(0, store.history(ID).trial().install().count());
+        assertEquals(0, store.history(ID).attempts().install().count());
     }
 
     @Test

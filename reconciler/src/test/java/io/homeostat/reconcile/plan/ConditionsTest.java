@@ -100,7 +100,9 @@ class ConditionsTest {
                                 "limits that could not be set",
                                 Condition.Type.LIMITS_NOT_ENFORCED,
                                 "TRUE NotSet: no luck",
-                                () -> limited().limited(Limits.NONE).trial(trial -> trial.withLimits(failed(1, NOW)))))
+                                () -> limited()
+                                        .limited(Limits.NONE)
+                                        .attempts(attempts -> attempts.withLimits(failed(1, NOW)))))
                 .map(row -> DynamicTest.dynamicTest(
                         row.type() + " of " + row.situation(),
                         () -> assertEquals(
@@ -112,7 +114,7 @@ class ConditionsTest {
     void limitsThatCouldNotBeSetOnceAndHoldByNowAreEnforced() {
         Example held = limited()
                 .limited(new Limits(new Size(64 << 20), null, false))
-                .trial(trial -> trial.withLimits(failed(1, NOW)));
+                .attempts(attempts -> attempts.withLimits(failed(1, NOW)));
         assertEquals(
                 0L,
                 Conditions.of(held.learned().situation(), held.plan()).stream()

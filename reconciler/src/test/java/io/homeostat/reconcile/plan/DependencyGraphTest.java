@@ -19,10 +19,10 @@ import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
@@ -69,8 +69,8 @@ class DependencyGraphTest {
     @Test
     void whatFailsOrIsLeftAloneDoesNotComeByItself() {
         declaredAndNeeded();
-        WorkloadHistory failing = WorkloadHistory.NONE.withTrial(
-                1, Trial.of("hash").withInstall(Attempts.NONE.failed(Example.NOW, "gone", false)));
+        WorkloadHistory failing = WorkloadHistory.NONE.withAttempts(
+                1, Attempts.of("hash").withInstall(Failures.NONE.failed(Example.NOW, "gone", false)));
         remembered.put(DB, new Remembered(failing, ImmutableList.of(), null));
         assertEquals(Need.State.STUCK, stateOfDb());
 
@@ -101,7 +101,7 @@ class DependencyGraphTest {
     }
 
     private static WorkloadHistory startFailed(int times) {
-        return WorkloadHistory.NONE.withTrial(1, Trial.of("hash").withStart(Example.failed(times, Example.NOW)));
+        return WorkloadHistory.NONE.withAttempts(1, Attempts.of("hash").withStart(Example.failed(times, Example.NOW)));
     }
 
     @Test
@@ -110,7 +110,7 @@ class DependencyGraphTest {
                 process("a", "maxDisruption: {label: tier}", "front"), process("b", "stop: {timeout: 1s}", "front"));
         WorkloadId b = WorkloadId.process("b");
         WorkloadHistory disabled = WorkloadHistory.NONE
-                .withTrial(1, Trial.of("hash"))
+                .withAttempts(1, Attempts.of("hash"))
                 .withConditions(ImmutableList.of(new Condition(
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
@@ -175,7 +175,7 @@ class DependencyGraphTest {
     void whatNobodyRemembersAndSoNobodyStopsIsNotWaitedFor() {
         Workload web = process("web", "dependsOn: [process/db]");
         remember(DB, formerly(process("db", "")), "this-boot");
-        remember(WEB, WorkloadHistory.NONE.withProven(new ProvenRevision(web, "hash", null)), "this-boot");
+        remember(WEB, WorkloadHistory.NONE.withLastKnownGood(new LastKnownGood(web, "hash", null)), "this-boot");
 
         assertEquals(List.of(), relations(dependencies(), DB).leaving());
     }
@@ -292,13 +292,13 @@ class DependencyGraphTest {
 
     private static WorkloadHistory healthy(long generation) {
         return WorkloadHistory.NONE
-                .withTrial(generation, Trial.of("hash"))
+                .withAttempts(generation, Attempts.of("hash"))
                 .withConditions(ImmutableList.of(
                         new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "", Example.NOW)));
     }
 
     private static WorkloadHistory formerly(Workload workload) {
-        return WorkloadHistory.DELETED.withProven(new ProvenRevision(workload, "hash", null));
+        return WorkloadHistory.DELETED.withLastKnownGood(new LastKnownGood(workload, "hash", null));
     }
 
     private DependencyGraph dependencies(Workload... workloads) {

@@ -93,7 +93,7 @@ class DriftTest {
                 .active("X")
                 .runs("A");
         assertEquals(Optional.of("A"), told(moved));
-        Example triedAgain = moved.trial(trial -> trial.withUpkeep(failed(3, NOW.minusSeconds(3600))));
+        Example triedAgain = moved.attempts(attempts -> attempts.withUpkeep(failed(3, NOW.minusSeconds(3600))));
         assertEquals("activate LINK_MOVED: activate", triedAgain.planned());
         assertEquals(Optional.empty(), told(triedAgain));
     }

@@ -22,8 +22,8 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
-import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -99,13 +99,13 @@ public final class Example {
 
     public Example wants(Declaration next) {
         declared = next;
-        history = history.withTrial(next.generation(), Trial.of(next.hash()));
+        history = history.withAttempts(next.generation(), Attempts.of(next.hash()));
         return this;
     }
 
     public Example wants(Wish wish) {
         declared = declarations.declare(SourceName.APPLIED, id, wish);
-        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        history = history.withAttempts(declared.generation(), Attempts.of(declared.hash()));
         return this;
     }
 
@@ -118,7 +118,7 @@ public final class Example {
     /** What is declared was seen well, just so. */
     public Example provenAsDeclared() {
         Declaration now = Objects.requireNonNull(declared);
-        history = history.withProven(new ProvenRevision(
+        history = history.withLastKnownGood(new LastKnownGood(
                 now.workload(), now.hash(), "p_" + now.workload().revision()));
         return this;
     }
@@ -247,14 +247,14 @@ public final class Example {
 
     /** It was declared here before. */
     public Example wasWanted() {
-        history = history.withTrial(1, Trial.NONE);
+        history = history.withAttempts(1, Attempts.NONE);
         return this;
     }
 
     /** The revision was once seen well. */
     public Example proven(String revision) {
         Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");
-        history = history.withProven(new ProvenRevision(old.workload(), old.hash(), "p_" + revision));
+        history = history.withLastKnownGood(new LastKnownGood(old.workload(), old.hash(), "p_" + revision));
         return this;
     }
 
@@ -265,8 +265,8 @@ public final class Example {
         return this;
     }
 
-    public Example trial(UnaryOperator<Trial> change) {
-        history = history.withTrial(change.apply(history.trial()));
+    public Example attempts(UnaryOperator<Attempts> change) {
+        history = history.withAttempts(change.apply(history.attempts()));
         return this;
     }
 
@@ -280,8 +280,8 @@ public final class Example {
         return this;
     }
 
-    public static Attempts failed(int count, Instant last) {
-        return new Attempts(count, last, "no luck", false);
+    public static Failures failed(int count, Instant last) {
+        return new Failures(count, last, "no luck", false);
     }
 
     private Instance instance(String revision, Phase start) {

@@ -7,8 +7,8 @@ import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.Failures;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -31,17 +31,18 @@ class FailurePlanningTest {
                 row(
                         "a failed download has a pause",
                         "wait INSTALL_FAILED: wait",
-                        () -> plugin().wants("A").trial(trial -> trial.withInstall(failed(1, NOW)))),
+                        () -> plugin().wants("A").attempts(attempts -> attempts.withInstall(failed(1, NOW)))),
                 row(
                         "which ends",
                         "install NOT_INSTALLED: download unpack activate launch start",
-                        () -> plugin().wants("A").trial(trial -> trial.withInstall(failed(1, NOW.minusSeconds(10))))),
+                        () -> plugin().wants("A")
+                                .attempts(attempts -> attempts.withInstall(failed(1, NOW.minusSeconds(10))))),
                 row(
                         "an expired URL waits for a declaration",
                         "wait INSTALL_FAILED: wait",
                         () -> plugin().wants("A")
-                                .trial(trial ->
-                                        trial.withInstall(new Attempts(1, NOW.minusSeconds(86_400), "403", true)))),
+                                .attempts(attempts ->
+                                        attempts.withInstall(new Failures(1, NOW.minusSeconds(86_400), "403", true)))),
                 row(
                         "an upgrade that can't be fetched leaves the old revision running",
                         "wait INSTALL_FAILED: wait",
@@ -50,7 +51,7 @@ class FailurePlanningTest {
                                 .active("A")
                                 .runs("A")
                                 .wants("B")
-                                .trial(trial -> trial.withInstall(failed(1, NOW)))),
+                                .attempts(attempts -> attempts.withInstall(failed(1, NOW)))),
                 row(
                         "a plugin that does not listen in time is stopped and launched again",
                         "restart START_FAILED: stop launch start",
@@ -64,7 +65,7 @@ class FailurePlanningTest {
                         () -> plugin().wants("A")
                                 .installed("A")
                                 .active("A")
-                                .trial(trial -> trial.withStart(failed(1, NOW)))),
+                                .attempts(attempts -> attempts.withStart(failed(1, NOW)))),
                 row(
                         "an undone upgrade: the last good revision is brought back",
                         "rollback REVISION_FAILED: activate launch start",
@@ -120,7 +121,7 @@ class FailurePlanningTest {
                                 .active("A")
                                 .runs("A")
                                 .wants("A", "c", "-v")
-                                .trial(trial -> trial.withUpkeep(failed(1, NOW)))));
+                                .attempts(attempts -> attempts.withUpkeep(failed(1, NOW)))));
     }
 
     private static Example undone() {

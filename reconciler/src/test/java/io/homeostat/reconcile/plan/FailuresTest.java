@@ -12,7 +12,7 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Duration;
 import java.util.List;
@@ -29,39 +29,39 @@ class FailuresTest {
     void whatWasNeverSeenWellHasFailedToStart() {
         WorkloadHistory history = after(plugin().wants("A").ended("A", KILLED));
 
-        assertEquals(new Attempts(1, NOW, ERROR, false), history.trial().start());
-        assertEquals(Attempts.NONE, history.run().crashes());
+        assertEquals(new Failures(1, NOW, ERROR, false), history.attempts().start());
+        assertEquals(Failures.NONE, history.run().crashes());
     }
 
     @Test
     void whatWasSeenWellHasCrashed() {
         WorkloadHistory history = after(plugin().wants("A").provenAsDeclared().ended("A", KILLED));
 
-        assertEquals(new Attempts(1, NOW, ERROR, false), history.run().crashes());
-        assertEquals(Attempts.NONE, history.trial().start());
+        assertEquals(new Failures(1, NOW, ERROR, false), history.run().crashes());
+        assertEquals(Failures.NONE, history.attempts().start());
     }
 
     @Test
     void theEndOfTheLastGoodRevisionCountsNotAgainstWhatIsToTakeItsPlace() {
         WorkloadHistory history =
-                after(upgrade(trial -> trial.withStart(failed(2, NOW))).ended("A", KILLED));
+                after(upgrade(attempts -> attempts.withStart(failed(2, NOW))).ended("A", KILLED));
 
         assertEquals(1, history.run().crashes().count());
-        assertEquals(2, history.trial().start().count());
+        assertEquals(2, history.attempts().start().count());
         assertNull(history.failed());
     }
 
     @Test
     void anUpgradeThatHasFailedAsOftenAsItMayIsUndone() {
-        Example third = upgrade(trial -> trial.withStart(failed(2, NOW)).withRestartToConfigure(true))
+        Example third = upgrade(attempts -> attempts.withStart(failed(2, NOW)).withRestartToConfigure(true))
                 .ended("B", KILLED);
 
         WorkloadHistory history = after(third);
         assertEquals(new FailedRevision(hash(third), "B", 1, NOW, ERROR), history.failed());
-        assertEquals(Attempts.NONE, history.trial().start());
-        assertEquals(hash(third), history.trial().hash());
-        assertFalse(history.trial().restartToConfigure());
-        assertEquals(Attempts.NONE, history.run().crashes());
+        assertEquals(Failures.NONE, history.attempts().start());
+        assertEquals(hash(third), history.attempts().hash());
+        assertFalse(history.attempts().restartToConfigure());
+        assertEquals(Failures.NONE, history.run().crashes());
         assertEquals(
                 List.of(
                         "PLUGIN_CRASHED " + ERROR,
@@ -72,16 +72,16 @@ class FailuresTest {
 
     @Test
     void oneAttemptLessUndoesNothing() {
-        Example second = upgrade(trial -> trial.withStart(failed(1, NOW))).ended("B", KILLED);
+        Example second = upgrade(attempts -> attempts.withStart(failed(1, NOW))).ended("B", KILLED);
 
-        assertEquals(2, after(second).trial().start().count());
+        assertEquals(2, after(second).attempts().start().count());
         assertNull(after(second).failed());
         assertEquals(List.of("PLUGIN_CRASHED " + ERROR), told(second));
     }
 
     @Test
     void howOftenTheSameUpgradeWasUndoneIsCounted() {
-        Example again = upgrade(trial -> trial.withStart(failed(2, NOW)))
+        Example again = upgrade(attempts -> attempts.withStart(failed(2, NOW)))
                 .undone(4, NOW.minus(Duration.ofDays(1)))
                 .ended("B", KILLED);
 
@@ -93,22 +93,22 @@ class FailuresTest {
     @Test
     void withNothingToGoBackToItIsSaidOnceAndTriedAgain() {
         Example third = plugin().wants("A")
-                .trial(trial -> trial.withStart(failed(2, NOW)))
+                .attempts(attempts -> attempts.withStart(failed(2, NOW)))
                 .ended("A", KILLED);
-        assertEquals(3, after(third).trial().start().count());
+        assertEquals(3, after(third).attempts().start().count());
         assertNull(after(third).failed());
         assertEquals(List.of("PLUGIN_CRASHED " + ERROR, "PLUGIN_INSTALL_FAILED " + ERROR), told(third));
 
         Example fourth = plugin().wants("A")
-                .trial(trial -> trial.withStart(failed(3, NOW)))
+                .attempts(attempts -> attempts.withStart(failed(3, NOW)))
                 .ended("A", KILLED);
-        assertEquals(4, after(fourth).trial().start().count());
+        assertEquals(4, after(fourth).attempts().start().count());
         assertEquals(List.of("PLUGIN_CRASHED " + ERROR), told(fourth));
     }
 
     @Test
     void whatCanNotBeHelpedByAnotherTryIsUndoneAtOnce() {
-        Example launch = upgrade(trial -> trial).installed("B").active("B");
+        Example launch = upgrade(attempts -> attempts).installed("B").active("B");
         Situation situation = launch.learned().situation();
         WorkloadPlan plan = Planner.plan(situation);
         Step step = plan.steps().stream()
@@ -127,8 +127,8 @@ class FailuresTest {
     }
 
     /** Revision A was seen well, B is to take its place. */
-    private static Example upgrade(UnaryOperator<Trial> trial) {
-        return plugin().wants("B").proven("A").trial(trial);
+    private static Example upgrade(UnaryOperator<Attempts> attempts) {
+        return plugin().wants("B").proven("A").attempts(attempts);
     }
 
     private static String hash(Example example) {

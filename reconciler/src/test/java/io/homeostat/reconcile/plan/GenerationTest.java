@@ -26,13 +26,13 @@ class GenerationTest {
 
     @Test
     void anotherGenerationOfTheSameForgetsNoFailure() {
-        assertEquals(3, afterGeneration(7, SourceName.FILES).trial().start().count());
+        assertEquals(3, afterGeneration(7, SourceName.FILES).attempts().start().count());
     }
 
     /** What is remembered of a workload that was acted on, once just the same is declared in another generation. */
     private static WorkloadHistory afterGeneration(long generation, SourceName source) {
         Situation before = plugin().wants("A")
-                .trial(trial -> trial.withStart(failed(3, NOW)))
+                .attempts(attempts -> attempts.withStart(failed(3, NOW)))
                 .learned()
                 .situation();
         Declaration old = Objects.requireNonNull(before.declared());

@@ -11,10 +11,10 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
@@ -55,8 +55,8 @@ class GivingUpTest {
     private static Situation crashed(int times) {
         Declaration declared = new Declaration(workload(), SourceName.FILES, 1, "hash", ImmutableList.of());
         WorkloadHistory history = WorkloadHistory.NONE
-                .withTrial(1, Trial.of("hash"))
-                .withProven(new ProvenRevision(workload(), "hash", null));
+                .withAttempts(1, Attempts.of("hash"))
+                .withLastKnownGood(new LastKnownGood(workload(), "hash", null));
         return new Situation(
                 declared,
                 Policy.NONE,

@@ -14,10 +14,10 @@ import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -68,7 +68,8 @@ class JudgementTest {
         Situation learned = learned(history(NOW), process(good));
 
         assertEquals(
-                good.hash(), Objects.requireNonNull(learned.history().proven()).hash());
+                good.hash(),
+                Objects.requireNonNull(learned.history().lastKnownGood()).hash());
         assertNotEquals(null, learned.history().failed());
         assertEquals(Reason.REVISION_FAILED, Planner.plan(learned).reason());
     }
@@ -95,7 +96,8 @@ class JudgementTest {
                         new Liveness.Running(running.identity(), running.age(), true, unknown)));
 
         assertEquals(
-                good.hash(), Objects.requireNonNull(learned.history().proven()).hash());
+                good.hash(),
+                Objects.requireNonNull(learned.history().lastKnownGood()).hash());
     }
 
     private Declaration declare(Probing probe) {
@@ -117,8 +119,8 @@ class JudgementTest {
     /** @param undone when the wrong declaration was undone; null when it has not failed */
     private WorkloadHistory history(@Nullable Instant undone) {
         return WorkloadHistory.NONE
-                .withTrial(wrong.generation(), Trial.of(wrong.hash()))
-                .withProven(new ProvenRevision(good.workload(), good.hash(), "p_A"))
+                .withAttempts(wrong.generation(), Attempts.of(wrong.hash()))
+                .withLastKnownGood(new LastKnownGood(good.workload(), good.hash(), "p_A"))
                 .withFailed(undone == null ? null : new FailedRevision(wrong.hash(), "A", 1, undone, "no answer"));
     }
 

@@ -124,11 +124,12 @@ class LimitPlanningTest {
         Example example = running(SOME).provenAsDeclared().limited(MORE);
         assertEquals(
                 "wait STEP_FAILED: wait",
-                example.trial(trial -> trial.withLimits(failed(3, NOW))).planned());
+                example.attempts(attempts -> attempts.withLimits(failed(3, NOW)))
+                        .planned());
         assertTrue(example.plan().message().startsWith("could not set its limits: no luck; next try at"));
         assertEquals(
                 "configure LIMITS_DRIFTED: setLimits",
-                example.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))))
+                example.attempts(attempts -> attempts.withLimits(failed(3, NOW.minusSeconds(600))))
                         .planned());
     }
 
@@ -141,7 +142,7 @@ class LimitPlanningTest {
                 .active("A")
                 .runs("A")
                 .limited(MORE)
-                .trial(trial -> trial.withLimits(failed(3, NOW)));
+                .attempts(attempts -> attempts.withLimits(failed(3, NOW)));
         assertTrue(example.planned().startsWith("upgrade REVISION_CHANGED: stop activate launch"), example.planned());
     }
 
@@ -169,8 +170,10 @@ class LimitPlanningTest {
         Condition unseen = limitsNotEnforced(running(SOME).limited(Observation.unseen("input/output error")))
                 .orElseThrow();
         assertEquals(Condition.Status.UNKNOWN, unseen.status());
-        Condition refused = limitsNotEnforced(
-                        running(SOME).provenAsDeclared().limited(MORE).trial(trial -> trial.withLimits(failed(1, NOW))))
+        Condition refused = limitsNotEnforced(running(SOME)
+                        .provenAsDeclared()
+                        .limited(MORE)
+                        .attempts(attempts -> attempts.withLimits(failed(1, NOW))))
                 .orElseThrow();
         assertEquals("no luck", refused.message());
     }
@@ -210,7 +213,8 @@ class LimitPlanningTest {
         Example drift = running(SOME).provenAsDeclared().limited(MORE);
         assertEquals(Optional.of(EventType.DRIFT_DETECTED), detected(drift));
         assertEquals(
-                Optional.empty(), detected(drift.trial(trial -> trial.withLimits(failed(3, NOW.minusSeconds(600))))));
+                Optional.empty(),
+                detected(drift.attempts(attempts -> attempts.withLimits(failed(3, NOW.minusSeconds(600))))));
         assertEquals(Optional.empty(), detected(running(MORE).proven("A").limited(SOME)));
     }
 

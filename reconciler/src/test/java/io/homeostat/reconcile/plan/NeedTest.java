@@ -19,9 +19,9 @@ import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
@@ -55,12 +55,14 @@ class NeedTest {
                         row(
                                 "failures of another declaration count for nothing",
                                 Need.State.COMING,
-                                () -> neighbour(acted(7, trial -> trial.withStart(failed(9, NOW))))),
+                                () -> neighbour(acted(7, attempts -> attempts.withStart(failed(9, NOW))))),
                         row(
                                 "a start that another try can't help",
                                 Need.State.STUCK,
                                 () -> neighbour(acted(
-                                        1, trial -> trial.withStart(new Attempts(1, NOW, "no such program", true))))),
+                                        1,
+                                        attempts ->
+                                                attempts.withStart(new Failures(1, NOW, "no such program", true))))),
                         row(
                                 "in a crash loop",
                                 Need.State.STUCK,
@@ -110,7 +112,8 @@ class NeedTest {
                                 "what is to run once was a daemon before, and has not run",
                                 Need.State.COMING,
                                 "{type: oneShot, triggers: {firstBoot: true}}",
-                                () -> neighbour(acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)))))
+                                () -> neighbour(
+                                        acted(1, attempts -> attempts).withConditions(ImmutableList.of(HEALTHY)))))
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
                         () -> assertEquals(
@@ -153,12 +156,12 @@ class NeedTest {
         return new Declaration(workload, SourceName.FILES, 1, "hash", ImmutableList.of());
     }
 
-    private static WorkloadHistory acted(long generation, UnaryOperator<Trial> trial) {
-        return WorkloadHistory.NONE.withTrial(generation, trial.apply(Trial.of("hash")));
+    private static WorkloadHistory acted(long generation, UnaryOperator<Attempts> attempts) {
+        return WorkloadHistory.NONE.withAttempts(generation, attempts.apply(Attempts.of("hash")));
     }
 
     private static WorkloadHistory crashed(int times, Condition condition) {
-        WorkloadHistory history = acted(1, trial -> trial).withConditions(ImmutableList.of(condition));
+        WorkloadHistory history = acted(1, attempts -> attempts).withConditions(ImmutableList.of(condition));
         return times == 0 ? history : history.withRun(history.run().withCrashes(failed(times, NOW)));
     }
 
@@ -179,11 +182,13 @@ class NeedTest {
                 start,
                 "");
         return new Remembered(
-                acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY)), ImmutableList.of(instance), null);
+                acted(1, attempts -> attempts).withConditions(ImmutableList.of(HEALTHY)),
+                ImmutableList.of(instance),
+                null);
     }
 
     private static Remembered ran(String bootId) {
-        WorkloadHistory history = acted(1, trial -> trial).withConditions(ImmutableList.of(HEALTHY));
+        WorkloadHistory history = acted(1, attempts -> attempts).withConditions(ImmutableList.of(HEALTHY));
         OneShotRun run =
                 OneShotRun.begun("work", "launch", bootId, "instance", NOW).completed(NOW, null);
         return neighbour(history.withRun(history.run().withOneShot(run)));

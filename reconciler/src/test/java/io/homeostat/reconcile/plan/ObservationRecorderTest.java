@@ -19,8 +19,8 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -38,14 +38,14 @@ class ObservationRecorderTest {
     void anotherDeclarationForgetsTheFailuresOfTheOneBefore() {
         Learned learned = plugin().wants("B")
                 .proven("A")
-                .trial(trial -> Trial.of("former").withStart(failed(2, NOW)))
+                .attempts(attempts -> Attempts.of("former").withStart(failed(2, NOW)))
                 .history(history -> history.withFailed(new FailedRevision("former", "X", 1, NOW, "it does not listen"))
                         .withRun(history.run().withCrashes(failed(4, NOW))))
                 .learned();
 
         WorkloadHistory history = learned.situation().history();
-        assertEquals(Attempts.NONE, history.trial().start());
-        assertEquals(Attempts.NONE, history.run().crashes());
+        assertEquals(Failures.NONE, history.attempts().start());
+        assertEquals(Failures.NONE, history.run().crashes());
         assertNull(history.failed());
         assertEquals(List.of("PLUGIN_CONFIG_INSTALL B"), told(learned));
     }
@@ -54,15 +54,16 @@ class ObservationRecorderTest {
     void whatIsWithdrawnForgetsItsTrialAndItsRunAndNamesTheRevisionThatWasSeenWell() {
         OneShotRun run = OneShotRun.begun("work", "launch", "boot", "instance", NOW);
         Learned learned = plugin().proven("A")
-                .history(history -> history.withTrial(4, Trial.of("former").withStart(failed(2, NOW)))
+                .history(history -> history.withAttempts(
+                                4, Attempts.of("former").withStart(failed(2, NOW)))
                         .withFailed(new FailedRevision("former", "B", 1, NOW, "it does not listen"))
                         .withRun(history.run().withOneShot(run)))
                 .learned();
 
         WorkloadHistory history = learned.situation().history();
-        assertEquals("", history.trial().hash());
-        assertEquals(Attempts.NONE, history.trial().start());
-        assertEquals("A", history.trial().told().revision());
+        assertEquals("", history.attempts().hash());
+        assertEquals(Failures.NONE, history.attempts().start());
+        assertEquals("A", history.attempts().told().revision());
         assertNull(history.failed());
         assertNull(history.run().oneShot());
         assertEquals(List.of("PLUGIN_CONFIG_REMOVE A"), told(learned));
@@ -73,7 +74,7 @@ class ObservationRecorderTest {
         Learned learned = plugin().wasWanted().proven("A").ended("A", KILLED).learned();
 
         assertEquals(List.of("PLUGIN_STOPPED A"), told(learned));
-        assertEquals(Attempts.NONE, learned.situation().history().run().crashes());
+        assertEquals(Failures.NONE, learned.situation().history().run().crashes());
         assertEquals(KILLED, learned.situation().history().run().lastExit());
         assertEquals(List.of("launch-A0"), learned.change().ended());
     }
@@ -99,8 +100,8 @@ class ObservationRecorderTest {
 
         assertEquals(List.of("launch-A0"), learned.change().ended());
         WorkloadHistory history = learned.situation().history();
-        assertEquals(Attempts.NONE, history.trial().start());
-        assertEquals(Attempts.NONE, history.run().crashes());
+        assertEquals(Failures.NONE, history.attempts().start());
+        assertEquals(Failures.NONE, history.run().crashes());
         assertNull(history.run().lastExit());
         assertEquals(List.of(), told(learned));
     }

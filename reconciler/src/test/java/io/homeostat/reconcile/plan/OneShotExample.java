@@ -11,10 +11,10 @@ import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -63,7 +63,7 @@ public final class OneShotExample {
                 SourceName.APPLIED,
                 id,
                 Wish.of(revision, ImmutableList.copyOf(arguments), "c").when(triggers));
-        history = history.withTrial(declared.generation(), Trial.of(declared.hash()));
+        history = history.withAttempts(declared.generation(), Attempts.of(declared.hash()));
         installations.add(new Installation("p_" + revision, revision, revision.toLowerCase(Locale.ROOT), revision));
         return this;
     }
@@ -92,7 +92,7 @@ public final class OneShotExample {
     private OneShotExample after(Instant at, UnaryOperator<OneShotRun> end) {
         OneShotRun run = OneShotRun.begun(Work.of(declared().workload()), "launch-then", "boot", "instance", at);
         history = history.withRun(history.run().withOneShot(end.apply(run)))
-                .withProven(new ProvenRevision(
+                .withLastKnownGood(new LastKnownGood(
                         declared().workload(),
                         declared().hash(),
                         "p_" + declared().workload().revision()));
@@ -116,7 +116,7 @@ public final class OneShotExample {
     }
 
     OneShotExample startFailed(int times, Instant last) {
-        history = history.withTrial(history.trial().withStart(Example.failed(times, last)));
+        history = history.withAttempts(history.attempts().withStart(Example.failed(times, last)));
         return this;
     }
 

@@ -12,9 +12,9 @@ import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
 import io.homeostat.desired.state.history.WorkloadHistory;
@@ -35,7 +35,7 @@ class OneShotRecorderTest {
     void whatCouldNotBeginIsTriedAgainBeforeItCountsAsARun() {
         Change second = launchFails(scene().startFailed(1, NOW.minusSeconds(60)), false);
 
-        assertEquals(2, history(second).trial().start().count());
+        assertEquals(2, history(second).attempts().start().count());
         assertNull(history(second).run().oneShot());
         assertEquals(List.of(EventType.PLUGIN_START_FAILED), told(second));
     }
@@ -47,7 +47,7 @@ class OneShotRecorderTest {
         OneShotRun run = Objects.requireNonNull(history(third).run().oneShot());
         assertEquals(Result.FAILED, run.result());
         assertEquals("no such program", run.error());
-        assertEquals(Attempts.NONE, history(third).trial().start());
+        assertEquals(Failures.NONE, history(third).attempts().start());
         assertEquals(List.of(EventType.PLUGIN_START_FAILED, EventType.PLUGIN_INSTALL_FAILED), told(third));
     }
 

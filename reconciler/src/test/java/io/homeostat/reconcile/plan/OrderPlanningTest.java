@@ -14,10 +14,10 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -276,20 +276,22 @@ class OrderPlanningTest {
 
     private WorkloadPlan plan(
             @Nullable Declaration declared,
-            @Nullable Declaration proven,
+            @Nullable Declaration lastKnownGood,
             ImmutableList<ObservedInstance> processes,
             Relations relations) {
-        return Planner.plan(situation(declared, proven, processes, relations));
+        return Planner.plan(situation(declared, lastKnownGood, processes, relations));
     }
 
     private Situation situation(
             @Nullable Declaration declared,
-            @Nullable Declaration proven,
+            @Nullable Declaration lastKnownGood,
             ImmutableList<ObservedInstance> processes,
             Relations relations) {
-        WorkloadHistory history = WorkloadHistory.NONE.withTrial(1, Trial.of(declared == null ? "" : declared.hash()));
-        if (proven != null) {
-            history = history.withProven(new ProvenRevision(proven.workload(), proven.hash(), null));
+        WorkloadHistory history =
+                WorkloadHistory.NONE.withAttempts(1, Attempts.of(declared == null ? "" : declared.hash()));
+        if (lastKnownGood != null) {
+            history =
+                    history.withLastKnownGood(new LastKnownGood(lastKnownGood.workload(), lastKnownGood.hash(), null));
         }
         ObservedWorkload seen = ObservedWorkload.absent(WorkloadId.process("p")).withProcesses(processes);
         return new Situation(

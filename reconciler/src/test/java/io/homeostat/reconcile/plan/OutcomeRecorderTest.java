@@ -13,9 +13,9 @@ import com.google.common.collect.Iterables;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
@@ -29,13 +29,13 @@ class OutcomeRecorderTest {
     private static final Outcome FAILED =
             new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "no luck", false);
     private static final Outcome INTERRUPTED = new Outcome.Interrupted();
-    private static final Attempts ONCE = new Attempts(1, NOW, "no luck", false);
+    private static final Failures ONCE = new Failures(1, NOW, "no luck", false);
 
     @Test
     void whatIsWantedAndCanNotBeFetchedCountsAgainstItsTrial() {
         Change change = after(plugin().wants("A"), "download", FAILED);
-        assertEquals(ONCE, history(change).trial().install());
-        assertEquals(Attempts.NONE, history(change).trial().upkeep());
+        assertEquals(ONCE, history(change).attempts().install());
+        assertEquals(Failures.NONE, history(change).attempts().upkeep());
         assertEquals(List.of("PLUGIN_INSTALL_FAILED A"), told(change));
     }
 
@@ -43,19 +43,20 @@ class OutcomeRecorderTest {
     void theLastGoodRevisionThatCanNotBeFetchedCountsNotAgainstWhatIsDeclared() {
         Example gone = plugin().wants("B").proven("A").runs("A").undone(1, NOW);
         Change change = after(gone, "download", FAILED);
-        assertEquals(ONCE, history(change).trial().upkeep());
-        assertEquals(Attempts.NONE, history(change).trial().install());
+        assertEquals(ONCE, history(change).attempts().upkeep());
+        assertEquals(Failures.NONE, history(change).attempts().install());
         assertEquals(List.of(), told(change));
     }
 
     @Test
     void onlyWhatIsUnpackedIsInstalled() {
-        Example again = plugin().wants("A").trial(trial -> trial.withInstall(failed(2, NOW.minusSeconds(600))));
+        Example again =
+                plugin().wants("A").attempts(attempts -> attempts.withInstall(failed(2, NOW.minusSeconds(600))));
         assertNull(after(again, "download", Outcome.done()).history());
         assertEquals(
-                Attempts.NONE,
+                Failures.NONE,
                 history(after(again.cached("A"), "unpack", Outcome.done()))
-                        .trial()
+                        .attempts()
                         .install());
     }
 
@@ -103,7 +104,7 @@ class OutcomeRecorderTest {
 
         Change failed = after(listening, "start", FAILED);
         assertEquals(Phase.START_SENT, instance(failed).phase());
-        assertEquals(ONCE, history(failed).trial().start());
+        assertEquals(ONCE, history(failed).attempts().start());
         assertEquals(List.of("PLUGIN_START_FAILED A"), told(failed));
     }
 
@@ -115,8 +116,9 @@ class OutcomeRecorderTest {
         assertNotEquals("", instance(change).configHash());
         assertEquals(List.of("PLUGIN_STARTED A"), told(change));
 
-        Change restarted = after(listening.trial(trial -> trial.withRestartToConfigure(true)), "start", Outcome.done());
-        assertFalse(history(restarted).trial().restartToConfigure());
+        Change restarted =
+                after(listening.attempts(attempts -> attempts.withRestartToConfigure(true)), "start", Outcome.done());
+        assertFalse(history(restarted).attempts().restartToConfigure());
         assertEquals(List.of("PLUGIN_STARTED A", "PLUGIN_CONFIG_APPLIED A"), told(restarted));
     }
 
@@ -130,15 +132,16 @@ class OutcomeRecorderTest {
         assertEquals(
                 List.of("PLUGIN_CONFIG_APPLY A", "PLUGIN_CONFIG_APPLY_FAILED A"),
                 told(after(other, "applyConfig", FAILED)));
-        assertEquals(ONCE, history(after(other, "applyConfig", FAILED)).trial().configure());
+        assertEquals(
+                ONCE, history(after(other, "applyConfig", FAILED)).attempts().configure());
         assertNull(after(other, "applyConfig", INTERRUPTED).history());
 
-        other.trial(trial -> trial.withConfigure(failed(1, NOW.minusSeconds(600))));
+        other.attempts(attempts -> attempts.withConfigure(failed(1, NOW.minusSeconds(600))));
         Change second = after(other, "applyConfig", Outcome.done());
         assertEquals(List.of("PLUGIN_CONFIG_APPLIED A"), told(second));
-        assertEquals(Attempts.NONE, history(second).trial().configure());
+        assertEquals(Failures.NONE, history(second).attempts().configure());
         assertTrue(history(after(other, "applyConfig", new Outcome.Unsupported()))
-                .trial()
+                .attempts()
                 .restartToConfigure());
     }
 
@@ -160,13 +163,15 @@ class OutcomeRecorderTest {
     @Test
     void whatCouldNotBeStoppedIsNotSaidToBe() {
         Change change = after(replaced(), "stop", FAILED);
-        assertEquals(ONCE, history(change).trial().upkeep());
+        assertEquals(ONCE, history(change).attempts().upkeep());
         assertEquals(List.of(), told(change));
         assertEquals(List.of(), change.ended());
 
         Change later = after(
-                replaced().trial(trial -> trial.withUpkeep(failed(3, NOW.minusSeconds(3600)))), "stop", Outcome.done());
-        assertEquals(Attempts.NONE, history(later).trial().upkeep());
+                replaced().attempts(attempts -> attempts.withUpkeep(failed(3, NOW.minusSeconds(3600)))),
+                "stop",
+                Outcome.done());
+        assertEquals(Failures.NONE, history(later).attempts().upkeep());
     }
 
     @Test
@@ -189,7 +194,7 @@ class OutcomeRecorderTest {
         Example late =
                 plugin().wants("A").installed("A").active("A").runs("A", Phase.CREATED, Duration.ofSeconds(30), null);
         Change change = after(late, "stop", Outcome.done());
-        assertEquals(1, history(change).trial().start().count());
+        assertEquals(1, history(change).attempts().start().count());
         assertEquals(Exit.Reason.TIMED_OUT, exit(change).reason());
         assertEquals(List.of("PLUGIN_START_FAILED A"), told(change));
     }
@@ -216,7 +221,7 @@ class OutcomeRecorderTest {
 
         Change failed = after(unwanted, "remove", FAILED);
         assertFalse(failed.dropHistory());
-        assertEquals(ONCE, history(failed).trial().upkeep());
+        assertEquals(ONCE, history(failed).attempts().upkeep());
         assertEquals(List.of("PLUGIN_REMOVE_FAILED A"), told(failed));
     }
 

@@ -11,8 +11,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
@@ -78,7 +78,8 @@ class PacingTest {
         Declaration declared = declared(more);
         return situation(
                 declared,
-                WorkloadHistory.NONE.withTrial(1, Trial.of(declared.hash()).withStart(failed(times, NOW))));
+                WorkloadHistory.NONE.withAttempts(
+                        1, Attempts.of(declared.hash()).withStart(failed(times, NOW))));
     }
 
     private static Situation repaired(int times, String more, Instant last) {

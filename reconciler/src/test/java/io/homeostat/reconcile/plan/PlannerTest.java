@@ -152,7 +152,7 @@ class PlannerTest {
                                 .active("A")
                                 .runs("A")
                                 .wants("A", "other")
-                                .trial(trial -> trial.withRestartToConfigure(true))),
+                                .attempts(attempts -> attempts.withRestartToConfigure(true))),
                 row(
                         "a plugin that refused its config is left alone for a while",
                         "wait CONFIGURE_FAILED: wait",
@@ -161,7 +161,7 @@ class PlannerTest {
                                 .active("A")
                                 .runs("A")
                                 .wants("A", "other")
-                                .trial(trial -> trial.withConfigure(failed(1, NOW)))));
+                                .attempts(attempts -> attempts.withConfigure(failed(1, NOW)))));
     }
 
     private static List<PlanningRow> removing() {

@@ -11,11 +11,11 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.health.Health;
 import java.time.Duration;
@@ -36,9 +36,9 @@ class ProofTest {
     @Test
     void whatRunsStartedConfiguredAndWellIsProven() {
         WorkloadHistory history = after(good());
-        ProvenRevision proven = Objects.requireNonNull(history.proven());
-        assertEquals("A", proven.workload().revision());
-        assertEquals("p_A", proven.directory());
+        LastKnownGood lastKnownGood = Objects.requireNonNull(history.lastKnownGood());
+        assertEquals("A", lastKnownGood.workload().revision());
+        assertEquals("p_A", lastKnownGood.directory());
         assertEquals(List.of(EventType.PLUGIN_INSTALLED), told(good()));
     }
 
@@ -87,14 +87,14 @@ class ProofTest {
                         new Row("two of it run", () -> good().runs("A")))
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
-                        () -> assertNull(after(row.example().get()).proven())));
+                        () -> assertNull(after(row.example().get()).lastKnownGood())));
     }
 
     @Test
     void proofEndsTheTrialAndTheUpgradeThatFailedBefore() {
         Example again = good().proven("B")
                 .undone(2, NOW.minus(LONG))
-                .trial(trial -> trial.withStart(failed(2, NOW))
+                .attempts(attempts -> attempts.withStart(failed(2, NOW))
                         .withInstall(failed(1, NOW))
                         .withTold(Told.of("A")
                                 .and(new ToldFailure(
@@ -105,24 +105,25 @@ class ProofTest {
         WorkloadHistory history = after(again);
 
         assertNull(history.failed());
-        String hash = Objects.requireNonNull(history.proven()).hash();
-        assertEquals(Trial.of(hash).withTold(Told.of("A")), history.trial());
+        String hash = Objects.requireNonNull(history.lastKnownGood()).hash();
+        assertEquals(Attempts.of(hash).withTold(Told.of("A")), history.attempts());
     }
 
     @Test
     void whatIsProvenIsNotProvenAgain() {
-        Example known = good().provenAsDeclared().trial(trial -> trial.withLimits(failed(1, NOW)));
-        assertEquals(1, after(known).trial().limits().count());
+        Example known = good().provenAsDeclared().attempts(attempts -> attempts.withLimits(failed(1, NOW)));
+        assertEquals(1, after(known).attempts().limits().count());
         assertEquals(List.of(), told(known));
     }
 
     @Test
     void theSameFromAnotherDirectoryIsTheLastGoodInstallationFromThenOn() {
         Example moved = good().provenAsDeclared().history(history -> {
-            ProvenRevision proven = Objects.requireNonNull(history.proven());
-            return history.withProven(new ProvenRevision(proven.workload(), proven.hash(), "p_A_damaged"));
+            LastKnownGood lastKnownGood = Objects.requireNonNull(history.lastKnownGood());
+            return history.withLastKnownGood(
+                    new LastKnownGood(lastKnownGood.workload(), lastKnownGood.hash(), "p_A_damaged"));
         });
-        assertEquals("p_A", Objects.requireNonNull(after(moved).proven()).directory());
+        assertEquals("p_A", Objects.requireNonNull(after(moved).lastKnownGood()).directory());
         assertEquals(List.of(), told(moved));
     }
 
@@ -130,12 +131,12 @@ class ProofTest {
     void anotherConfigurationIsProvenWithoutBeingInstalled() {
         Example configured = plugin().wants("A", "c").installed("A").active("A").runs("A");
         Example before = plugin().wants("A", "b").provenAsDeclared();
-        configured.history(
-                history -> history.withProven(before.situation().history().proven()));
+        configured.history(history ->
+                history.withLastKnownGood(before.situation().history().lastKnownGood()));
 
         assertEquals(
                 Objects.requireNonNull(configured.situation().declared()).hash(),
-                Objects.requireNonNull(after(configured).proven()).hash());
+                Objects.requireNonNull(after(configured).lastKnownGood()).hash());
         assertEquals(List.of(), told(configured));
     }
 

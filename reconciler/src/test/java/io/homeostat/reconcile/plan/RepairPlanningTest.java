@@ -160,7 +160,7 @@ class RepairPlanningTest {
                 row(
                         "the old revision is not well while the new one can't be fetched: it is restarted",
                         "restart UNHEALTHY: stop launch start",
-                        () -> unhealthy(2).wants("B").trial(trial -> trial.withInstall(failed(1, NOW)))),
+                        () -> unhealthy(2).wants("B").attempts(attempts -> attempts.withInstall(failed(1, NOW)))),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
                 row(
                         "what a superseded revision left is collected",

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Phase;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashSet;
@@ -105,11 +105,11 @@ final class FakeStore extends MemoryStore {
                     !amended.contains(change.workload()), () -> "written back as it was read before: " + next);
         }
         if (next != null && !change.dropHistory()) {
-            compare(change, remembered(change.workload()).proven(), next.proven());
+            compare(change, remembered(change.workload()).lastKnownGood(), next.lastKnownGood());
         }
     }
 
-    private void compare(Change change, @Nullable ProvenRevision before, @Nullable ProvenRevision after) {
+    private void compare(Change change, @Nullable LastKnownGood before, @Nullable LastKnownGood after) {
         Invariant.LAST_GOOD_KEPT.require(
                 before == null || after != null, () -> "the last good revision is forgotten: " + before);
         if (after != null && !after.equals(before)) {

@@ -9,8 +9,8 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashMap;
@@ -124,9 +124,10 @@ final class OrderRules {
 
     /** As its last good revision says, when it runs that; else as it was launched. */
     private List<String> needs(FakeProcess process) {
-        ProvenRevision proven = store.remembered(process.launched.workload()).proven();
-        return proven != null && FakeProcess.isLaunchedAs(proven.workload(), process.launched)
-                ? proven.workload().lifecycle().dependsOn()
+        LastKnownGood lastKnownGood =
+                store.remembered(process.launched.workload()).lastKnownGood();
+        return lastKnownGood != null && FakeProcess.isLaunchedAs(lastKnownGood.workload(), process.launched)
+                ? lastKnownGood.workload().lifecycle().dependsOn()
                 : Splitter.on(',').splitToList(process.launched.inputs().getOrDefault(FakeProcess.NEEDS, ""));
     }
 

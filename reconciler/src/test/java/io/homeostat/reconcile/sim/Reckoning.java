@@ -7,7 +7,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.limits.LimitObserver;
@@ -104,8 +104,8 @@ final class Reckoning {
 
     /** Of what may not be changed, because others stay down. */
     private void requireRepaired(WorkloadId id, List<FakeProcess> living) {
-        ProvenRevision proven = machine.store.history(id).proven();
-        if (proven == null || !machine.works(proven.workload())) {
+        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
+        if (lastKnownGood == null || !machine.works(lastKnownGood.workload())) {
             return;
         }
         Invariant.REPAIRS_WAIT_FOR_NOBODY.require(
@@ -121,9 +121,10 @@ final class Reckoning {
     }
 
     private void requireToldToGiveUp(WorkloadId id, Declaration declared) {
-        ProvenRevision proven = machine.store.history(id).proven();
+        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
         boolean told = declared.workload().lifecycle().restart().giveUpAfter() > 0
-                || (proven != null && proven.workload().lifecycle().restart().giveUpAfter() > 0);
+                || (lastKnownGood != null
+                        && lastKnownGood.workload().lifecycle().restart().giveUpAfter() > 0);
         Invariant.GIVES_UP_ONLY_WHEN_TOLD.require(told, () -> id + " is given up");
     }
 
@@ -177,8 +178,8 @@ final class Reckoning {
         Invariant.CONVERGED_IS_SAID.require(
                 !prospects.is(Condition.Type.CONVERGED, id),
                 () -> id + " can't be at " + declared.workload().revision());
-        ProvenRevision proven = machine.store.history(id).proven();
-        if (proven == null || !machine.works(proven.workload())) {
+        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
+        if (lastKnownGood == null || !machine.works(lastKnownGood.workload())) {
             return;
         }
         Invariant.LAST_GOOD_KEPT.require(
@@ -186,9 +187,9 @@ final class Reckoning {
                         && living.get(0)
                                 .launched
                                 .revision()
-                                .equals(proven.workload().revision())
+                                .equals(lastKnownGood.workload().revision())
                         && living.get(0).feels == Health.Verdict.HEALTHY,
-                () -> id + ": " + proven.workload().revision() + " should run and be well, there is " + living);
+                () -> id + ": " + lastKnownGood.workload().revision() + " should run and be well, there is " + living);
         Invariant.ROLLBACK_IS_SHOWN.require(
                 behaviour == Behaviour.UNFETCHABLE || prospects.is(Condition.Type.ROLLED_BACK, id),
                 () -> id + ": " + machine.store.history(id).conditions());

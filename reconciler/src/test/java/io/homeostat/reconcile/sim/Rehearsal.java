@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
@@ -70,10 +70,11 @@ final class Rehearsal {
 
     /** Whether nothing is under way and nothing of it will happen that nobody could foretell. */
     private boolean rests(WorkloadId id) {
-        ProvenRevision proven = machine.store.history(id).proven();
+        LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
         Declaration declared = desired.declaration(id).orElse(null);
         boolean endsByItself = Stream.of(
-                        declared == null ? null : declared.workload(), proven == null ? null : proven.workload())
+                        declared == null ? null : declared.workload(),
+                        lastKnownGood == null ? null : lastKnownGood.workload())
                 .filter(Objects::nonNull)
                 .anyMatch(workload -> machine.disk
                                 .behaviour(workload.id(), workload.revision())

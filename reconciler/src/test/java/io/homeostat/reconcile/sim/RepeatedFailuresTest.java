@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.Change;
-import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import java.util.List;
@@ -46,11 +46,11 @@ class RepeatedFailuresTest {
     void aFailureIsToldOnceAlthoughItIsWordedAnewEachTime() {
         plugin.declare("UNFETCHABLE-A", "c");
         plugin.happens();
-        String first = plugin.store.history(ID).trial().install().error();
+        String first = plugin.store.history(ID).attempts().install().error();
 
         assertEquals(List.of(), plugin.happens(DAYS_OF_TRIES));
 
-        assertNotEquals(first, plugin.store.history(ID).trial().install().error());
+        assertNotEquals(first, plugin.store.history(ID).attempts().install().error());
     }
 
     @Test
@@ -96,10 +96,10 @@ class RepeatedFailuresTest {
         plugin.declare("GOOD-A", "c");
         plugin.happens();
         WorkloadHistory history = plugin.store.history(ID);
-        Attempts failed = Attempts.NONE.failed(Instant.EPOCH, "its symlink is a directory", false);
+        Failures failed = Failures.NONE.failed(Instant.EPOCH, "its symlink is a directory", false);
         plugin.store.commit(new Change(
                 ID,
-                history.withTrial(history.trial().withUpkeep(failed)).withConditions(ImmutableList.of()),
+                history.withAttempts(history.attempts().withUpkeep(failed)).withConditions(ImmutableList.of()),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),
@@ -107,6 +107,6 @@ class RepeatedFailuresTest {
 
         plugin.happens();
 
-        assertEquals(Attempts.NONE, plugin.store.history(ID).trial().upkeep());
+        assertEquals(Failures.NONE, plugin.store.history(ID).attempts().upkeep());
     }
 }

@@ -11,7 +11,7 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -180,15 +180,15 @@ final class StepRules {
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
         restraints.beforeLaunch(step);
         runs.beforeLaunch(step, processes.bootId(), clock.instant());
-        ProvenRevision proven = store.remembered(id).proven();
+        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id).orElse(null);
         boolean wanted = declared != null
                 && declared.hash().equals(step.hash())
                 && declared.workload().equals(step.declared());
-        boolean lastGood = proven != null
+        boolean lastGood = lastKnownGood != null
                 && declared != null
-                && proven.hash().equals(step.hash())
-                && proven.workload().equals(step.declared());
+                && lastKnownGood.hash().equals(step.hash())
+                && lastKnownGood.workload().equals(step.declared());
         Invariant.ONLY_THE_WANTED_IS_LAUNCHED.require(
                 wanted || lastGood, () -> step + " although wanted is " + declared);
     }
@@ -255,14 +255,16 @@ final class StepRules {
 
     /** Whether it holds, whole, what the agent itself has last seen well and may have to go back to. */
     private boolean isProven(WorkloadId id, String directory) {
-        ProvenRevision proven = store.remembered(id).proven();
+        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Installation installation = disk.installs(id).get(directory);
-        return proven != null
+        return lastKnownGood != null
                 && installation != null
                 && installation.isWhole()
-                && installation.revision().equals(proven.workload().revision())
-                && proven.workload().source() != null
-                && installation.sha256().equals(proven.workload().source().sha256());
+                && installation.revision().equals(lastKnownGood.workload().revision())
+                && lastKnownGood.workload().source() != null
+                && installation
+                        .sha256()
+                        .equals(lastKnownGood.workload().source().sha256());
     }
 
     private boolean noneRunsFrom(WorkloadId id, String directory) {

@@ -9,7 +9,7 @@ import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.ProvenRevision;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Instant;
@@ -39,22 +39,24 @@ final class WindowRules {
 
     void beforeAny(Step step) {
         WorkloadId id = step.workload();
-        ProvenRevision proven = store.remembered(id).proven();
+        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id)
                 .filter(answer -> !OneShotReckoning.isOneShot(answer))
-                .filter(answer -> proven != null && !proven.hash().equals(answer.hash()))
+                .filter(answer -> lastKnownGood != null && !lastKnownGood.hash().equals(answer.hash()))
                 .orElse(null);
         Optional<Instant> opens = opens(declared);
-        if (declared == null || proven == null || opens.isEmpty()) {
+        if (declared == null || lastKnownGood == null || opens.isEmpty()) {
             return;
         }
         boolean changes = switch (step) {
             case Step.Launch launch -> launch.hash().equals(declared.hash());
             case Step.Stop stop -> stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.instance());
             case Step.ApplyConfig apply ->
-                !hasBegun(declared) && isOnlyOf(config(declared.workload()), config(proven.workload()), apply.config());
+                !hasBegun(declared)
+                        && isOnlyOf(config(declared.workload()), config(lastKnownGood.workload()), apply.config());
             case Step.SetLimits limit ->
-                !hasBegun(declared) && isOnlyOf(limits(declared.workload()), limits(proven.workload()), limit.limits());
+                !hasBegun(declared)
+                        && isOnlyOf(limits(declared.workload()), limits(lastKnownGood.workload()), limit.limits());
             default -> false;
         };
         Invariant.CHANGED_ONLY_IN_ITS_WINDOW.require(
@@ -86,8 +88,8 @@ final class WindowRules {
                 .anyMatch(instance -> instance.target().equals(declared.hash()));
     }
 
-    private static boolean isOnlyOf(@Nullable Object declared, @Nullable Object proven, @Nullable Object given) {
-        return Objects.equals(given, declared) && !Objects.equals(given, proven);
+    private static boolean isOnlyOf(@Nullable Object declared, @Nullable Object lastKnownGood, @Nullable Object given) {
+        return Objects.equals(given, declared) && !Objects.equals(given, lastKnownGood);
     }
 
     private static @Nullable Config config(Workload workload) {

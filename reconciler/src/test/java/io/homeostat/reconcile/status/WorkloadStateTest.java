@@ -7,8 +7,8 @@ import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
@@ -83,20 +83,22 @@ class WorkloadStateTest {
 
     @Test
     void whatCouldNotBeFetchedHasFailedToInstall() {
-        Attempts failed = Example.failed(1, Example.NOW);
-        expect(WorkloadState.INSTALL_FAILED, Example.plugin().wants("A").trial(trial -> trial.withInstall(failed)));
+        Failures failed = Example.failed(1, Example.NOW);
+        expect(
+                WorkloadState.INSTALL_FAILED,
+                Example.plugin().wants("A").attempts(attempts -> attempts.withInstall(failed)));
     }
 
     @Test
     void aFirstStartIsStartingUntilItsAttemptsAreUsedUp() {
-        Attempts once = Example.failed(1, Example.NOW);
-        Attempts thrice = Example.failed(3, Example.NOW);
+        Failures once = Example.failed(1, Example.NOW);
+        Failures thrice = Example.failed(3, Example.NOW);
         expect(
                 WorkloadState.STARTING,
-                Example.plugin().wants("A").installed("A").trial(trial -> trial.withStart(once)));
+                Example.plugin().wants("A").installed("A").attempts(attempts -> attempts.withStart(once)));
         expect(
                 WorkloadState.INSTALL_FAILED,
-                Example.plugin().wants("A").installed("A").trial(trial -> trial.withStart(thrice)));
+                Example.plugin().wants("A").installed("A").attempts(attempts -> attempts.withStart(thrice)));
     }
 
     @Test
@@ -196,7 +198,7 @@ class WorkloadStateTest {
                 WorkloadState.INSTALL_FAILED,
                 Example.plugin()
                         .wants("A", once)
-                        .trial(trial -> trial.withInstall(Example.failed(1, Example.NOW)))
+                        .attempts(attempts -> attempts.withInstall(Example.failed(1, Example.NOW)))
                         .paused("why"));
     }
 

@@ -18,28 +18,28 @@ import org.jspecify.annotations.Nullable;
  */
 public record RunRecord(
         int restarts,
-        Attempts crashes,
+        Failures crashes,
         @Nullable Instant healthySince,
         int healthFailures,
         @Nullable Instant lastHealthFailure,
         @Nullable Exit lastExit,
-        Attempts repairs,
+        Failures repairs,
         @Nullable OneShotRun oneShot) {
-    public static final RunRecord NONE = new RunRecord(0, Attempts.NONE, null, 0, null, null, Attempts.NONE, null);
+    public static final RunRecord NONE = new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null);
 
     public RunRecord withRestart() {
         return new RunRecord(
                 restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
     }
 
-    public RunRecord withCrashes(Attempts attempts) {
+    public RunRecord withCrashes(Failures failures) {
         return new RunRecord(
-                restarts, attempts, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
+                restarts, failures, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
     }
 
-    public RunRecord withRepairs(Attempts attempts) {
+    public RunRecord withRepairs(Failures failures) {
         return new RunRecord(
-                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, attempts, oneShot);
+                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, failures, oneShot);
     }
 
     public RunRecord withExit(Exit exit) {

@@ -6,7 +6,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.history.Trial;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -27,7 +27,7 @@ final class CommittingWriter {
                 .store();
         long first = store.history(WRITER).observedGeneration() + 1;
         for (long n = first; ; n++) {
-            WorkloadHistory history = store.history(WRITER).withTrial(n, Trial.of("h" + n));
+            WorkloadHistory history = store.history(WRITER).withAttempts(n, Attempts.of("h" + n));
             Event event = Samples.event(WRITER, Long.toString(n));
             store.commit(new Change(
                     WRITER,

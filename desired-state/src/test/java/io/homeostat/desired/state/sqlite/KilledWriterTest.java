@@ -41,7 +41,7 @@ final class KilledWriterTest {
                 stored == acknowledged || stored == acknowledged + 1,
                 () -> acknowledged + " was acknowledged, " + stored + " is stored");
         assertEquals(
-                "h" + stored, store.history(CommittingWriter.WRITER).trial().hash());
+                "h" + stored, store.history(CommittingWriter.WRITER).attempts().hash());
         assertEquals(
                 ImmutableList.of(Samples.instance(CommittingWriter.WRITER, Long.toString(stored))),
                 store.instances(CommittingWriter.WRITER));

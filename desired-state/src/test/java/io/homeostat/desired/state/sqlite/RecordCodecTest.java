@@ -18,9 +18,9 @@ import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -61,14 +61,14 @@ final class RecordCodecTest {
         assertEquals(WorkloadHistory.NONE, read("{}"));
         stored.withObject("/trial").remove("upkeep");
 
-        assertEquals(history.withTrial(history.trial().withUpkeep(Attempts.NONE)), read());
+        assertEquals(history.withAttempts(history.attempts().withUpkeep(Failures.NONE)), read());
     }
 
     @Test
     void aRevisionWhoseDeclarationCantBeReadIsForgottenAlone() {
         stored.withObject("/proven").put("workload", "{\"kind\": \"Sandbox\"}");
 
-        assertEquals(history.withProven(null), read());
+        assertEquals(history.withLastKnownGood(null), read());
     }
 
     @Test
@@ -82,7 +82,7 @@ final class RecordCodecTest {
     void failuresThatCantBeReadAreForgottenAlone() {
         stored.put("trial", "none");
 
-        assertEquals(history.withTrial(Trial.NONE), read());
+        assertEquals(history.withAttempts(Attempts.NONE), read());
     }
 
     @Test
@@ -117,7 +117,7 @@ final class RecordCodecTest {
     /** But for the failures that were told: their digests of messages say nothing any more, so each is told once more. */
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
-        WorkloadHistory untold = history.withTrial(history.trial().withTold(Told.of("B2")));
+        WorkloadHistory untold = history.withAttempts(history.attempts().withTold(Told.of("B2")));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(
                 Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),

@@ -32,13 +32,13 @@ import io.homeostat.desired.state.history.Decision;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.desired.state.history.ProvenRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -110,10 +110,10 @@ public final class Samples {
 
     /** A history in which nothing has its default. */
     public static WorkloadHistory eventful() {
-        Attempts attempts = new Attempts(2, NOON, "it failed", true);
+        Failures attempts = new Failures(2, NOON, "it failed", true);
         return new WorkloadHistory(
                 7,
-                new Trial(
+                new Attempts(
                         "h1",
                         attempts,
                         attempts.failed(NOON, "again", false),
@@ -122,7 +122,7 @@ public final class Samples {
                         attempts,
                         true,
                         new Told("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
-                new ProvenRevision(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
+                new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
                 new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),

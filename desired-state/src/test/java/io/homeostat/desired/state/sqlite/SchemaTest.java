@@ -70,7 +70,7 @@ final class SchemaTest {
                     store.problems());
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
-                    .withTrial(now.trial().withTold(Told.NOTHING))
+                    .withAttempts(now.attempts().withTold(Told.NOTHING))
                     .withRun(now.run().withOneShot(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());

@@ -19,8 +19,8 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.StoredEvent;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.Told;
-import io.homeostat.desired.state.history.Trial;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -290,10 +290,10 @@ public abstract class StateStoreContract {
         store.retryNow(ImmutableList.of(AGENT, WorkloadId.plugin("unknown")));
 
         WorkloadHistory after = store.history(AGENT);
-        Told told = Told.of(Samples.eventful().trial().told().revision());
-        assertEquals(Trial.of("h1").withRestartToConfigure(true).withTold(told), after.trial());
+        Told told = Told.of(Samples.eventful().attempts().told().revision());
+        assertEquals(Attempts.of("h1").withRestartToConfigure(true).withTold(told), after.attempts());
         assertEquals(Samples.eventful().failed(), after.failed());
-        assertEquals(Attempts.NONE, after.run().crashes());
+        assertEquals(Failures.NONE, after.run().crashes());
         assertEquals(Samples.eventful().run().restarts(), after.run().restarts());
         assertEquals(ImmutableSet.of(AGENT), store.histories().keySet());
     }

@@ -88,8 +88,8 @@ public final class Evidence {
             known.add(declared.workload().id());
         });
         memory.histories().forEach((id, history) -> {
-            if (history.proven() != null) {
-                DeclaredSecrets.learn(history.proven().workload(), mask);
+            if (history.lastKnownGood() != null) {
+                DeclaredSecrets.learn(history.lastKnownGood().workload(), mask);
                 known.add(id);
             }
         });
@@ -131,7 +131,7 @@ public final class Evidence {
     /** Without the declaration that was proven. */
     private static String words(WorkloadId id, WorkloadHistory history) {
         return id + "\n  observed generation: " + history.observedGeneration() + "\n  run: " + history.run()
-                + "\n  trial: " + history.trial() + "\n  failed: " + history.failed() + "\n  conditions: "
+                + "\n  trial: " + history.attempts() + "\n  failed: " + history.failed() + "\n  conditions: "
                 + history.conditions();
     }
 

@@ -4,11 +4,11 @@ import io.homeostat.desired.model.Workload;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A revision that was seen healthy, with all that is needed to run it again after a failed upgrade.
+ * The last revision that was seen healthy, with all that is needed to run it again after a failed upgrade.
  *
  * @param workload the whole declaration it ran with
  * @param hash the declaration's hash
  * @param directory where it is installed; null when it is local
  */
-public record ProvenRevision(
+public record LastKnownGood(
         Workload workload, String hash, @Nullable String directory) {}
