@@ -6,8 +6,8 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Collection;
 import java.util.Set;
@@ -54,13 +54,13 @@ final class BootGate implements PassListener {
     public void starting(Step step) {}
 
     @Override
-    public synchronized void finished(WorkloadId id, Next next) {
+    public synchronized void finished(WorkloadId id, PassResult next) {
         switch (next) {
-            case Next.Settled settled -> pass(id, "");
-            case Next.Again again -> {
+            case PassResult.Settled settled -> pass(id, "");
+            case PassResult.Again again -> {
                 // Another pass follows at once.
             }
-            case Next.Later later -> {
+            case PassResult.Later later -> {
                 switch (later.until().kind()) {
                     case PROGRESS -> {
                         // Another pass follows when it is due.

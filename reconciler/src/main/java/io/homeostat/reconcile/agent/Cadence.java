@@ -3,7 +3,7 @@ package io.homeostat.reconcile.agent;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
@@ -14,7 +14,7 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /** When the agent looks at a workload again: at once, when a pause is over, when its health is due, and never later than the resync. */
-final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> {
+final class Cadence implements BiFunction<WorkloadId, PassResult, Optional<Duration>> {
     private static final double SPREAD = 10;
 
     private final DesiredSource desired;
@@ -34,9 +34,9 @@ final class Cadence implements BiFunction<WorkloadId, Next, Optional<Duration>> 
     }
 
     @Override
-    public Optional<Duration> apply(WorkloadId id, Next next) {
+    public Optional<Duration> apply(WorkloadId id, PassResult next) {
         Optional<Declaration> declared = desired.declaration(id);
-        if (next instanceof Next.Settled && declared.isEmpty()) {
+        if (next instanceof PassResult.Settled && declared.isEmpty()) {
             // Nothing of it is left. Should it come back, the next resync finds it.
             return Optional.empty();
         }

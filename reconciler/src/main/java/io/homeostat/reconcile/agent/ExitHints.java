@@ -6,8 +6,8 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.process.ExitWatcher;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -32,7 +32,7 @@ final class ExitHints implements PassListener, AutoCloseable {
     public void starting(Step step) {}
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         ImmutableSet<ProcessIdentity> processes = store.instances(id).stream()
                 .map(Instance::process)
                 .flatMap(Stream::ofNullable)

@@ -5,9 +5,9 @@ import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Sets;
 import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.util.List;
@@ -109,7 +109,7 @@ final class PassBroadcast implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         residents.forEach(resident -> resident.finished(id, next));
         tell(id, subscriber -> subscriber.finished(id, next));
     }

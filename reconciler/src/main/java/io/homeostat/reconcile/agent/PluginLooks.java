@@ -5,8 +5,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.status.Survey;
@@ -96,7 +96,7 @@ final class PluginLooks implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         note(id);
     }
 

@@ -4,8 +4,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.loop.DesiredSource;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 
 /** After each pass says what is to be sampled of the workload: the launches that it has now, as its declaration says. What nobody wants is not. */
@@ -24,7 +24,7 @@ final class UsageFollowing implements PassListener {
     public void starting(Step step) {}
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         declared.declaration(id)
                 .ifPresentOrElse(
                         wanted ->

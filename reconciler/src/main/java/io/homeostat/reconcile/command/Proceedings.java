@@ -14,8 +14,8 @@ import io.homeostat.reconcile.command.output.ResultsReport;
 import io.homeostat.reconcile.command.output.TerminalSize;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import io.homeostat.reconcile.loop.Convergence;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
@@ -68,7 +68,7 @@ public final class Proceedings implements PassSubscriber, AutoCloseable {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         convergence.finished(id, next);
     }
 

@@ -77,7 +77,7 @@ public final class Convergence implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         put(id, standing(next));
         delegate.finished(id, next);
     }
@@ -88,11 +88,11 @@ public final class Convergence implements PassListener {
         delegate.broken(id, problem);
     }
 
-    private static Standing standing(Next next) {
+    private static Standing standing(PassResult next) {
         return switch (next) {
-            case Next.Settled settled -> new Standing.Converged();
-            case Next.Again again -> new Standing.UnderWay(again.step().word());
-            case Next.Later later ->
+            case PassResult.Settled settled -> new Standing.Converged();
+            case PassResult.Again again -> new Standing.UnderWay(again.step().word());
+            case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> new Standing.UnderWay(later.until().why());
                     case RETRY, DECLARATION -> new Standing.Stuck(later.until().why());

@@ -16,7 +16,7 @@ public interface PassListener {
     default void concerned(Set<WorkloadId> others) {}
 
     /** A pass is over. */
-    void finished(WorkloadId id, Next next);
+    void finished(WorkloadId id, PassResult next);
 
     /** A pass broke off with something that should not happen; the workload is looked at again later. */
     void broken(WorkloadId id, Throwable problem);

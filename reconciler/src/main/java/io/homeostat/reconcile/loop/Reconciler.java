@@ -39,7 +39,7 @@ public final class Reconciler implements AutoCloseable {
 
     private final WorkloadPass pass;
     private final PassListener listener;
-    private final BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain;
+    private final BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain;
     private final Runnable heartbeat;
     private final AtomicLong passes = new AtomicLong();
     private final WorkQueue<WorkloadId> queue = new WorkQueue<>(Ticker.systemTicker());
@@ -51,7 +51,9 @@ public final class Reconciler implements AutoCloseable {
      *     {@link #forEver} and {@link #untilSettled}
      */
     public Reconciler(
-            WorkloadPass pass, PassListener listener, BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain) {
+            WorkloadPass pass,
+            PassListener listener,
+            BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain) {
         this(pass, listener, whenAgain, () -> {});
     }
 
@@ -59,7 +61,7 @@ public final class Reconciler implements AutoCloseable {
     public Reconciler(
             WorkloadPass pass,
             PassListener listener,
-            BiFunction<WorkloadId, Next, Optional<Duration>> whenAgain,
+            BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain,
             Runnable heartbeat) {
         this.pass = pass;
         this.listener = listener;
@@ -68,12 +70,12 @@ public final class Reconciler implements AutoCloseable {
     }
 
     /** Enforcement: what failed is tried again when its pause is over, and what is settled is looked at in every resync. */
-    public static BiFunction<WorkloadId, Next, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
+    public static BiFunction<WorkloadId, PassResult, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
         return (id, next) -> switch (next) {
-            case Next.Again again -> Optional.of(Duration.ZERO);
-            case Next.Later later ->
+            case PassResult.Again again -> Optional.of(Duration.ZERO);
+            case PassResult.Later later ->
                 Optional.of(min(resync, between(clock, later.until().until())));
-            case Next.Settled settled -> {
+            case PassResult.Settled settled -> {
                 Instant due = settled.plan().due();
                 yield Optional.of(due == null ? resync : min(resync, between(clock, due)));
             }
@@ -81,15 +83,15 @@ public final class Reconciler implements AutoCloseable {
     }
 
     /** Convergence: what has failed for now, or waits for somebody, is left. */
-    public static BiFunction<WorkloadId, Next, Optional<Duration>> untilSettled(InstantSource clock) {
+    public static BiFunction<WorkloadId, PassResult, Optional<Duration>> untilSettled(InstantSource clock) {
         return (id, next) -> switch (next) {
-            case Next.Again again -> Optional.of(Duration.ZERO);
-            case Next.Later later ->
+            case PassResult.Again again -> Optional.of(Duration.ZERO);
+            case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Optional.of(between(clock, later.until().until()));
                     case RETRY, DECLARATION -> Optional.empty();
                 };
-            case Next.Settled settled -> Optional.empty();
+            case PassResult.Settled settled -> Optional.empty();
         };
     }
 
@@ -145,7 +147,7 @@ public final class Reconciler implements AutoCloseable {
         WorkloadId id = passId.workload();
         try {
             listener.begun(passId);
-            Next next = pass.run(id, others -> others.forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
+            PassResult next = pass.run(id, others -> others.forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
             // Errors, too: a workload that nobody looks at again would be lost without a word.
@@ -164,11 +166,11 @@ public final class Reconciler implements AutoCloseable {
         }
     }
 
-    private static Trigger trigger(Next next) {
+    private static Trigger trigger(PassResult next) {
         return switch (next) {
-            case Next.Again again -> Trigger.STEP;
-            case Next.Settled settled -> Trigger.RESYNC;
-            case Next.Later later ->
+            case PassResult.Again again -> Trigger.STEP;
+            case PassResult.Settled settled -> Trigger.RESYNC;
+            case PassResult.Later later ->
                 switch (later.until().kind()) {
                     case PROGRESS -> Trigger.WAIT;
                     case RETRY -> Trigger.RETRY;

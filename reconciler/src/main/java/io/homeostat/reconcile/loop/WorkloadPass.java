@@ -75,19 +75,19 @@ public final class WorkloadPass {
         this.situations = new Situations(observer, id -> Remembered.by(store, id), store::seed, clock);
     }
 
-    public Next run(WorkloadId id) {
+    public PassResult run(WorkloadId id) {
         return run(id, others -> {});
     }
 
     /** @param concerned is told, before the pass is over, for whom it may make a difference what has become of the workload */
-    Next run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
+    PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
         WorkloadPlan plan = planned.plan();
-        Next next = plan.next()
-                .<Next>map(step -> go(planned.situation(), plan, step))
-                .orElseGet(() -> new Next.Settled(plan));
+        PassResult next = plan.next()
+                .<PassResult>map(step -> go(planned.situation(), plan, step))
+                .orElseGet(() -> new PassResult.Settled(plan));
         ImmutableSet<WorkloadId> others = disruptions.concernedBy(id);
         if (!others.isEmpty()) {
             listener.concerned(others);
@@ -192,14 +192,14 @@ public final class WorkloadPass {
         return situation.withHistory(history);
     }
 
-    private Next go(Situation situation, WorkloadPlan plan, Step step) {
+    private PassResult go(Situation situation, WorkloadPlan plan, Step step) {
         if (step instanceof Step.Wait wait) {
-            return new Next.Later(plan, wait);
+            return new PassResult.Later(plan, wait);
         }
         if (!mayDisturb(step, situation)) {
             // Somebody else has just taken the last place; who it is the next look says.
             Instant soon = situation.now().plus(LOOK_AGAIN_FOR_A_PLACE);
-            return new Next.Later(
+            return new PassResult.Later(
                     plan, new Step.Wait(situation.id(), soon, Step.Wait.Kind.PROGRESS, "others are being changed"));
         }
         listener.starting(step);
@@ -208,7 +208,7 @@ public final class WorkloadPass {
             Situation after =
                     situation.withHistory(store.history(situation.id())).at(clock.instant());
             journal.write(OutcomeRecorder.stepped(after, plan, step, outcome));
-            return new Next.Again(plan, step, outcome);
+            return new PassResult.Again(plan, step, outcome);
         });
     }
 

@@ -34,7 +34,7 @@ public final class OutcomeRecorder {
                             BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
                 }
             }
-            case Step.Launch launch -> launching(situation, notes, launch, outcome);
+            case Step.Launch launch -> launching(notes, launch, outcome);
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
             case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
@@ -80,7 +80,7 @@ public final class OutcomeRecorder {
         }
     }
 
-    private static void launching(Situation situation, Notes notes, Step.Launch step, Outcome outcome) {
+    private static void launching(Notes notes, Step.Launch step, Outcome outcome) {
         switch (outcome) {
             case Outcome.Done(Instance instance, String note) -> {
                 notes.put(Objects.requireNonNull(instance, "a launch without a handle"));

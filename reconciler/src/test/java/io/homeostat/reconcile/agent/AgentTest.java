@@ -19,7 +19,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.net.InetAddress;
@@ -242,8 +242,8 @@ class AgentTest {
         }
 
         @Override
-        public void finished(WorkloadId id, Next next) {
-            if (next instanceof Next.Settled) {
+        public void finished(WorkloadId id, PassResult next) {
+            if (next instanceof PassResult.Settled) {
                 words.add("settled " + id);
             }
         }

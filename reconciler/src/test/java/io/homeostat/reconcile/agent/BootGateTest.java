@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
@@ -51,7 +51,7 @@ class BootGateTest {
     void whatIsUnderWayIsWaitedForAndWhatHasFailedIsNot() {
         gate.await(List.of(A, B), opened::incrementAndGet);
 
-        gate.finished(A, new Next.Again(plan(A), wait(A, Step.Wait.Kind.PROGRESS), Outcome.done()));
+        gate.finished(A, new PassResult.Again(plan(A), wait(A, Step.Wait.Kind.PROGRESS), Outcome.done()));
         gate.finished(A, later(A, Step.Wait.Kind.PROGRESS));
         gate.finished(B, later(B, Step.Wait.Kind.RETRY));
         assertEquals(0, opened.get());
@@ -79,12 +79,12 @@ class BootGateTest {
         assertEquals(1, opened.get());
     }
 
-    private static Next settled(WorkloadId id) {
-        return new Next.Settled(plan(id));
+    private static PassResult settled(WorkloadId id) {
+        return new PassResult.Settled(plan(id));
     }
 
-    private static Next later(WorkloadId id, Step.Wait.Kind kind) {
-        return new Next.Later(plan(id), wait(id, kind));
+    private static PassResult later(WorkloadId id, Step.Wait.Kind kind) {
+        return new PassResult.Later(plan(id), wait(id, kind));
     }
 
     private static Step.Wait wait(WorkloadId id, Step.Wait.Kind kind) {

@@ -10,7 +10,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -86,12 +86,12 @@ class CadenceTest {
                 Optional.of(new Declaration(Written.workload(text), SourceName.FILES, 1, "hash", ImmutableList.of()));
     }
 
-    private static Next settled() {
-        return new Next.Settled(plan());
+    private static PassResult settled() {
+        return new PassResult.Settled(plan());
     }
 
-    private static Next later(Instant until) {
-        return new Next.Later(plan(), new Step.Wait(ID, until, Step.Wait.Kind.RETRY, "a test"));
+    private static PassResult later(Instant until) {
+        return new PassResult.Later(plan(), new Step.Wait(ID, until, Step.Wait.Kind.RETRY, "a test"));
     }
 
     private static WorkloadPlan plan() {

@@ -6,8 +6,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.plan.Step;
@@ -87,7 +87,7 @@ class PassBroadcastTest {
         }
 
         @Override
-        public void finished(WorkloadId id, Next next) {
+        public void finished(WorkloadId id, PassResult next) {
             words.add("finished " + id);
         }
 

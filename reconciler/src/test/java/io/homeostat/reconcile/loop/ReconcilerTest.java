@@ -226,7 +226,7 @@ class ReconcilerTest {
         }
 
         @Override
-        public void finished(WorkloadId id, Next next) {
+        public void finished(WorkloadId id, PassResult next) {
             Optional<Step> step = next.plan().next();
             events.add("finished " + step.map(Step::word).orElse("nothing"));
         }

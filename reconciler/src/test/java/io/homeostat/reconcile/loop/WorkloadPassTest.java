@@ -59,7 +59,7 @@ class WorkloadPassTest {
 
     @Test
     void whatWasAmendedDuringAStepIsNotOverwrittenByItsOutcome() throws Exception {
-        Future<Next> running = worker.submit(() -> pass.run(ID));
+        Future<PassResult> running = worker.submit(() -> pass.run(ID));
         assertTrue(downloading.await(30, TimeUnit.SECONDS));
 
         pass.amend(
@@ -73,12 +73,12 @@ class WorkloadPassTest {
 
     @Test
     void abandonedFetchingEndsTheStepAndNothingCountsAgainstTheWorkload() throws Exception {
-        Future<Next> running = worker.submit(() -> pass.run(ID));
+        Future<PassResult> running = worker.submit(() -> pass.run(ID));
         assertTrue(downloading.await(30, TimeUnit.SECONDS));
 
         pass.abandonFetching(ID);
 
-        Next.Again again = assertInstanceOf(Next.Again.class, running.get());
+        PassResult.Again again = assertInstanceOf(PassResult.Again.class, running.get());
         assertInstanceOf(Outcome.Interrupted.class, again.outcome());
         assertEquals(0, store.history(ID).attempts().install().count());
         assertFalse(worker.submit(() -> Thread.currentThread().isInterrupted()).get());
@@ -91,11 +91,11 @@ class WorkloadPassTest {
             pass.abandonFetching(ID);
         };
 
-        Next next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
 
         assertInstanceOf(
                 Outcome.Interrupted.class,
-                assertInstanceOf(Next.Again.class, next).outcome());
+                assertInstanceOf(PassResult.Again.class, next).outcome());
         assertEquals(0, store.history(ID).attempts().install().count());
     }
 
@@ -103,7 +103,7 @@ class WorkloadPassTest {
     void aPauseThatComesDuringTheLookHoldsForThisPassToo() throws Exception {
         duringTheLook = () -> pass.amend(() -> store.pause(ID, "a test", Instant.EPOCH));
 
-        Next next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
 
         assertEquals(Reason.PAUSED, next.plan().reason());
         assertEquals(1, downloading.getCount());
@@ -162,7 +162,7 @@ class WorkloadPassTest {
         public void starting(Step step) {}
 
         @Override
-        public void finished(WorkloadId id, Next next) {}
+        public void finished(WorkloadId id, PassResult next) {}
 
         @Override
         public void broken(WorkloadId id, Throwable problem) {}

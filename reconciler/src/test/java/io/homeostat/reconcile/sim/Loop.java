@@ -3,8 +3,8 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
@@ -32,7 +32,7 @@ final class Loop {
     private final Agent agent;
     private WorkloadPass pass;
     private final Map<WorkloadId, Long> due = new HashMap<>();
-    private final Map<WorkloadId, Next> last = new HashMap<>();
+    private final Map<WorkloadId, PassResult> last = new HashMap<>();
     private long resync = RESYNC_MILLIS;
     private long span;
     private int passes;
@@ -65,7 +65,7 @@ final class Loop {
 
     /** How the last pass over a workload ended; null before the first. */
     @Nullable
-    Next last(WorkloadId id) {
+    PassResult last(WorkloadId id) {
         return last.get(id);
     }
 
@@ -120,7 +120,7 @@ final class Loop {
 
     private void pass(WorkloadId id) {
         try {
-            Next next = pass.run(id);
+            PassResult next = pass.run(id);
             last.put(id, next);
             due.put(id, clock.steadyMillis() + delay(next));
             if (hints) {
@@ -136,11 +136,11 @@ final class Loop {
         }
     }
 
-    private long delay(Next next) {
+    private long delay(PassResult next) {
         return switch (next) {
             // Every pass takes some time.
-            case Next.Again again -> 1;
-            case Next.Later later -> {
+            case PassResult.Again again -> 1;
+            case PassResult.Later later -> {
                 Instant now = clock.instant();
                 Instant until = later.until().until();
                 if (until.isAfter(now.plusMillis(resync))) {
@@ -148,7 +148,7 @@ final class Loop {
                 }
                 yield Math.max(1, Duration.between(now, until).toMillis());
             }
-            case Next.Settled settled -> resync;
+            case PassResult.Settled settled -> resync;
         };
     }
 
@@ -176,9 +176,9 @@ final class Loop {
         }
 
         @Override
-        public void finished(WorkloadId id, Next next) {
+        public void finished(WorkloadId id, PassResult next) {
             machine.restraints.finished(id);
-            if (next instanceof Next.Again again) {
+            if (next instanceof PassResult.Again again) {
                 story.tell(() -> "  " + id + " " + again.step().word() + ": " + words(again.outcome()) + " ("
                         + again.plan().action() + " " + again.plan().reason() + ")");
             }

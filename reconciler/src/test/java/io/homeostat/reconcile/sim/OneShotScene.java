@@ -7,7 +7,7 @@ import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
@@ -72,9 +72,9 @@ abstract class OneShotScene {
         boolean goesOn = true;
         while (goesOn) {
             goesOn = switch (pass.run(id)) {
-                case Next.Again again -> true;
-                case Next.Settled settled -> false;
-                case Next.Later later -> {
+                case PassResult.Again again -> true;
+                case PassResult.Settled settled -> false;
+                case PassResult.Later later -> {
                     boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;
                     if (progress) {
                         clock.advance(

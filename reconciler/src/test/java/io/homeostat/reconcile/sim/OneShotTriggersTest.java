@@ -7,7 +7,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -85,9 +85,9 @@ class OneShotTriggersTest extends OneShotScene {
         declare(PROCESS, "FINISHES-A", HOURLY);
         happens(PROCESS);
 
-        Next next = pass.run(PROCESS);
+        PassResult next = pass.run(PROCESS);
 
-        assertTrue(next instanceof Next.Settled, next::toString);
+        assertTrue(next instanceof PassResult.Settled, next::toString);
         assertEquals(
                 lastRun(PROCESS).startedAt().plus(Duration.ofHours(1)),
                 next.plan().due());

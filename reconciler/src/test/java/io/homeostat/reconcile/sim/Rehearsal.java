@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.LastKnownGood;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.status.Survey;
@@ -89,8 +89,9 @@ final class Rehearsal {
     }
 
     boolean isUnderWay(WorkloadId id) {
-        return loop.last(id) instanceof Next.Again
-                || (loop.last(id) instanceof Next.Later later && later.until().kind() == Step.Wait.Kind.PROGRESS);
+        return loop.last(id) instanceof PassResult.Again
+                || (loop.last(id) instanceof PassResult.Later later
+                        && later.until().kind() == Step.Wait.Kind.PROGRESS);
     }
 
     /** What {@code plan} would print for a workload. */

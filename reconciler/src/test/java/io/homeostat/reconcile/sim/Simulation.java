@@ -3,7 +3,7 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.List;
@@ -99,10 +99,10 @@ final class Simulation {
 
     /** Whether more time will not change anything. */
     private boolean rests(WorkloadId id) {
-        Next next = loop.last(id);
+        PassResult next = loop.last(id);
         boolean comesAbout = desired.declaration(id).map(prospects::comesAbout).orElse(true);
         return (!comesAbout && (next == null || next.plan().reason() != Reason.WAITING_FOR_WINDOW))
-                || next instanceof Next.Settled
-                || (next instanceof Next.Later later && later.until().kind() == Step.Wait.Kind.DECLARATION);
+                || next instanceof PassResult.Settled
+                || (next instanceof PassResult.Later later && later.until().kind() == Step.Wait.Kind.DECLARATION);
     }
 }

@@ -7,7 +7,7 @@ import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
@@ -55,11 +55,11 @@ final class ToldEvents {
         int left = pauses;
         boolean goesOn = true;
         while (goesOn) {
-            Next next = pass.run(ID);
+            PassResult next = pass.run(ID);
             goesOn = switch (next) {
-                case Next.Again again -> true;
-                case Next.Settled settled -> false;
-                case Next.Later later -> {
+                case PassResult.Again again -> true;
+                case PassResult.Settled settled -> false;
+                case PassResult.Later later -> {
                     boolean progress = later.until().kind() == Step.Wait.Kind.PROGRESS;
                     boolean retry = later.until().kind() == Step.Wait.Kind.RETRY && left-- > 0;
                     if (progress || retry) {

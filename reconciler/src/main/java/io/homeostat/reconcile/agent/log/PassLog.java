@@ -4,8 +4,8 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Locale;
@@ -46,12 +46,12 @@ public final class PassLog implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         @Nullable Said before = said.get(id);
         switch (next) {
-            case Next.Again again ->
+            case PassResult.Again again ->
                 stepped(again, before instanceof Said.UnderWay(long since) ? since : ticker.read());
-            case Next.Settled settled -> {
+            case PassResult.Settled settled -> {
                 boolean gone = settled.plan().before() == null && settled.plan().after() == null;
                 if (before == null || before instanceof Said.Converged) {
                     LOG.debug("all is well");
@@ -64,11 +64,11 @@ public final class PassLog implements PassListener {
                     said.put(id, new Said.Converged());
                 }
             }
-            case Next.Later later -> halted(id, later, before);
+            case PassResult.Later later -> halted(id, later, before);
         }
     }
 
-    private void stepped(Next.Again again, long since) {
+    private void stepped(PassResult.Again again, long since) {
         String step = again.step().word();
         String time = time(ticker.read() - since);
         switch (again.outcome()) {
@@ -80,7 +80,7 @@ public final class PassLog implements PassListener {
         }
     }
 
-    private void halted(WorkloadId id, Next.Later later, @Nullable Said before) {
+    private void halted(WorkloadId id, PassResult.Later later, @Nullable Said before) {
         switch (later.until().kind()) {
             case PROGRESS -> LOG.debug("waits: {}", later.until().why());
             case RETRY, DECLARATION -> {

@@ -3,9 +3,9 @@ package io.homeostat.reconcile.agent.metrics;
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Map;
@@ -59,7 +59,7 @@ public final class LoopWatch implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         looking.remove(id);
         storeProblems.remove(id);
     }

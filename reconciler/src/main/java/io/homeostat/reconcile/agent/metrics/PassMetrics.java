@@ -2,9 +2,9 @@ package io.homeostat.reconcile.agent.metrics;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -97,20 +97,20 @@ public final class PassMetrics implements PassListener {
     }
 
     @Override
-    public void finished(WorkloadId id, Next next) {
+    public void finished(WorkloadId id, PassResult next) {
         long now = ticker.read();
         long from = begunAt(id, now);
         switch (next) {
-            case Next.Settled(WorkloadPlan plan) -> {
+            case PassResult.Settled(WorkloadPlan plan) -> {
                 passed("settled", now - from);
                 settled(id, plan, now);
             }
-            case Next.Again(WorkloadPlan plan, Step step, Outcome outcome) -> {
+            case PassResult.Again(WorkloadPlan plan, Step step, Outcome outcome) -> {
                 passed("stepped", now - from);
                 stepped(id, plan, step, outcome);
                 unsettled(id, Standing.PROGRESSING, from);
             }
-            case Next.Later later -> {
+            case PassResult.Later later -> {
                 passed("waiting", now - from);
                 unsettled(
                         id,

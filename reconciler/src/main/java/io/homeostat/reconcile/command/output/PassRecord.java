@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -49,7 +49,7 @@ public final class PassRecord implements PassListener {
     }
 
     @Override
-    public synchronized void finished(WorkloadId id, Next next) {
+    public synchronized void finished(WorkloadId id, PassResult next) {
         Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
         WorkloadPlan plan = next.plan();
         track.last = plan;
@@ -58,11 +58,11 @@ public final class PassRecord implements PassListener {
             track.intent = plan;
         }
         switch (next) {
-            case Next.Again again -> {
+            case PassResult.Again again -> {
                 // Shown already, when the step began.
             }
-            case Next.Settled settled -> end(track, settled(id, track, plan));
-            case Next.Later(WorkloadPlan later, Step.Wait wait) -> {
+            case PassResult.Settled settled -> end(track, settled(id, track, plan));
+            case PassResult.Later(WorkloadPlan later, Step.Wait wait) -> {
                 if (wait.kind() == Step.Wait.Kind.PROGRESS) {
                     display.under(id, wait.why());
                 } else if (stopping && later.reason() == Reason.STOPPED) {

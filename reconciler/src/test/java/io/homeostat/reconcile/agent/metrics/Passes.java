@@ -4,9 +4,9 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.loop.Next;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Outcome;
@@ -38,25 +38,26 @@ public final class Passes implements Ticker {
         begun(listener);
         listener.starting(step);
         pass(time);
-        listener.finished(WORKLOAD, new Next.Again(plan(Action.RESTART, reason), step, outcome));
+        listener.finished(WORKLOAD, new PassResult.Again(plan(Action.RESTART, reason), step, outcome));
     }
 
     public void settled(PassListener listener) {
         begun(listener);
-        listener.finished(WORKLOAD, new Next.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+        listener.finished(WORKLOAD, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
     }
 
     public void gone(PassListener listener) {
         begun(listener);
         WorkloadPlan nothing =
                 new WorkloadPlan(WORKLOAD, Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
-        listener.finished(WORKLOAD, new Next.Settled(nothing));
+        listener.finished(WORKLOAD, new PassResult.Settled(nothing));
     }
 
     public void waits(PassListener listener, Step.Wait.Kind kind, Reason reason, String why) {
         begun(listener);
         listener.finished(
-                WORKLOAD, new Next.Later(plan(Action.WAIT, reason), new Step.Wait(WORKLOAD, Instant.EPOCH, kind, why)));
+                WORKLOAD,
+                new PassResult.Later(plan(Action.WAIT, reason), new Step.Wait(WORKLOAD, Instant.EPOCH, kind, why)));
     }
 
     private static WorkloadPlan plan(Action action, Reason reason) {

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
@@ -29,9 +29,9 @@ class PassRecordTest {
     @Test
     void whatIsLookedAtAgainBecauseOfOthersIsToldOnce() {
         WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
-        Next.Settled done = new Next.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
+        PassResult.Settled done = new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
 
-        record.finished(A, new Next.Again(install, new Step.Activate(A, null), Outcome.done()));
+        record.finished(A, new PassResult.Again(install, new Step.Activate(A, null), Outcome.done()));
         record.finished(A, done);
         record.finished(A, done);
 
@@ -43,8 +43,8 @@ class PassRecordTest {
         WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
         Step.Wait wait = new Step.Wait(A, Instant.EPOCH, Step.Wait.Kind.RETRY, "no luck");
 
-        record.finished(A, new Next.Later(install, wait));
-        record.finished(A, new Next.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+        record.finished(A, new PassResult.Later(install, wait));
+        record.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
 
         assertEquals("process/a  failed: no luck\nprocess/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
     }

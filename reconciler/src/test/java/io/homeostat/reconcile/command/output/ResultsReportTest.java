@@ -10,7 +10,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.Verb;
-import io.homeostat.reconcile.loop.Next;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step.Wait;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -56,7 +56,7 @@ class ResultsReportTest {
         PassRecord record = new PassRecord(ImmutableSet.of(id), ImmutableSet.of(id), display, false);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
         WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
-        record.finished(id, new Next.Later(plan, wait));
+        record.finished(id, new PassResult.Later(plan, wait));
         return record.results("not done in time").getFirst();
     }
 

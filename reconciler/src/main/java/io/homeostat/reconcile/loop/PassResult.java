@@ -5,16 +5,16 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 
 /** What a pass ended with, and so when the next one is due. */
-public sealed interface Next {
+public sealed interface PassResult {
 
     WorkloadPlan plan();
 
     /** A step was done: look again at once. */
-    record Again(WorkloadPlan plan, Step step, Outcome outcome) implements Next {}
+    record Again(WorkloadPlan plan, Step step, Outcome outcome) implements PassResult {}
 
     /** Nothing can be done before the time that the plan names. */
-    record Later(WorkloadPlan plan, Step.Wait until) implements Next {}
+    record Later(WorkloadPlan plan, Step.Wait until) implements PassResult {}
 
     /** Nothing is left to do. */
-    record Settled(WorkloadPlan plan) implements Next {}
+    record Settled(WorkloadPlan plan) implements PassResult {}
 }
