@@ -7,8 +7,7 @@ import io.homeostat.desired.state.Instance;
 /** Looks at the instances of one kind of workload. */
 public interface InstanceObserver {
     /**
-     * What has become of the instances of a workload: of those that are remembered, and of those that only the machine knows, oldest
-     * first.
+     * Finds out what has become of a workload's instances: those that are remembered and those that only the machine knows, oldest first.
      */
     Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 }

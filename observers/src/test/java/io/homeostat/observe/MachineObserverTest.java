@@ -29,7 +29,6 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.Launches;
-import io.homeostat.observe.process.ProcessInstances;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;

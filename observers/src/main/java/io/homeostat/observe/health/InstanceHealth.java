@@ -6,12 +6,12 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import org.jspecify.annotations.Nullable;
 
-/** Asks an instance that runs how it is. */
+/** Finds out how a running instance is. */
 public interface InstanceHealth extends AutoCloseable {
     /**
      * How it is.
      *
-     * @param spec by which it is judged; null when it is not to be asked
+     * @param spec says how to check it; null when it is not to be asked
      */
     Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec);
 

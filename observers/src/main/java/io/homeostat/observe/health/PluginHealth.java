@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
-/** By the plugin protocol. Before Start a plugin must not be asked; only whether it listens is seen then. */
+/** Health by the plugin protocol. Before Start a plugin must not be called; it is only seen whether it listens. */
 public final class PluginHealth implements InstanceHealth {
     /** Where stat(2) tells the type of a file. */
     private static final int TYPE = 0170000;
@@ -64,7 +64,7 @@ public final class PluginHealth implements InstanceHealth {
                 .map(listening -> new Running(running.identity(), running.age(), listening, null));
     }
 
-    /** Whether a socket is there; also where that can't be told. */
+    /** Whether a socket is there; true when that cannot be told. */
     private static boolean isSocket(Path socket) {
         try {
             return ((int) Files.getAttribute(socket, "unix:mode", LinkOption.NOFOLLOW_LINKS) & TYPE) == SOCKET;

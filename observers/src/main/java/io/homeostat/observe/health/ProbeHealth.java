@@ -8,7 +8,7 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
-/** By the declared probe; without one, what runs is well. */
+/** Health by the declared probe; without one, a running process is healthy. */
 public final class ProbeHealth implements InstanceHealth {
     private final Probes probes;
     private final InstantSource clock;

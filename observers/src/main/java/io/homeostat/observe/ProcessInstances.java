@@ -1,30 +1,29 @@
-package io.homeostat.observe.process;
+package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Checks;
-import io.homeostat.observe.InstanceObserver;
-import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.InstanceHealth;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LostFiles;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.ProcessObserver;
 import java.time.InstantSource;
 
-/** Instances that are processes of this host: whether they are there, how they are when they are asked, and what they have lost. */
+/** Instances that are processes of this host: whether they run, how healthy they are, and which files they have lost. */
 public final class ProcessInstances implements InstanceObserver {
     private final ProcessObserver processes;
     private final InstanceHealth health;
-    private final LostFiles losses;
+    private final LostFiles lostFiles;
 
     public ProcessInstances(
             Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, InstanceHealth health) {
         this.processes = new ProcessObserver(layout, procFs, clock, limits);
         this.health = health;
-        this.losses = new LostFiles(layout, procFs);
+        this.lostFiles = new LostFiles(layout, procFs);
     }
 
     @Override
@@ -42,7 +41,7 @@ public final class ProcessInstances implements InstanceObserver {
                 continue;
             }
             Instance instance = process.instance();
-            switch (health.of(instance, running, checks.of(instance)).map(known -> losses.of(instance, known))) {
+            switch (health.of(instance, running, checks.of(instance)).map(known -> lostFiles.of(instance, known))) {
                 case Observation.Seen<Running>(Running known) ->
                     asked.add(new ObservedInstance(instance, process.remembered(), (Liveness) known));
                 case Observation.Unseen<Running>(String why) -> {
