@@ -2,12 +2,12 @@ package io.homeostat.e2e;
 
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
-import io.grpc.MethodDescriptor;
 import io.grpc.StatusException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ClientCalls;
 import io.homeostat.proto.agent.AgentGrpc;
+import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Output;
@@ -48,22 +48,19 @@ final class AgentSocket {
 
     /** {@code status}, of all workloads when none is named; empty when no agent answers. */
     Optional<Result> status(String... workloads) {
-        StatusRequest request = StatusRequest.newBuilder()
-                .setPresentation(JSON)
-                .addAllWorkloads(List.of(workloads))
-                .build();
-        return call("status", AgentGrpc.getStatusMethod(), request);
+        return call("status", request().setStatus(StatusRequest.newBuilder().addAllWorkloads(List.of(workloads))));
     }
 
     /** {@code events}; empty when no agent answers. */
     Optional<Result> events() {
-        return call(
-                "events",
-                AgentGrpc.getEventsMethod(),
-                EventsRequest.newBuilder().setPresentation(JSON).build());
+        return call("events", request().setEvents(EventsRequest.getDefaultInstance()));
     }
 
-    private <T> Optional<Result> call(String words, MethodDescriptor<T, Output> method, T request) {
+    private static CommandRequest.Builder request() {
+        return CommandRequest.newBuilder().setPresentation(JSON);
+    }
+
+    private Optional<Result> call(String words, CommandRequest.Builder request) {
         // One that was killed leaves it behind, and then nobody answers.
         if (!Files.exists(socket)) {
             return Optional.empty();
@@ -79,7 +76,9 @@ final class AgentSocket {
                 .build();
         try {
             return read(
-                    words, ClientCalls.blockingV2ServerStreamingCall(channel, method, CallOptions.DEFAULT, request));
+                    words,
+                    ClientCalls.blockingV2ServerStreamingCall(
+                            channel, AgentGrpc.getRunMethod(), CallOptions.DEFAULT, request.build()));
         } finally {
             channel.shutdownNow();
             Future<?> _ = loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);

@@ -82,7 +82,7 @@ class ArchitectureTest {
                 .whereLayer("cli")
                 .mayNotBeAccessedByAnyLayer()
                 .whereLayer("agent")
-                .mayOnlyBeAccessedByLayers("command", "cli")
+                .mayOnlyBeAccessedByLayers("cli")
                 .whereLayer("command")
                 .mayOnlyBeAccessedByLayers("agent", "cli")
                 .whereLayer("controlplane")

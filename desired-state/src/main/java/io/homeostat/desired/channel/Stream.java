@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * One stream, from its registration to its end. Messages arrive one at a time, on a thread that may block; the next one is requested
  * only when this one's acknowledgement is on its way, so that no control plane can fill our memory.
  */
-final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> implements SendQueue.Link {
+public final class Stream extends ClientCall.Listener<StreamAgentMessagesResponse> implements SendQueue.Link {
     private static final Logger LOG = LoggerFactory.getLogger(Stream.class);
     private static final Metadata.Key<String> MESSAGE_RATE =
             Metadata.Key.of("agent-communication-message-rate-limit", Metadata.ASCII_STRING_MARSHALLER);

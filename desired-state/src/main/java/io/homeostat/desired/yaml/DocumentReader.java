@@ -7,8 +7,10 @@ import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DocumentReader {
     private final List<ReadWorkload> workloads = new ArrayList<>();
+    private final List<Input.Text> texts = new ArrayList<>();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
@@ -44,6 +47,7 @@ public final class DocumentReader {
         reader.order();
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
+                ImmutableList.copyOf(reader.texts),
                 ImmutableList.sortedCopyOf(reader.errors),
                 ImmutableList.sortedCopyOf(reader.warnings));
     }
@@ -61,6 +65,7 @@ public final class DocumentReader {
                         ? read.map(named -> new ReadWorkload(named.workload(), name, name, 1)).stream()
                                 .collect(ImmutableList.toImmutableList())
                         : ImmutableList.of(),
+                ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
                 ImmutableList.sortedCopyOf(report.warnings()));
     }
@@ -107,6 +112,12 @@ public final class DocumentReader {
                         stream.name(),
                         stream.stream(),
                         stream.directory().toAbsolutePath());
+            case Input.Text sent ->
+                text(
+                        sent.name(),
+                        sent.input(),
+                        new ByteArrayInputStream(sent.text().getBytes(StandardCharsets.UTF_8)),
+                        sent.directory());
         }
     }
 
@@ -126,7 +137,10 @@ public final class DocumentReader {
         Report report = new Report(name);
         try {
             Optional<String> text = TextFile.read(in, report);
-            text.ifPresent(yaml -> YamlText.read(yaml, report, root -> document(root, report, input, base)));
+            text.ifPresent(yaml -> {
+                texts.add(new Input.Text(name, input, base, yaml));
+                YamlText.read(yaml, report, root -> document(root, report, input, base));
+            });
         } catch (IOException e) {
             report.error("can't be read: " + IoReason.of(e));
         }

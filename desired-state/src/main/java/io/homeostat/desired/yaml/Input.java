@@ -2,6 +2,7 @@ package io.homeostat.desired.yaml;
 
 import java.io.InputStream;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /** Where documents are read from. */
 public sealed interface Input {
@@ -19,4 +20,13 @@ public sealed interface Input {
      * @param directory where relative paths in the documents start from
      */
     record Stream(String name, InputStream stream, Path directory) implements Input {}
+
+    /**
+     * What another process has read.
+     *
+     * @param name as errors call it
+     * @param input what led to it, see {@link ReadWorkload#input}
+     * @param directory where relative paths in the documents start from; null: there may be none
+     */
+    record Text(String name, String input, @Nullable Path directory, String text) implements Input {}
 }

@@ -8,22 +8,19 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
-import io.homeostat.reconcile.command.AgentIdentity;
+import io.homeostat.reconcile.command.ApplyProgress;
 import io.homeostat.reconcile.command.Enforcer;
-import io.homeostat.reconcile.command.Proceedings;
-import io.homeostat.reconcile.command.Verb;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.plan.Work;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared inside the running agent, whose loop brings the machine to it; waits for that and reports. */
 public final class AgentEnforcer implements Enforcer {
@@ -66,7 +63,7 @@ public final class AgentEnforcer implements Enforcer {
     }
 
     @Override
-    public int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException {
+    public int undisturbed(Workspace workspace, Work work) throws InterruptedException {
         return work.in(agent.turns());
     }
 
@@ -91,55 +88,32 @@ public final class AgentEnforcer implements Enforcer {
     }
 
     @Override
-    public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
-            throws InterruptedException {
-        return follow(workspace, verb, timeout, follower -> agent.declare(declare, follower));
-    }
-
-    @Override
-    public int enforce(
-            Workspace workspace,
-            Verb verb,
-            Duration timeout,
-            ImmutableList<WorkloadId> ids,
-            Consumer<StateStore> change)
-            throws InterruptedException {
-        return follow(workspace, verb, timeout, follower -> agent.remember(ids, change, follower));
-    }
-
-    private static int follow(Workspace workspace, Verb verb, Duration timeout, Begin begin)
-            throws InterruptedException {
-        AtomicReference<Proceedings> begun = new AtomicReference<>();
-        try (Following _ = begin.followed(scope -> {
-            begun.set(new Proceedings(workspace, verb, scope.all(), scope.declared()));
+    public int enforce(Workspace workspace, Goal goal) throws InterruptedException {
+        AtomicReference<ApplyProgress> begun = new AtomicReference<>();
+        Follower follower = scope -> {
+            begun.set(new ApplyProgress(workspace, goal.stopping(), scope.all(), scope.declared()));
             return begun.get();
-        })) {
-            Objects.requireNonNull(begun.get()).await(timeout);
+        };
+        try (Following _ = goal.only().isEmpty()
+                ? agent.declare(goal.store(), follower)
+                : agent.remember(goal.only(), goal.store(), follower)) {
+            Objects.requireNonNull(begun.get()).await(goal.timeout());
         } catch (InterruptedException e) {
             // Whoever asked has gone away; what he declared stays declared, and is enforced.
-            close(begun.get());
+            ApplyProgress progress = begun.get();
+            if (progress != null) {
+                progress.close();
+            }
             throw e;
         }
         // Only now: the caller may read slowly.
-        try (Proceedings proceedings = begun.get()) {
-            return proceedings.report(timeout);
-        }
-    }
-
-    /** Changes something and says who follows. */
-    @FunctionalInterface
-    private interface Begin {
-        Following followed(Follower follower) throws InterruptedException;
-    }
-
-    private static void close(@Nullable Proceedings proceedings) {
-        if (proceedings != null) {
-            proceedings.close();
+        try (ApplyProgress progress = begun.get()) {
+            return progress.report(goal.timeout());
         }
     }
 
     @Override
-    public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change) {
+    public void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change) {
         agent.remember(ids, change);
     }
 }

@@ -2,20 +2,18 @@ package io.homeostat.reconcile.cli;
 
 import com.google.protobuf.ByteString;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Format;
 import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiClient;
 import io.homeostat.reconcile.agent.api.ApiException;
-import io.homeostat.reconcile.agent.api.ApiReader;
-import io.homeostat.reconcile.command.AgentCalls;
-import io.homeostat.reconcile.command.AgentFile;
-import io.homeostat.reconcile.command.CommandFailure;
-import io.homeostat.reconcile.command.Environment;
-import io.homeostat.reconcile.command.Interrupts;
-import io.homeostat.reconcile.command.LogsCommand;
-import io.homeostat.reconcile.command.Request;
-import io.homeostat.reconcile.command.VersionCommand;
+import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.TerminalSize;
 import java.io.IOException;
@@ -40,9 +38,9 @@ public final class AgentSession {
         this.patience = patience;
     }
 
-    public int run(Request request) throws InterruptedException {
+    public int run(Command command) throws InterruptedException {
         Optional<AgentFile> agent = agent();
-        return agent.isPresent() ? ask(agent.get(), request) : here(request);
+        return agent.isPresent() ? ask(agent.get(), command) : here(command);
     }
 
     private Optional<AgentFile> agent() {
@@ -51,39 +49,39 @@ public final class AgentSession {
         } catch (IOException e) {
             throw new CommandFailure(
                     "cannot find out whether an agent runs on "
-                            + workspace.layout().stateDir() + ": " + LogsCommand.reason(e),
+                            + workspace.layout().stateDir() + ": " + CommandFailure.reason(e),
                     e);
         }
     }
 
-    private int here(Request request) throws InterruptedException {
-        return request.on(workspace).run();
+    private int here(Command command) throws InterruptedException {
+        return command.run(workspace);
     }
 
-    private int ask(AgentFile agent, Request request) throws InterruptedException {
+    private int ask(AgentFile agent, Command command) throws InterruptedException {
         String who = "the agent (pid " + agent.identity().pid() + ", version " + agent.version() + ")";
         // Who only looks can be ended at any time.
-        try (Interrupts.Guard _ = request.onlyLooks()
+        try (Interrupts.Guard _ = command.onlyLooks()
                         ? () -> {}
                         : workspace.environment().interrupts().guard();
                 ApiClient client = new ApiClient(agent.socket(), patience)) {
-            return AgentCalls.call(client, request, presentation(request), new ToConsole(request.goesOn()));
+            return client.run(request(command), new ToConsole(command.goesOn()));
         } catch (InterruptedException e) {
-            console.say(request.verb().word() + ": interrupted; " + who + " goes on with what is declared");
+            console.say(workspace.word() + ": interrupted; " + who + " goes on with what is declared");
             throw e;
         } catch (ApiException e) {
-            return failed(who, agent, request, e);
+            return failed(who, agent, command, e);
         }
     }
 
-    private int failed(String who, AgentFile agent, Request request, ApiException e) throws InterruptedException {
+    private int failed(String who, AgentFile agent, Command command, ApiException e) throws InterruptedException {
         String why = e.getMessage();
         switch (e.kind()) {
             case UNANSWERED -> {
-                if (request.onlyLooks()) {
+                if (command.onlyLooks()) {
                     console.say(who + " does not answer: " + why + "; reading "
                             + workspace.layout().stateDir() + " without it");
-                    return here(request);
+                    return here(command);
                 }
                 throw new CommandFailure(
                         who + " does not answer: " + why + "; see its log, or stop it (kill "
@@ -92,34 +90,40 @@ public final class AgentSession {
             }
             case UNKNOWN_CALL ->
                 throw new CommandFailure(
-                        who + " knows no '" + request.verb().word() + "', and this program is version "
-                                + VersionCommand.version() + "; restart the agent",
+                        who + " knows no '" + workspace.word() + "', and this program is version " + Version.current()
+                                + "; restart the agent",
                         e);
             case LOST ->
                 throw new CommandFailure(
                         who + " went away before it was done: " + why
-                                + (request.onlyLooks() ? "" : "; homeostat status shows how far it came"),
+                                + (command.onlyLooks() ? "" : "; homeostat status shows how far it came"),
                         e);
             case REFUSED, NOT_SERVED -> throw new CommandFailure(who + " refuses: " + why, e);
         }
         throw new IllegalStateException("unreachable", e);
     }
 
-    private Presentation presentation(Request request) throws InterruptedException {
+    private CommandRequest request(Command command) throws InterruptedException {
+        CommandRequest.Builder request = CommandRequest.newBuilder().setPresentation(presentation(command));
+        command.write(request);
+        return request.build();
+    }
+
+    private Presentation presentation(Command command) throws InterruptedException {
         Environment environment = workspace.environment();
         Presentation.Builder presentation = Presentation.newBuilder()
                 .setFormat(console.json() ? Format.FORMAT_JSON : Format.FORMAT_TEXT)
                 .setColour(console.ink().coloured())
                 .setOutputTerminal(environment.outIsDrawable())
                 .setErrorTerminal(environment.errIsDrawable());
-        if (environment.errIsDrawable() && !request.onlyLooks()) {
+        if (environment.errIsDrawable() && !command.onlyLooks()) {
             TerminalSize size = TerminalSize.of(environment);
             presentation.setColumns(size.columns()).setRows(size.rows());
         }
         return presentation.build();
     }
 
-    private final class ToConsole implements ApiReader {
+    private final class ToConsole implements ApiClient.Reader {
         private final boolean endless;
 
         /** @param endless whether it ends when nobody reads; what is done for its effect does not */

@@ -3,9 +3,10 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
-import io.homeostat.reconcile.command.GlobalOptions;
-import io.homeostat.reconcile.command.UsageException;
-import io.homeostat.reconcile.command.output.OutputFormat;
+import io.homeostat.reconcile.command.RequestFields;
+import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.UsageException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -42,10 +43,10 @@ record Arguments(ParseResult whole, ParseResult command) {
     }
 
     /** @throws UsageException when it is no duration or none at all */
-    Duration timeout(Duration otherwise) {
+    Duration timeout() {
         Optional<String> text = option(command, Syntax.TIMEOUT);
         if (text.isEmpty()) {
-            return otherwise;
+            return RequestFields.DEFAULT_TIMEOUT;
         }
         return Notation.duration(text.get())
                 .filter(duration -> !duration.isZero())

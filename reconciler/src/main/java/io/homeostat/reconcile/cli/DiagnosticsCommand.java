@@ -3,22 +3,19 @@ package io.homeostat.reconcile.cli;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
-import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.CommandFailure;
-import io.homeostat.reconcile.command.ConfigFile;
 import io.homeostat.reconcile.command.DirectEnforcer;
-import io.homeostat.reconcile.command.Environment;
-import io.homeostat.reconcile.command.ExitStatus;
-import io.homeostat.reconcile.command.GlobalOptions;
-import io.homeostat.reconcile.command.Interrupts;
-import io.homeostat.reconcile.command.LogsCommand;
-import io.homeostat.reconcile.command.UsageException;
-import io.homeostat.reconcile.command.UserDirectories;
 import io.homeostat.reconcile.command.Workspace;
-import io.homeostat.reconcile.command.diagnostics.Archive;
-import io.homeostat.reconcile.command.diagnostics.Evidence;
+import io.homeostat.reconcile.command.diagnostics.DiagnosticsArchive;
+import io.homeostat.reconcile.command.diagnostics.DiagnosticsBundle;
 import io.homeostat.reconcile.command.diagnostics.RedactedConfig;
-import io.homeostat.reconcile.command.doctor.DoctorCommand;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ConfigFile;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
@@ -35,7 +32,7 @@ import java.util.stream.Collectors;
  * Collects in one file what somebody needs who looks for a fault from afar: what is declared, remembered and observed, the ends of logs,
  * and the host. Without secrets; what can't be had is said in the archive. Works with and without an agent, and with a damaged database.
  */
-final class DiagnosticsCommand implements Command {
+final class DiagnosticsCommand {
     private static final String STANDARD_OUTPUT = "-";
 
     private final Environment environment;
@@ -54,8 +51,7 @@ final class DiagnosticsCommand implements Command {
         this.target = target;
     }
 
-    @Override
-    public int run() throws InterruptedException {
+    int run() throws InterruptedException {
         if (target.equals(STANDARD_OUTPUT)) {
             if (environment.outIsTerminal()) {
                 throw new UsageException(
@@ -65,7 +61,7 @@ final class DiagnosticsCommand implements Command {
                 collect(environment.out());
                 return ExitStatus.OK;
             } catch (IOException e) {
-                throw new CommandFailure("cannot write to standard output: " + LogsCommand.reason(e), e);
+                throw new CommandFailure("cannot write to standard output: " + CommandFailure.reason(e), e);
             }
         }
         Path whole = new UserDirectories(environment).absolute("FILE", target);
@@ -77,7 +73,7 @@ final class DiagnosticsCommand implements Command {
         } catch (FileAlreadyExistsException e) {
             throw new CommandFailure(e.getFile() + " exists already; remove it, or choose another name", e);
         } catch (IOException e) {
-            throw new CommandFailure("cannot write " + whole + ": " + LogsCommand.reason(e), e);
+            throw new CommandFailure("cannot write " + whole + ": " + CommandFailure.reason(e), e);
         }
         console.say("wrote " + whole
                 + "; what is known to be secret is masked, but look through it before you give it away");
@@ -102,20 +98,21 @@ final class DiagnosticsCommand implements Command {
         RedactedConfig redacted = RedactedConfig.of(file, mask);
         AgentConfig config = redacted.config() == null ? AgentConfigReader.defaults() : redacted.config();
         Layout layout = new UserDirectories(environment).layout(options, config);
-        Workspace workspace = new Workspace(environment, console, layout, new DirectEnforcer(config));
+        Workspace workspace = new Workspace("diagnostics", environment, console, layout, new DirectEnforcer(config));
         DoctorCommand doctor = new DoctorCommand(environment, console, options, file);
-        Archive archive = new Archive(out, mask, environment.clock().instant());
-        Evidence evidence =
-                new Evidence(workspace, archive, mask, (there, request) -> new AgentSession(there).run(request));
-        evidence.remembered();
-        evidence.asked();
+        DiagnosticsArchive archive =
+                new DiagnosticsArchive(out, mask, environment.clock().instant());
+        DiagnosticsBundle bundle = new DiagnosticsBundle(
+                workspace, archive, mask, (there, command) -> new AgentSession(there).run(command));
+        bundle.remembered();
+        bundle.asked();
         archive.add("agent-config.json", redacted::text);
         archive.add(
                 "doctor.txt",
                 () -> doctor.findings().stream()
                         .map(finding -> DoctorCommand.line(finding) + "\n")
                         .collect(Collectors.joining()));
-        evidence.host();
+        bundle.host();
         archive.finish();
     }
 }

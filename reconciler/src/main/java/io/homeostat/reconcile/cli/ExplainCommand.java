@@ -3,15 +3,14 @@ package io.homeostat.reconcile.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explanation;
-import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.CommandFailure;
-import io.homeostat.reconcile.command.ExitStatus;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import java.io.IOException;
 
 /** Explains fields of documents. */
-final class ExplainCommand implements Command {
+final class ExplainCommand {
     private final String path;
     private final Console console;
 
@@ -21,8 +20,7 @@ final class ExplainCommand implements Command {
         this.console = console;
     }
 
-    @Override
-    public int run() {
+    int run() {
         try {
             if (console.json()) {
                 Json.print(console.out(), path.isEmpty() ? ExplainCommand::kinds : this::write);

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.environment.Interrupts;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;

@@ -5,11 +5,10 @@ import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.health.PluginChannel;
-import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.CommandFailure;
-import io.homeostat.reconcile.command.Environment;
-import io.homeostat.reconcile.command.ExitStatus;
-import io.homeostat.reconcile.command.Interrupts;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.Interrupts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -29,7 +28,7 @@ import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
  * Runs the usual commands once, in a directory of its own that it removes, so that a JVM which watches can write down the classes
  * they need: the next start finds them ready. Prints nothing.
  */
-final class SelfTrainCommand implements Command {
+final class SelfTrainCommand {
     private static final int DOCUMENTS = 200;
     private static final int EXECUTABLE = 0100755;
     private static final Duration NO_ANSWER = Duration.ofMillis(200);
@@ -42,8 +41,7 @@ final class SelfTrainCommand implements Command {
         this.outside = environment;
     }
 
-    @Override
-    public int run() throws InterruptedException {
+    int run() throws InterruptedException {
         try {
             Path directory = Files.createTempDirectory(
                     "homeostat-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));

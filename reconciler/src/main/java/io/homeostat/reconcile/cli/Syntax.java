@@ -1,17 +1,21 @@
 package io.homeostat.reconcile.cli;
 
-import io.homeostat.reconcile.command.LogLevel;
-import io.homeostat.reconcile.command.Verb;
-import io.homeostat.reconcile.command.output.OutputFormat;
-import io.homeostat.reconcile.command.plugin.VmEvent;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.reconcile.command.environment.LogLevel;
+import io.homeostat.reconcile.command.environment.OutputFormat;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import picocli.CommandLine;
+import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.TypeConversionException;
 
 /**
- * The grammar of the command line. Written out instead of annotated: reading annotations by reflection takes longer than many a
+ * The options and parameters of one command. Written out instead of annotated: reading annotations by reflection takes longer than many a
  * command does.
  */
 final class Syntax {
@@ -35,11 +39,26 @@ final class Syntax {
     static final String HELP = "-h";
     static final String VERSION = "--version";
 
-    private static final String ONE = "1";
-    private static final String ONE_OR_MORE = "1..*";
+    /** How many workloads a command takes. */
+    enum Workloads {
+        AT_MOST_ONE("0..1"),
+        ONE("1"),
+        ONE_OR_MORE("1..*");
 
-    private Syntax() {}
+        private final String arity;
 
+        Workloads(String arity) {
+            this.arity = arity;
+        }
+    }
+
+    private final CommandSpec spec;
+
+    private Syntax(CommandSpec spec) {
+        this.spec = spec;
+    }
+
+    /** The grammar of the whole command line. */
     static CommandLine commandLine() {
         CommandSpec root = CommandSpec.create().name("homeostat");
         root.usageMessage()
@@ -48,198 +67,144 @@ final class Syntax {
                 .synopsisSubcommandLabel("COMMAND")
                 .commandListHeading("%nCommands:%n")
                 .optionListHeading("%nOptions, before or after the command:%n");
-        addGlobalOptions(root);
+        new Syntax(root).global();
         root.addOption(OptionSpec.builder("-V", VERSION)
                 .versionHelp(true)
                 .type(boolean.class)
                 .description("Print the version.")
                 .build());
         for (Verb verb : Verb.values()) {
-            root.addSubcommand(verb.word(), new CommandLine(command(verb)));
+            CommandSpec spec = CommandSpec.create().name(verb.word());
+            spec.usageMessage()
+                    .description(verb.description())
+                    .optionListHeading("%n")
+                    .hidden(verb.hidden());
+            Syntax syntax = new Syntax(spec);
+            verb.declare(syntax);
+            syntax.global();
+            root.addSubcommand(verb.word(), new CommandLine(spec));
         }
         return new CommandLine(root).setExpandAtFiles(false).setUsageHelpAutoWidth(false);
     }
 
-    private static CommandSpec command(Verb verb) {
-        CommandSpec spec = CommandSpec.create().name(verb.word());
-        spec.usageMessage()
-                .description(verb.description())
-                .optionListHeading("%n")
-                .hidden(verb.hidden());
-        switch (verb) {
-            case VALIDATE -> spec.addOption(files(true));
-            case PLAN ->
-                spec.addOption(files(false))
-                        .addOption(prune())
-                        .addOption(flag(DETAILED_EXIT_CODE, "Exit with 2 when there are changes."));
-            case APPLY -> spec.addOption(files(true)).addOption(prune()).addOption(timeout());
-            case DELETE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(timeout());
-            case RUN, DOCTOR -> spec.addOption(config());
-            case DIAGNOSTICS ->
-                spec.addPositional(
-                                word("FILE", "1", "A new file, such as diagnostics.tar.gz, or - for standard output."))
-                        .addOption(config());
-            case PAUSE -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(true));
-            case RESUME -> spec.addPositional(workloads(ONE_OR_MORE)).addOption(reason(false));
-            case STATUS ->
-                spec.addPositional(workloads("0..1"))
-                        .addOption(flag(WATCH, "Look again every two seconds, until interrupted."));
-            case EVENTS -> spec.addOption(follow("Go on with what happens from now on, until interrupted."));
-            case LOGS ->
-                spec.addPositional(workloads(ONE))
-                        .addOption(
-                                follow(
-                                        "Go on with what is written from now on, across rotation and restarts, until interrupted."));
-            case STOP, START ->
-                spec.addPositional(workloads(ONE_OR_MORE))
-                        .addOption(reason(false))
-                        .addOption(timeout());
-            case RESET ->
-                spec.addOption(flag(YES, "Do it; without this it is only said what would be removed."))
-                        .addOption(timeout());
-            case VERIFY ->
-                spec.addPositional(workloads(ONE))
-                        .addOption(OptionSpec.builder(REVISION)
-                                .type(String.class)
-                                .required(true)
-                                .paramLabel("REVISION")
-                                .description("Which one is to run.")
-                                .build());
-            case VM_EVENT -> spec.addPositional(word("EVENT", "1", "One of " + VmEvent.words() + "."));
-            case WATCH ->
-                spec.addPositional(workloads(ONE))
-                        .addOption(text(REQUEST, "TEXT", "What to ask the plugin for; its health when left out."))
-                        .addOption(OptionSpec.builder(CODE)
-                                .type(Integer.class)
-                                .paramLabel("NUMBER")
-                                .description("The code to wait for; 0 when left out.")
-                                .build())
-                        .addOption(timeout());
-            case EXPLAIN ->
-                spec.addPositional(word("PATH", "0..1", "Such as Plugin.spec.limits; the kinds when left out."));
-            case COMPLETION -> spec.addPositional(word("SHELL", "0..1", "bash, which is also the default."));
-            case STATES, SCHEMA, VERSION, SELF_TRAIN -> {
-                // Nothing beside the global options.
-            }
-        }
-        addGlobalOptions(spec);
-        return spec;
-    }
-
-    private static void addGlobalOptions(CommandSpec spec) {
-        spec.addOption(OptionSpec.builder(OUTPUT, "--output")
-                        .type(OutputFormat.class)
-                        .converters(new Choice<>(OutputFormat.class))
-                        .completionCandidates(new Choice<>(OutputFormat.class).words())
-                        .paramLabel("text|json")
-                        .description("How results are written; text is the default.")
-                        .build())
-                .addOption(OptionSpec.builder(STATE_DIR)
-                        .type(String.class)
-                        .paramLabel("DIR")
-                        .description("Where state is kept.")
-                        .build())
-                .addOption(OptionSpec.builder(RUN_DIR)
-                        .type(String.class)
-                        .paramLabel("DIR")
-                        .description("Where sockets are.")
-                        .build())
-                .addOption(OptionSpec.builder(LOG_LEVEL)
-                        .type(LogLevel.class)
-                        .converters(new Choice<>(LogLevel.class))
-                        .completionCandidates(new Choice<>(LogLevel.class).words())
-                        .paramLabel("LEVEL")
-                        .description("error, warn (the default; for run what agent.yaml says), info, debug or trace.")
-                        .build())
-                .addOption(flag(NO_COLOR, "No colours, as with NO_COLOR in the environment."))
-                .addOption(OptionSpec.builder(HELP, "--help")
-                        .usageHelp(true)
-                        .type(boolean.class)
-                        .description("Print this help.")
-                        .build());
-    }
-
-    private static OptionSpec files(boolean required) {
-        return OptionSpec.builder(FILES, "--file")
+    Syntax files(boolean required) {
+        return option(OptionSpec.builder(FILES, "--file")
                 .type(List.class)
                 .auxiliaryTypes(String.class)
-                .arity(ONE_OR_MORE)
+                .arity("1..*")
                 .required(required)
                 .paramLabel("PATH")
-                .description("A file, a directory with .yaml and .yml files, or - for standard input.")
-                .build();
+                .description("A file, a directory with .yaml and .yml files, or - for standard input."));
     }
 
-    private static OptionSpec config() {
-        return OptionSpec.builder(CONFIG)
-                .type(String.class)
-                .paramLabel("FILE")
-                .description("How the agent works; homeostat explain Agent tells what may stand in it.")
-                .build();
-    }
-
-    private static OptionSpec prune() {
+    Syntax prune() {
         return flag(PRUNE, "Also remove what an earlier apply of the same PATH declared and this one does not.");
     }
 
-    private static OptionSpec timeout() {
-        return OptionSpec.builder(TIMEOUT)
-                .type(String.class)
-                .paramLabel("DURATION")
-                .description("How long to go on, such as 90s or 5m; 2m is the default.")
-                .build();
+    Syntax timeout() {
+        return text(TIMEOUT, "DURATION", "How long to go on, such as 90s or 5m; 2m is the default.", false);
     }
 
-    private static OptionSpec follow(String description) {
-        return OptionSpec.builder("-f", FOLLOW)
-                .type(boolean.class)
-                .description(description)
-                .build();
+    Syntax reason(boolean required) {
+        return text(REASON, "TEXT", "Why, for whoever looks at status or events.", required);
     }
 
-    private static OptionSpec reason(boolean required) {
-        return OptionSpec.builder(REASON)
+    Syntax config() {
+        return text(CONFIG, "FILE", "How the agent works; homeostat explain Agent tells what may stand in it.", false);
+    }
+
+    Syntax follow(String description) {
+        return option(OptionSpec.builder("-f", FOLLOW).type(boolean.class).description(description));
+    }
+
+    Syntax flag(String name, String description) {
+        return option(OptionSpec.builder(name).type(boolean.class).description(description));
+    }
+
+    Syntax text(String name, String label, String description, boolean required) {
+        return option(OptionSpec.builder(name)
                 .type(String.class)
                 .required(required)
-                .paramLabel("TEXT")
-                .description("Why, for whoever looks at status or events.")
-                .build();
-    }
-
-    private static OptionSpec text(String name, String label, String description) {
-        return OptionSpec.builder(name)
-                .type(String.class)
                 .paramLabel(label)
-                .description(description)
-                .build();
+                .description(description));
     }
 
-    private static OptionSpec flag(String name, String description) {
-        return OptionSpec.builder(name)
-                .type(boolean.class)
-                .description(description)
-                .build();
+    Syntax number(String name, String description) {
+        return option(OptionSpec.builder(name)
+                .type(Integer.class)
+                .paramLabel("NUMBER")
+                .description(description));
     }
 
-    private static PositionalParamSpec workloads(String arity) {
-        return PositionalParamSpec.builder()
-                .index(arity.equals(ONE) ? "0" : "0..*")
+    Syntax workloads(Workloads number) {
+        spec.addPositional(PositionalParamSpec.builder()
+                .index(number == Workloads.ONE ? "0" : "0..*")
                 .type(List.class)
                 .auxiliaryTypes(String.class)
-                .arity(arity)
-                .required(!arity.startsWith("0"))
+                .arity(number.arity)
+                .required(number != Workloads.AT_MOST_ONE)
                 .paramLabel("KIND/NAME")
                 .description("Such as plugin/ops-agent.")
-                .build();
+                .build());
+        return this;
     }
 
-    private static PositionalParamSpec word(String label, String arity, String description) {
-        return PositionalParamSpec.builder()
+    Syntax word(String label, boolean required, String description) {
+        spec.addPositional(PositionalParamSpec.builder()
                 .index("0")
                 .type(String.class)
-                .arity(arity)
+                .arity(required ? "1" : "0..1")
                 .paramLabel(label)
                 .description(description)
-                .build();
+                .build());
+        return this;
+    }
+
+    private Syntax global() {
+        return choice(
+                        OUTPUT,
+                        "--output",
+                        OutputFormat.class,
+                        "text|json",
+                        "How results are written; text is the default.")
+                .text(STATE_DIR, "DIR", "Where state is kept.", false)
+                .text(RUN_DIR, "DIR", "Where sockets are.", false)
+                .choice(
+                        LOG_LEVEL,
+                        LOG_LEVEL,
+                        LogLevel.class,
+                        "LEVEL",
+                        "error, warn (the default; for run what agent.yaml says), info, debug or trace.")
+                .flag(NO_COLOR, "No colours, as with NO_COLOR in the environment.")
+                .option(OptionSpec.builder(HELP, "--help")
+                        .usageHelp(true)
+                        .type(boolean.class)
+                        .description("Print this help."));
+    }
+
+    /** One of a few words, in upper or lower case. */
+    private <E extends Enum<E>> Syntax choice(
+            String name, String longName, Class<E> type, String label, String description) {
+        ImmutableList<String> words = Arrays.stream(type.getEnumConstants())
+                .map(value -> value.name().toLowerCase(Locale.ROOT))
+                .collect(ImmutableList.toImmutableList());
+        ITypeConverter<E> converter = text -> {
+            int index = words.indexOf(text.toLowerCase(Locale.ROOT));
+            if (index < 0) {
+                throw new TypeConversionException("'" + text + "' is none of " + String.join(", ", words));
+            }
+            return type.getEnumConstants()[index];
+        };
+        return option(OptionSpec.builder(ImmutableSet.of(name, longName).toArray(String[]::new))
+                .type(type)
+                .converters(converter)
+                .completionCandidates(words)
+                .paramLabel(label)
+                .description(description));
+    }
+
+    private Syntax option(OptionSpec.Builder option) {
+        spec.addOption(option.build());
+        return this;
     }
 }

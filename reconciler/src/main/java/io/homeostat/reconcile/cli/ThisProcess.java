@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;

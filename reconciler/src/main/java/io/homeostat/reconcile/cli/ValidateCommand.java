@@ -3,32 +3,28 @@ package io.homeostat.reconcile.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.desired.yaml.ReadResult;
-import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.ExitStatus;
-import io.homeostat.reconcile.command.Inputs;
-import io.homeostat.reconcile.command.Problems;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import java.io.IOException;
 import java.util.List;
 
 /** Checks files. */
-final class ValidateCommand implements Command {
-    private final Inputs inputs;
+final class ValidateCommand {
+    private final DocumentPaths paths;
     private final Console console;
 
-    ValidateCommand(Inputs inputs, Console console) {
-        this.inputs = inputs;
+    ValidateCommand(DocumentPaths paths, Console console) {
+        this.paths = paths;
         this.console = console;
     }
 
-    @Override
-    public int run() {
-        ReadResult read = inputs.read();
+    int run() {
+        ReadResult read = paths.read();
         if (console.json()) {
             Json.print(console.out(), json -> write(read, json));
         } else {
-            Problems.print(read, console.err());
+            DocumentPaths.print(read, console.err());
             if (read.valid()) {
                 int count = read.workloads().size();
                 console.out().println(count == 1 ? "1 document valid" : count + " documents valid");

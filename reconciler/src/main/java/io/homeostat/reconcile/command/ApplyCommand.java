@@ -1,35 +1,50 @@
 package io.homeostat.reconcile.command;
 
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.reconcile.command.output.Rivals;
+import io.homeostat.proto.agent.ApplyRequest;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.SourceConflicts;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Stores documents as desired state and brings the machine to it. */
-public final class ApplyCommand implements Command {
-    public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(2);
-
-    private final Workspace workspace;
-    private final Given given;
-    private final Duration timeout;
-
-    ApplyCommand(Workspace workspace, Given given, Duration timeout) {
-        this.workspace = workspace;
-        this.given = given;
-        this.timeout = timeout;
+/**
+ * Stores documents as desired state and brings the machine to it.
+ *
+ * @param timeout how long to wait for that
+ */
+public record ApplyCommand(DocumentSet documents, Duration timeout) implements Command {
+    /** What an agent was asked for. */
+    public static ApplyCommand of(ApplyRequest request) {
+        DocumentSet documents = DocumentSet.of(request.getDocuments());
+        if (documents.isNone()) {
+            throw new UsageException("origins: none, and at least one is needed");
+        }
+        return new ApplyCommand(documents, RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setApply(
+                ApplyRequest.newBuilder().setDocuments(documents.request()).setTimeout(RequestFields.timeout(timeout)));
+    }
+
+    @Override
+    public boolean onlyLooks() {
+        return false;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
         List<String> notes = new ArrayList<>();
-        int status = workspace.enforcer().enforce(workspace, Verb.APPLY, timeout, store -> {
-            store.apply(given.documents(), given.origins(), given.prune());
-            notes.addAll(Rivals.overruled(given.ids(), StoredState.desired(store.declarations())));
+        int status = workspace.enforcer().enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> {
+            store.apply(documents.documents(), documents.origins(), documents.prune());
+            notes.addAll(SourceConflicts.overruled(documents.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
-            store.retryNow(given.ids());
-        });
+            store.retryNow(documents.ids());
+        }));
         notes.forEach(workspace.console()::say);
         return status;
     }

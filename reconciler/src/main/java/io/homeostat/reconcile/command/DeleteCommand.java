@@ -11,69 +11,87 @@ import io.homeostat.desired.state.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.WorkloadsRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.Declared;
-import io.homeostat.reconcile.command.output.Rivals;
+import io.homeostat.reconcile.command.output.SourceConflicts;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Takes workloads out of what was applied and removes them from the machine. */
-final class DeleteCommand implements Command {
-    private final Workspace workspace;
-    private final ImmutableList<WorkloadId> ids;
-    private final Duration timeout;
-
-    DeleteCommand(Workspace workspace, ImmutableList<WorkloadId> ids, Duration timeout) {
-        this.workspace = workspace;
-        this.ids = ids;
-        this.timeout = timeout;
+/**
+ * Takes workloads out of what was applied and removes them from the machine.
+ *
+ * @param timeout how long to wait until they are gone
+ */
+public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeout) implements Command {
+    /** What an agent was asked for. */
+    public static DeleteCommand of(WorkloadsRequest request) {
+        return new DeleteCommand(
+                RequestFields.someWorkloads(request.getWorkloadsList()),
+                RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setDelete(WorkloadsRequest.newBuilder()
+                .addAllWorkloads(RequestFields.words(workloads))
+                .setTimeout(RequestFields.timeout(timeout)));
+    }
+
+    @Override
+    public boolean onlyLooks() {
+        return false;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
         List<String> notes = new ArrayList<>();
-        int status = workspace.enforcer().enforce(workspace, Verb.DELETE, timeout, store -> withdraw(store, notes));
+        int status = workspace
+                .enforcer()
+                .enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> withdraw(workspace, store, notes)));
         notes.forEach(workspace.console()::say);
         return status;
     }
 
-    private void withdraw(StateStore store, List<String> notes) {
+    private void withdraw(Workspace workspace, StateStore store, List<String> notes) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
-        ImmutableSet<WorkloadId> abandoned = abandoned(declarations);
+        ImmutableSet<WorkloadId> abandoned = abandoned(workspace, declarations);
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
         store.instances().forEach(instance -> found.add(instance.workload()));
-        for (WorkloadId id : ids) {
-            ImmutableList<StoredDeclaration> others = Rivals.of(id, declarations);
+        for (WorkloadId id : workloads) {
+            ImmutableList<StoredDeclaration> others = SourceConflicts.of(id, declarations);
             boolean ours = applied.contains(id) || abandoned.contains(id);
             if (!ours && !others.isEmpty()) {
                 throw new CommandFailure(id + " was not applied, so nothing was deleted; it is declared by "
-                        + Rivals.words(others.getFirst()) + remedy(others.getFirst()));
+                        + SourceConflicts.words(others.getFirst()) + remedy(others.getFirst()));
             }
             if (!ours && !found.contains(id)) {
                 throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
             }
         }
-        store.delete(ids);
+        store.delete(workloads);
         ImmutableSet<WorkloadId> given =
-                ids.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
+                workloads.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {
             store.receive(new ControlPlaneChange("", ImmutableList.of(), given, ImmutableMap.of(), ImmutableList.of()));
             given.forEach(id -> notes.add(id + " was declared by a control plane that is not configured any more"));
         }
-        for (WorkloadId id : ids) {
-            Rivals.of(id, declarations).stream()
+        for (WorkloadId id : workloads) {
+            SourceConflicts.of(id, declarations).stream()
                     .filter(other -> !given.contains(id) || other.source() != SourceName.CONTROL_PLANE)
                     .findFirst()
-                    .ifPresent(other -> notes.add(
-                            id + " is no longer applied, and goes on being declared by " + Rivals.words(other)));
+                    .ifPresent(other -> notes.add(id + " is no longer applied, and goes on being declared by "
+                            + SourceConflicts.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
                 store.commit(new Change(
                         id,
@@ -87,7 +105,8 @@ final class DeleteCommand implements Command {
     }
 
     /** What a control plane declared that nobody is connected with any more: nobody else could take it back. Only an agent knows that. */
-    private ImmutableSet<WorkloadId> abandoned(ImmutableList<StoredDeclaration> declarations) {
+    private static ImmutableSet<WorkloadId> abandoned(
+            Workspace workspace, ImmutableList<StoredDeclaration> declarations) {
         Enforcer enforcer = workspace.enforcer();
         if (enforcer.agent().isEmpty() || enforcer.config().sources().controlPlane() != null) {
             return ImmutableSet.of();

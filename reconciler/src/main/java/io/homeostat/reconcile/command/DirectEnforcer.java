@@ -17,6 +17,11 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.InstanceClaim;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.DesiredSource;
@@ -35,7 +40,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 
 /** Changes what is declared and converges once, alone: under the state directory's lock, with a loop that ends when nothing is under way. */
 public final class DirectEnforcer implements Enforcer {
@@ -52,36 +56,14 @@ public final class DirectEnforcer implements Enforcer {
     }
 
     @Override
-    public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
-            throws InterruptedException {
-        return enforce(workspace, verb, timeout, id -> true, declare);
-    }
-
-    @Override
-    public int enforce(
-            Workspace workspace,
-            Verb verb,
-            Duration timeout,
-            ImmutableList<WorkloadId> ids,
-            Consumer<StateStore> change)
-            throws InterruptedException {
-        return enforce(workspace, verb, timeout, ids::contains, change);
-    }
-
-    private int enforce(
-            Workspace workspace,
-            Verb verb,
-            Duration timeout,
-            Predicate<WorkloadId> concerned,
-            Consumer<StateStore> change)
-            throws InterruptedException {
+    public int enforce(Workspace workspace, Goal goal) throws InterruptedException {
         Clock clock = workspace.environment().clock();
-        Instant end = clock.instant().plus(timeout);
-        return alone(workspace, verb, timeout, (here, store) -> {
-            change.accept(store);
+        Instant end = clock.instant().plus(goal.timeout());
+        return alone(workspace, goal.timeout(), (here, store) -> {
+            goal.store().accept(store);
             new UserDirectories(here.environment())
                     .createRunDirectory(here.layout().runDir());
-            int status = converge(here, verb, timeout, concerned, store, Duration.between(clock.instant(), end));
+            int status = converge(here, goal, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
             new LogKeeper(here.layout())
                     .keep(config.limits().logBytesPerWorkload().bytes());
@@ -90,36 +72,36 @@ public final class DirectEnforcer implements Enforcer {
     }
 
     @Override
-    public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
+    public void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException {
-        alone(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT, (here, store) -> {
+        alone(workspace, RequestFields.DEFAULT_TIMEOUT, (here, store) -> {
             change.accept(store);
             return ExitStatus.OK;
         });
     }
 
     @Override
-    public int undisturbed(Workspace workspace, Verb verb, Enforcer.Work work) throws InterruptedException {
+    public int undisturbed(Workspace workspace, Enforcer.Work work) throws InterruptedException {
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
-                StateLock _ = lock(workspace, verb, ApplyCommand.DEFAULT_TIMEOUT)) {
+                StateLock _ = lock(workspace, RequestFields.DEFAULT_TIMEOUT)) {
             return work.in(new Turns());
         }
     }
 
-    private static StateLock lock(Workspace workspace, Verb verb, Duration patience) throws InterruptedException {
+    private static StateLock lock(Workspace workspace, Duration patience) throws InterruptedException {
         return StateLock.acquire(
                 workspace.layout().lock(),
-                verb.word(),
+                workspace.word(),
                 patience,
                 workspace.environment().clock(),
                 workspace.console()::say);
     }
 
-    private int alone(Workspace workspace, Verb verb, Duration patience, Change work) throws InterruptedException {
+    private int alone(Workspace workspace, Duration patience, Exclusive work) throws InterruptedException {
         Console console = workspace.console();
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
-                StateLock _ = lock(workspace, verb, patience)) {
+                StateLock _ = lock(workspace, patience)) {
             InstanceClaim.Claimed claimed =
                     new InstanceClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
             StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
@@ -133,7 +115,7 @@ public final class DirectEnforcer implements Enforcer {
 
     /** What nobody else may do meanwhile. */
     @FunctionalInterface
-    private interface Change {
+    private interface Exclusive {
         int on(Workspace here, StateStore store) throws InterruptedException;
     }
 
@@ -161,14 +143,7 @@ public final class DirectEnforcer implements Enforcer {
         }
     }
 
-    private int converge(
-            Workspace workspace,
-            Verb verb,
-            Duration timeout,
-            Predicate<WorkloadId> concerned,
-            StateStore store,
-            Duration left)
-            throws InterruptedException {
+    private int converge(Workspace workspace, Goal goal, StateStore store, Duration left) throws InterruptedException {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
         DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
@@ -184,10 +159,10 @@ public final class DirectEnforcer implements Enforcer {
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
-            all.removeIf(concerned.negate());
-            try (Proceedings proceedings = new Proceedings(workspace, verb, all, declared)) {
+            all.removeIf(id -> !goal.concerns(id));
+            try (ApplyProgress progress = new ApplyProgress(workspace, goal.stopping(), all, declared)) {
                 try (MachineSteps steps =
-                                new MachineSteps(layout, store, runtimes, clock, () -> rules, proceedings::download);
+                                new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         source,
@@ -196,19 +171,19 @@ public final class DirectEnforcer implements Enforcer {
                                         store,
                                         clock,
                                         new MaskedTails(new LogFiles(layout), source, store),
-                                        proceedings),
-                                proceedings,
+                                        progress),
+                                progress,
                                 Reconciler.untilSettled(clock))) {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
-                    proceedings.await(left);
+                    progress.await(left);
                 }
-                return proceedings.report(timeout);
+                return progress.report(goal.timeout());
             } catch (InterruptedException e) {
                 workspace
                         .console()
                         .say(
-                                verb.word()
+                                workspace.word()
                                         + ": interrupted; what is declared stays declared, what runs goes on running, and the next apply goes on from here");
                 throw e;
             }

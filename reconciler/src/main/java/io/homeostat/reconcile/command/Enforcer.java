@@ -9,6 +9,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
@@ -19,38 +20,38 @@ import java.util.function.Function;
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
 public interface Enforcer {
     /**
-     * Changes what is declared and waits until the machine is as declared, or can't become so now.
+     * Something to bring about.
      *
-     * @param workspace says what is done on its console
+     * @param store changes what is stored; nothing is done to the machine when it throws
+     * @param only the workloads that are waited for, and that alone are touched where no agent runs; none: all
+     * @param stopping whether a workload that is stopped by request is done, and not held back
      * @param timeout how long to wait
-     * @param declare changes what is declared; nothing is done to the machine when it throws
-     * @return the exit status
      */
-    int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
-            throws InterruptedException;
+    record Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
+        /** A change that everything is brought to. */
+        public static Goal ofAll(Duration timeout, Consumer<StateStore> store) {
+            return new Goal(store, ImmutableList.of(), false, timeout);
+        }
+
+        boolean concerns(WorkloadId id) {
+            return only.isEmpty() || only.contains(id);
+        }
+    }
 
     /**
-     * Changes what is remembered of some workloads and waits until those are as they should be, or can't become so now. Nobody else is
-     * waited for, nor touched when this is done alone.
+     * Changes what is stored and waits until the machine is as declared, or can't become so now.
      *
      * @param workspace says what is done on its console
-     * @param timeout how long to wait
      * @return the exit status
      */
-    int enforce(
-            Workspace workspace,
-            Verb verb,
-            Duration timeout,
-            ImmutableList<WorkloadId> ids,
-            Consumer<StateStore> change)
-            throws InterruptedException;
+    int enforce(Workspace workspace, Goal goal) throws InterruptedException;
 
     /**
      * Changes what is remembered of some workloads and nothing else; does not wait for what whoever enforces makes of it.
      *
      * @param workspace says on its console for whom it has to wait
      */
-    void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
+    void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException;
 
     /**
@@ -59,7 +60,7 @@ public interface Enforcer {
      * @param workspace says on its console for whom it has to wait
      * @return the exit status
      */
-    int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException;
+    int undisturbed(Workspace workspace, Work work) throws InterruptedException;
 
     /** What is done with what runs. */
     @FunctionalInterface

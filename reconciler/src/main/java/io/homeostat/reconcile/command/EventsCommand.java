@@ -6,60 +6,71 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.EventsRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Ink;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Iterator;
 
-/** Shows what happened. */
-final class EventsCommand implements Command {
+/**
+ * Shows what happened.
+ *
+ * @param follow goes on with what happens from now on, until interrupted
+ */
+public record EventsCommand(boolean follow) implements Command {
     private static final int PAGE = 1000;
     private static final String INDENT = "    ";
-
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    private final Workspace workspace;
-    private final boolean follow;
-
-    /** @param follow goes on with what happens from now on, until interrupted */
-    EventsCommand(Workspace workspace, boolean follow) {
-        this.workspace = workspace;
-        this.follow = follow;
+    /** What an agent was asked for. */
+    public static EventsCommand of(EventsRequest request) {
+        return new EventsCommand(request.getFollow());
     }
 
     @Override
-    public int run() throws InterruptedException {
-        long last = printAfter(0);
+    public void write(CommandRequest.Builder request) {
+        request.setEvents(EventsRequest.newBuilder().setFollow(follow));
+    }
+
+    @Override
+    public boolean goesOn() {
+        return follow;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
+        long last = printAfter(0, workspace);
         while (follow && workspace.console().isRead()) {
             Thread.sleep(PAUSE);
             // Another database has taken the place of the one that was being read, and counts from the beginning.
-            boolean another = last > 0 && after(last - 1).isEmpty();
-            last = printAfter(another ? 0 : last);
+            boolean another = last > 0 && after(last - 1, workspace).isEmpty();
+            last = printAfter(another ? 0 : last, workspace);
         }
         return ExitStatus.OK;
     }
 
-    private long printAfter(long id) {
+    private static long printAfter(long id, Workspace workspace) {
         long last = id;
-        ImmutableList<StoredEvent> page = after(last);
+        ImmutableList<StoredEvent> page = after(last, workspace);
         while (!page.isEmpty()) {
-            page.forEach(this::print);
+            page.forEach(event -> print(event, workspace.console()));
             last = page.getLast().id();
-            page = after(last);
+            page = after(last, workspace);
         }
         return last;
     }
 
     /** A page each time it is read: nothing may keep the database from being tidied while somebody reads slowly. */
-    private ImmutableList<StoredEvent> after(long id) {
+    private static ImmutableList<StoredEvent> after(long id, Workspace workspace) {
         return workspace.remembered(reader -> reader.events(id, PAGE)).orElse(ImmutableList.of());
     }
 
-    private void print(StoredEvent event) {
-        Console console = workspace.console();
+    private static void print(StoredEvent event, Console console) {
         if (console.json()) {
             Json.print(console.out(), json -> write(event, json));
         } else {
@@ -75,7 +86,7 @@ final class EventsCommand implements Command {
                                 + (event.revision().isEmpty() ? "" : "  " + event.revision())
                                 + "  "
                                 + console.ink()
-                                        .paint(Ink.Colour.BOLD, event.type().name())
+                                        .paint(Ansi.Colour.BOLD, event.type().name())
                                 + "  " + OneLine.of(lines.next()))
                         .stripTrailing());
         lines.forEachRemaining(line -> console.out().println(INDENT + OneLine.of(line)));

@@ -3,38 +3,58 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.LogsRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Declared;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
-/** Shows what a workload has written to its standard output and error, as it is. */
-public final class LogsCommand implements Command {
+/**
+ * Shows what a workload has written to its standard output and error, as it is.
+ *
+ * @param follow goes on with what is written from now on, until interrupted
+ */
+public record LogsCommand(WorkloadId workload, boolean follow) implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
-    private final Workspace workspace;
-    private final WorkloadId id;
-    private final boolean follow;
-
-    /** @param follow goes on with what is written from now on, until interrupted */
-    LogsCommand(Workspace workspace, WorkloadId id, boolean follow) {
-        this.workspace = workspace;
-        this.id = id;
-        this.follow = follow;
+    /** What an agent was asked for. */
+    public static LogsCommand of(LogsRequest request) {
+        return new LogsCommand(RequestFields.workload(request.getWorkload()), request.getFollow());
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setLogs(
+                LogsRequest.newBuilder().setWorkload(workload.toString()).setFollow(follow));
+    }
+
+    @Override
+    public boolean goesOn() {
+        return follow;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        Path path = workspace.layout().log(id);
+        Path path = workspace.layout().log(workload);
         try (LogFile log = new LogFile(path)) {
             boolean older = copyOlder(path, console.out());
             if (!log.copyTo(console.out()) && !older) {
-                nothing();
+                nothing(workspace);
             }
             while (follow && console.isRead()) {
                 Thread.sleep(PAUSE);
@@ -42,7 +62,7 @@ public final class LogsCommand implements Command {
             }
             return ExitStatus.OK;
         } catch (IOException e) {
-            throw new CommandFailure("cannot read " + path + ": " + reason(e), e);
+            throw new CommandFailure("cannot read " + path + ": " + CommandFailure.reason(e), e);
         }
     }
 
@@ -57,26 +77,109 @@ public final class LogsCommand implements Command {
         return any;
     }
 
-    /** Without the file, which the messages of the file system begin with. */
-    public static String reason(IOException e) {
-        if (e instanceof AccessDeniedException) {
-            return "permission denied; run as the user that the state directory belongs to";
-        }
-        if (e instanceof FileSystemException failed && failed.getReason() != null) {
-            return failed.getReason();
-        }
-        return e.getMessage() == null ? e.toString() : e.getMessage();
-    }
-
-    private void nothing() {
+    private void nothing(Workspace workspace) {
         ImmutableSortedSet<WorkloadId> declared = workspace
                 .remembered(reader -> reader.declarations().stream()
                         .map(declaration -> declaration.workload().id())
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
-        if (!declared.contains(id)) {
-            throw new CommandFailure(id + " has written nothing here; " + Declared.words(declared));
+        if (!declared.contains(workload)) {
+            throw new CommandFailure(workload + " has written nothing here; " + Declared.words(declared));
         }
-        workspace.console().say(id + " has not been started yet, so it has written nothing");
+        workspace.console().say(workload + " has not been started yet, so it has written nothing");
+    }
+
+    /**
+     * A log that is read from its beginning, and on from where it was read to. When another file has taken its place it is read to its end and
+     * then the other from its beginning; when it has become shorter, which is how logs are rotated under a writer, it begins anew.
+     */
+    static final class LogFile implements AutoCloseable {
+        private static final int BUFFER = 64 * 1024;
+
+        private final Path path;
+        private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
+        private @Nullable SeekableByteChannel channel;
+        private @Nullable Object key;
+
+        LogFile(Path path) {
+            this.path = path;
+        }
+
+        /**
+         * Copies what was written since the last time.
+         *
+         * @return whether the file is there
+         * @throws CommandFailure when it is no file any more; its directory is the workload's own
+         */
+        boolean copyTo(OutputStream out) throws IOException {
+            BasicFileAttributes there = attributes();
+            if (channel != null && (there == null || !there.fileKey().equals(key))) {
+                copy(channel, out);
+                close();
+            }
+            if (channel == null && there != null) {
+                open();
+            }
+            if (channel != null) {
+                if (channel.size() < channel.position()) {
+                    channel.position(0);
+                }
+                copy(channel, out);
+            }
+            return channel != null;
+        }
+
+        /** Neither a symlink nor a FIFO is opened. */
+        private @Nullable BasicFileAttributes attributes() throws IOException {
+            try {
+                BasicFileAttributes attributes =
+                        Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+                if (!attributes.isRegularFile()) {
+                    throw new CommandFailure(
+                            path + " is no longer the file that the workload was given; the workload replaced it");
+                }
+                return attributes;
+            } catch (NoSuchFileException e) {
+                return null;
+            }
+        }
+
+        /** Leaves it for the next time when the file is replaced just now: which one was opened would not be known. */
+        private void open() throws IOException {
+            BasicFileAttributes before = attributes();
+            if (before == null) {
+                return;
+            }
+            SeekableByteChannel opened;
+            try {
+                opened = Files.newByteChannel(path, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS));
+            } catch (NoSuchFileException e) {
+                return;
+            }
+            BasicFileAttributes after = attributes();
+            if (after != null && after.fileKey().equals(before.fileKey())) {
+                channel = opened;
+                key = after.fileKey();
+            } else {
+                opened.close();
+            }
+        }
+
+        private void copy(SeekableByteChannel from, OutputStream out) throws IOException {
+            buffer.clear();
+            while (from.read(buffer) > 0) {
+                out.write(buffer.array(), 0, buffer.position());
+                buffer.clear();
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (channel != null) {
+                channel.close();
+                channel = null;
+                key = null;
+            }
+        }
     }
 }

@@ -4,46 +4,55 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.PlanText;
-import io.homeostat.reconcile.command.output.Rivals;
+import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 
-/** Shows what apply would do; touches nothing. */
-final class PlanCommand implements Command {
-    private final Workspace workspace;
-    private final Given given;
-    private final boolean detailedExitCode;
-
-    PlanCommand(Workspace workspace, Given given, boolean detailedExitCode) {
-        this.workspace = workspace;
-        this.given = given;
-        this.detailedExitCode = detailedExitCode;
+/**
+ * Shows what apply would do; touches nothing.
+ *
+ * @param documents none: the plan is against the stored desired state
+ * @param detailedExitCode whether changes show in the exit status
+ */
+public record PlanCommand(DocumentSet documents, boolean detailedExitCode) implements Command {
+    /** What an agent was asked for. */
+    public static PlanCommand of(PlanRequest request) {
+        return new PlanCommand(DocumentSet.of(request.getDocuments()), request.getDetailedExitStatus());
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setPlan(
+                PlanRequest.newBuilder().setDocuments(documents.request()).setDetailedExitStatus(detailedExitCode));
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         // As apply does: what it is given is tried at once.
-        Workspace.Sight sight = workspace.survey(this::desired, given.ids(), Situations.Depth.PRESENCE);
-        Plan plan = new Plan(sight.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
-        Rivals.overruled(given.ids(), sight.desired()).forEach(console::say);
+        Workspace.View view = workspace.survey(this::desired, documents.ids(), Situations.Depth.PRESENCE);
+        Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
+        SourceConflicts.overruled(documents.ids(), view.desired()).forEach(console::say);
         if (console.json()) {
-            Json.print(console.out(), json -> PlanJson.write(plan, sight.desired(), json));
+            Json.print(console.out(), json -> PlanJson.write(plan, view.desired(), json));
         } else {
             PlanText.print(plan, console);
-            Rivals.contested(sight.desired()).stream().map(Rivals::words).forEach(console::say);
+            SourceConflicts.contested(view.desired()).stream()
+                    .map(SourceConflicts::words)
+                    .forEach(console::say);
         }
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
     }
 
     private DesiredState desired(ImmutableList<StoredDeclaration> stored) {
-        return given.isNothing()
-                ? StoredState.desired(stored)
-                : AppliedState.after(stored, given.documents(), given.origins(), given.prune());
+        return documents.isNone() ? StoredState.desired(stored) : documents.appliedTo(stored);
     }
 }

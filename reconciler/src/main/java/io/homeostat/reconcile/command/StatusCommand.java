@@ -4,6 +4,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
@@ -15,97 +19,108 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
 
-/** Shows what is wanted and what is there, looked at now; changes nothing. */
-final class StatusCommand implements Command {
+/**
+ * Shows what is wanted and what is there, looked at now; changes nothing.
+ *
+ * @param workloads none: all
+ * @param watch again and again, until interrupted
+ */
+public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) implements Command {
     private static final Duration PAUSE = Duration.ofSeconds(2);
 
     /** To the upper left corner, and everything away (ECMA-48 CUP, ED). */
     private static final String CLEAR = "\u001b[H\u001b[2J";
 
-    private final Workspace workspace;
-    private final ImmutableList<WorkloadId> asked;
-    private final boolean watch;
-
-    /**
-     * Makes the command.
-     *
-     * @param asked none: all
-     * @param watch again and again, until interrupted
-     */
-    StatusCommand(Workspace workspace, ImmutableList<WorkloadId> asked, boolean watch) {
-        this.workspace = workspace;
-        this.asked = asked;
-        this.watch = watch;
+    /** What an agent was asked for. */
+    public static StatusCommand of(StatusRequest request) {
+        return new StatusCommand(RequestFields.workloads(request.getWorkloadsList()), request.getWatch());
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setStatus(StatusRequest.newBuilder()
+                .addAllWorkloads(RequestFields.words(workloads))
+                .setWatch(watch));
+    }
+
+    @Override
+    public boolean goesOn() {
+        return watch;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         boolean redrawn = watch && !console.json() && workspace.environment().outIsDrawable();
         if (redrawn) {
             console.out().print(CLEAR);
             console.out().flush();
         }
-        int status = look(true);
+        int status = look(true, workspace);
         while (watch && console.isRead()) {
             Thread.sleep(PAUSE);
             if (!console.json()) {
                 console.out().print(redrawn ? CLEAR : System.lineSeparator());
                 console.out().flush();
             }
-            status = look(redrawn);
+            status = look(redrawn, workspace);
         }
         return status;
     }
 
     /** @param introduced whether to say who enforces */
-    private int look(boolean introduced) throws InterruptedException {
+    private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        Workspace.Sight sight = workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH);
-        ImmutableList<WorkloadStatus> all =
-                sight.findings().stream().map(this::status).collect(ImmutableList.toImmutableList());
-        ImmutableList<WorkloadStatus> shown = asked.isEmpty()
+        Workspace.View view = workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH);
+        ImmutableList<WorkloadStatus> all = view.findings().stream()
+                .map(finding -> status(finding, workspace.enforcer()))
+                .collect(ImmutableList.toImmutableList());
+        ImmutableList<WorkloadStatus> shown = workloads.isEmpty()
                 ? all
-                : all.stream().filter(status -> asked.contains(status.id())).collect(ImmutableList.toImmutableList());
+                : all.stream()
+                        .filter(status -> workloads.contains(status.id()))
+                        .collect(ImmutableList.toImmutableList());
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
+            Enforcer enforcer = workspace.enforcer();
             Json.print(
-                    console.out(), json -> StatusJson.write(workspace.enforcer(), now, shown, sight.problems(), json));
+                    console.out(),
+                    json -> StatusJson.write(
+                            enforcer.agent(), enforcer.controlPlane(), now, shown, view.problems(), json));
         } else if (introduced) {
             workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }
-        if (!console.json() && !asked.isEmpty()) {
+        if (!console.json() && !workloads.isEmpty()) {
             shown.forEach(status -> StatusText.details(status, now, console));
         } else if (!console.json() && !shown.isEmpty()) {
             StatusText.table(shown, now, console);
         }
-        sight.problems().forEach(problem -> console.say(StatusText.problem(problem)));
-        if (all.isEmpty() && !sight.everDeclared() && sight.problems().isEmpty()) {
+        view.problems().forEach(problem -> console.say(StatusText.problem(problem)));
+        if (all.isEmpty() && !view.everDeclared() && view.problems().isEmpty()) {
             console.say("nothing was ever declared in " + workspace.layout().stateDir()
                     + "; homeostat apply -f FILE declares something");
             return ExitStatus.NOTHING_DECLARED;
         }
-        if (all.isEmpty() && asked.isEmpty()) {
+        if (all.isEmpty() && workloads.isEmpty()) {
             console.say("nothing is declared");
         }
-        if (!asked.isEmpty() && shown.isEmpty()) {
+        if (!workloads.isEmpty() && shown.isEmpty()) {
             throw new CommandFailure(
-                    asked.getFirst() + " is neither declared nor on this machine; " + Declared.words(ids(sight)));
+                    workloads.getFirst() + " is neither declared nor on this machine; " + Declared.words(ids(view)));
         }
         return shown.stream().allMatch(WorkloadStatus::isWell)
-                        && sight.problems().isEmpty()
+                        && view.problems().isEmpty()
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;
     }
 
-    private WorkloadStatus status(Finding finding) {
-        return WorkloadStatus.of(
-                finding, workspace.enforcer().usage(finding.id()).orElse(null));
+    private static WorkloadStatus status(Finding finding, Enforcer enforcer) {
+        return WorkloadStatus.of(finding, enforcer.usage(finding.id()).orElse(null));
     }
 
-    private static ImmutableSortedSet<WorkloadId> ids(Workspace.Sight sight) {
-        return sight.findings().stream()
+    private static ImmutableSortedSet<WorkloadId> ids(Workspace.View view) {
+        return view.findings().stream()
                 .map(Finding::id)
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }

@@ -4,6 +4,10 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.observe.health.Health;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.VerifyRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
@@ -14,24 +18,28 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import org.jspecify.annotations.Nullable;
 
 /** Says whether a workload runs at a revision, asked now; its JSON is a public interface. */
-final class VerifyCommand implements Command {
-    private final Workspace workspace;
-    private final WorkloadId id;
-    private final String revision;
-
-    VerifyCommand(Workspace workspace, WorkloadId id, String revision) {
-        this.workspace = workspace;
-        this.id = id;
-        this.revision = revision;
+public record VerifyCommand(WorkloadId workload, String revision) implements Command {
+    /** What an agent was asked for. */
+    public static VerifyCommand of(VerifyRequest request) {
+        if (request.getRevision().isEmpty()) {
+            throw new UsageException("revision: none, and one is needed");
+        }
+        return new VerifyCommand(RequestFields.workload(request.getWorkload()), request.getRevision());
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        request.setVerify(
+                VerifyRequest.newBuilder().setWorkload(workload.toString()).setRevision(revision));
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         WorkloadStatus status = workspace
-                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id::equals)
+                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, workload::equals)
                 .findings()
                 .stream()
-                .filter(finding -> finding.id().equals(id))
+                .filter(finding -> finding.id().equals(workload))
                 .map(WorkloadStatus::of)
                 .findFirst()
                 .orElse(null);
@@ -41,16 +49,16 @@ final class VerifyCommand implements Command {
             Json.print(console.out(), json -> {
                 json.writeStartObject();
                 json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-                json.writeStringField("workload", id.toString());
+                json.writeStringField("workload", workload.toString());
                 json.writeStringField("revision", revision);
                 json.writeBooleanField("verified", problem.isEmpty());
                 json.writeStringField("message", problem);
                 json.writeEndObject();
             });
         } else if (problem.isEmpty()) {
-            console.out().println(id + " runs at revision " + revision);
+            console.out().println(workload + " runs at revision " + revision);
         } else {
-            console.out().println(id + " " + OneLine.of(problem));
+            console.out().println(workload + " " + OneLine.of(problem));
         }
         return problem.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
     }

@@ -16,6 +16,8 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.runtime.Runtimes;
@@ -30,10 +32,10 @@ import java.util.function.Predicate;
 /**
  * The state directory that a command works on, and the machine it is about.
  *
+ * @param word of the command, as it is typed
  * @param enforcer how changes are made here
  */
-public record Workspace(Environment environment, Console console, Layout layout, Enforcer enforcer) {
-
+public record Workspace(String word, Environment environment, Console console, Layout layout, Enforcer enforcer) {
     /**
      * What a command that changes nothing sees.
      *
@@ -41,17 +43,17 @@ public record Workspace(Environment environment, Console console, Layout layout,
      * @param problems what is wrong with the sources
      * @param findings what is wanted, and what is left of what isn't
      */
-    public record Sight(
+    public record View(
             DesiredState desired,
             boolean everDeclared,
             ImmutableList<SourceProblem> problems,
             ImmutableList<Finding> findings) {}
 
-    private record Recollection(
+    private record Stored(
             DesiredState desired, Memory memory, boolean everDeclared, ImmutableList<SourceProblem> problems) {}
 
     public Workspace with(Layout other) {
-        return new Workspace(environment, console, other, enforcer);
+        return new Workspace(word, environment, console, other, enforcer);
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */
@@ -84,7 +86,7 @@ public record Workspace(Environment environment, Console console, Layout layout,
      * @param triedNow workloads that would be tried at once, whatever has failed before
      * @throws CommandFailure when what is on the machine can't be seen
      */
-    public Sight survey(
+    public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,
             Situations.Depth depth)
@@ -93,35 +95,35 @@ public record Workspace(Environment environment, Console console, Layout layout,
     }
 
     /** As {@link #survey(Function, Collection, Situations.Depth)}, of what is asked for only. */
-    public Sight survey(
+    public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,
             Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
         Policy policy = Policy.of(enforcer.config());
-        Recollection recollection = remembered(reader -> new Recollection(
+        Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
                         Memory.of(reader).retriedNow(triedNow),
                         reader.everDeclared(),
                         reader.problems()))
-                .orElseGet(() -> new Recollection(
+                .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MetadataClient metadata = environment.metadata();
                 Runtimes runtimes = new Runtimes(layout, new ProcFs(), plugins, environment.clock())) {
             MachineObserver observer =
                     new MachineObserver(layout, new ProcFs(), runtimes::of, runtimes.groups(), metadata);
-            Survey.Findings seen = new Survey(observer, recollection.memory(), environment.clock())
-                    .everything(recollection.desired(), depth, asked);
+            Survey.Findings seen = new Survey(observer, memory.memory(), environment.clock())
+                    .everything(memory.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");
             }
-            return new Sight(
-                    recollection.desired(),
-                    recollection.everDeclared(),
-                    recollection.problems(),
+            return new View(
+                    memory.desired(),
+                    memory.everDeclared(),
+                    memory.problems(),
                     seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
         }
     }

@@ -215,7 +215,8 @@ class DiagnosticsTest {
             assertNoSecrets(files);
             assertEquals(4, agent.calls() - before);
             // It dumps its threads on one of them: the one of this call, a virtual one.
-            assertTrue(of(files, "agent/threads.txt").contains("ThreadDump.take"), files.get("agent/threads.txt"));
+            assertTrue(
+                    of(files, "agent/threads.txt").contains("InspectCommand.threads"), files.get("agent/threads.txt"));
             assertTrue(of(files, "agent/threads.txt").contains("virtual"), files.get("agent/threads.txt"));
             assertEquals(
                     ProcessHandle.current().pid(),

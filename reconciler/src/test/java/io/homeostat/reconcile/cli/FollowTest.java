@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Ink;
-import io.homeostat.reconcile.command.output.OutputFormat;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -145,11 +145,11 @@ class FollowTest {
         };
         PrintStream out = new StandardOutput(closed);
         out.print("x");
-        Console console = new Console(out, out, OutputFormat.TEXT, new Ink(false));
+        Console console = new Console(out, out, OutputFormat.TEXT, new Ansi(false));
         assertFalse(console.isRead());
-        assertTrue(
-                new Console(new StandardOutput(OutputStream.nullOutputStream()), out, OutputFormat.TEXT, new Ink(false))
-                        .isRead());
+        assertTrue(new Console(
+                        new StandardOutput(OutputStream.nullOutputStream()), out, OutputFormat.TEXT, new Ansi(false))
+                .isRead());
     }
 
     private void start(boolean agent) {

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.homeostat.reconcile.cli.Shell.Result;
-import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.UntilNobodyReads;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -75,10 +75,10 @@ class OutputTest {
     void whyALogCannotBeReadIsSaidInWords() {
         assertEquals(
                 "permission denied; run as the user that the state directory belongs to",
-                LogsCommand.reason(new AccessDeniedException("/x/a.log")));
+                CommandFailure.reason(new AccessDeniedException("/x/a.log")));
         assertEquals(
                 "Too many levels of symbolic links",
-                LogsCommand.reason(new FileSystemException("/x/a.log", null, "Too many levels of symbolic links")));
-        assertEquals("Is a directory", LogsCommand.reason(new IOException("Is a directory")));
+                CommandFailure.reason(new FileSystemException("/x/a.log", null, "Too many levels of symbolic links")));
+        assertEquals("Is a directory", CommandFailure.reason(new IOException("Is a directory")));
     }
 }

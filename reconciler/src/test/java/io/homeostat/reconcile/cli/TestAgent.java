@@ -8,16 +8,15 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.observe.usage.Usage;
-import io.homeostat.reconcile.agent.AgentServer;
-import io.homeostat.reconcile.command.AgentIdentity;
+import io.homeostat.reconcile.agent.CommandServer;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.Enforcer;
-import io.homeostat.reconcile.command.Environment;
-import io.homeostat.reconcile.command.Interrupts;
-import io.homeostat.reconcile.command.UserDirectories;
-import io.homeostat.reconcile.command.Verb;
-import io.homeostat.reconcile.command.VersionCommand;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.plan.Work;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -25,7 +24,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Clock;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -35,7 +33,7 @@ import java.util.function.Function;
 
 /** An agent's API in this process, without an agent: what changes takes the lock as a command of its own would. */
 final class TestAgent implements AutoCloseable {
-    private final AgentServer server;
+    private final CommandServer server;
     private final Map<WorkloadId, Usage> usage = new ConcurrentHashMap<>();
 
     private TestAgent(Shell shell) {
@@ -53,7 +51,7 @@ final class TestAgent implements AutoCloseable {
                 Interrupts.none());
         new UserDirectories(environment).createRunDirectory(shell.layout().runDir());
         new UserDirectories(environment).createRunDirectory(shell.layout().stateDir());
-        server = AgentServer.open(environment, shell.layout(), new Direct());
+        server = new CommandServer(environment, shell.layout(), new Direct(), Verb::asked);
     }
 
     static TestAgent start(Shell shell) {
@@ -80,31 +78,19 @@ final class TestAgent implements AutoCloseable {
         private final Instant since = Instant.now();
 
         @Override
-        public int enforce(Workspace workspace, Verb verb, Duration timeout, Consumer<StateStore> declare)
-                throws InterruptedException {
-            return direct.enforce(workspace, verb, timeout, declare);
+        public int enforce(Workspace workspace, Goal goal) throws InterruptedException {
+            return direct.enforce(workspace, goal);
         }
 
         @Override
-        public int enforce(
-                Workspace workspace,
-                Verb verb,
-                Duration timeout,
-                ImmutableList<WorkloadId> ids,
-                Consumer<StateStore> change)
+        public void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
                 throws InterruptedException {
-            return direct.enforce(workspace, verb, timeout, ids, change);
+            direct.remember(workspace, ids, change);
         }
 
         @Override
-        public void remember(Workspace workspace, Verb verb, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
-                throws InterruptedException {
-            direct.remember(workspace, verb, ids, change);
-        }
-
-        @Override
-        public int undisturbed(Workspace workspace, Verb verb, Work work) throws InterruptedException {
-            return direct.undisturbed(workspace, verb, work);
+        public int undisturbed(Workspace workspace, Work work) throws InterruptedException {
+            return direct.undisturbed(workspace, work);
         }
 
         @Override
@@ -124,8 +110,8 @@ final class TestAgent implements AutoCloseable {
 
         @Override
         public Optional<AgentIdentity> agent() {
-            return Optional.of(new AgentIdentity(
-                    VersionCommand.version(), ProcessHandle.current().pid(), since));
+            return Optional.of(
+                    new AgentIdentity(Version.current(), ProcessHandle.current().pid(), since));
         }
     }
 }

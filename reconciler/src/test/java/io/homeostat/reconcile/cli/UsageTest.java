@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.reconcile.cli.Shell.Result;
-import io.homeostat.reconcile.command.Verb;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

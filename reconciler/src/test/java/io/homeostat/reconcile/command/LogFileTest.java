@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,7 +31,7 @@ class LogFileTest {
 
     @Test
     void whatWasReadIsNotReadAgain() throws IOException {
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(path, "one\n");
             assertTrue(log.copyTo(out));
             append("two\n");
@@ -42,7 +43,7 @@ class LogFileTest {
 
     @Test
     void aFileThatComesLaterIsReadFromItsBeginning() throws IOException {
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             assertFalse(log.copyTo(out));
             Files.writeString(path, "one\n");
             assertTrue(log.copyTo(out));
@@ -52,7 +53,7 @@ class LogFileTest {
 
     @Test
     void aFileThatWasTruncatedBeginsAnew() throws IOException {
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(path, "a long line\n");
             log.copyTo(out);
             Files.writeString(path, "new\n", StandardOpenOption.TRUNCATE_EXISTING);
@@ -65,7 +66,7 @@ class LogFileTest {
 
     @Test
     void aFileThatWasReplacedIsReadToItsEndBeforeTheOther() throws IOException {
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append("two\n");
@@ -78,7 +79,7 @@ class LogFileTest {
 
     @Test
     void aFileThatIsGoneIsReadToItsEndAndItsSuccessorAwaited() throws IOException {
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             append("two\n");
@@ -93,7 +94,7 @@ class LogFileTest {
     @Test
     void aLinkInItsPlaceIsNotFollowed() throws IOException {
         Path secret = Files.writeString(directory.resolve("secret"), "secret");
-        try (LogFile log = new LogFile(path)) {
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
             Files.writeString(path, "one\n");
             log.copyTo(out);
             Files.delete(path);

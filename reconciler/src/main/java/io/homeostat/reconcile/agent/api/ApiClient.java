@@ -1,13 +1,15 @@
 package io.homeostat.reconcile.agent.api;
 
+import com.google.protobuf.ByteString;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
-import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ClientCalls;
+import io.homeostat.proto.agent.AgentGrpc;
+import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.Output;
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.nio.file.Path;
@@ -19,6 +21,16 @@ import java.util.concurrent.TimeoutException;
 public final class ApiClient implements AutoCloseable {
     /** How long an agent that is alive may take to say that it has heard. */
     public static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    /** Takes what a call brings, as it comes. */
+    public interface Reader {
+        void standardOutput(ByteString bytes);
+
+        void standardError(ByteString bytes);
+
+        /** False as soon as the rest is of no interest to anybody. */
+        boolean readsOn();
+    }
 
     private final Path socket;
     private final Duration patience;
@@ -33,15 +45,15 @@ public final class ApiClient implements AutoCloseable {
     }
 
     /**
-     * Makes a call and hands on what it brings, until it is over or the reader has enough.
+     * Has a command run and hands on what it brings, until it is over or the reader has enough.
      *
      * @return the exit status; 0 when the reader had enough before it came
      * @throws ApiException when there is none
      * @throws InterruptedException when the thread was; the call is cancelled
      */
-    public <T> int call(MethodDescriptor<T, Output> method, T request, ApiReader reader) throws InterruptedException {
-        BlockingClientCall<T, Output> call =
-                ClientCalls.blockingV2ServerStreamingCall(channel, method, CallOptions.DEFAULT, request);
+    public int run(CommandRequest request, Reader reader) throws InterruptedException {
+        BlockingClientCall<CommandRequest, Output> call = ClientCalls.blockingV2ServerStreamingCall(
+                channel, AgentGrpc.getRunMethod(), CallOptions.DEFAULT, request);
         boolean heard = false;
         try {
             Output piece = call.read(patience.toMillis(), TimeUnit.MILLISECONDS);

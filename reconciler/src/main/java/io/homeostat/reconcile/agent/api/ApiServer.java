@@ -2,12 +2,23 @@ package io.homeostat.reconcile.agent.api;
 
 import com.google.common.collect.ImmutableSet;
 import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.homeostat.proto.agent.AgentGrpc.AgentImplBase;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.Output;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -22,12 +33,25 @@ public final class ApiServer implements AutoCloseable {
     private static final int CONNECTIONS = 256;
     private static final int CALLS = 64;
 
+    /** Runs commands. */
+    @FunctionalInterface
+    public interface Handler {
+        /**
+         * Runs one, on a thread of its own that is interrupted when the caller goes away or the server closes. Whatever it throws ends
+         * the call as a defect.
+         *
+         * @param request for some command; what it holds was checked by nobody
+         * @return the exit status
+         */
+        int run(CommandRequest request, ApiOutput output) throws InterruptedException;
+    }
+
     private final Path socket;
     private final Server server;
-    private final ApiService service;
+    private final Service service;
     private final LocalTransport transport;
 
-    private ApiServer(Path socket, Server server, ApiService service, LocalTransport transport) {
+    private ApiServer(Path socket, Server server, Service service, LocalTransport transport) {
         this.socket = socket;
         this.server = server;
         this.service = service;
@@ -40,17 +64,17 @@ public final class ApiServer implements AutoCloseable {
      * @param socket its directory exists, and nobody else can write to it
      * @throws ApiException when somebody listens there already, or it is not possible
      */
-    public static ApiServer start(Path socket, ApiHandler handler) {
+    public static ApiServer start(Path socket, Handler handler) {
         ImmutableSet<UserPrincipal> users = rootAndThisUser();
         return start(socket, handler, users::contains);
     }
 
-    static ApiServer start(Path socket, ApiHandler handler, Predicate<UserPrincipal> allowed) {
+    static ApiServer start(Path socket, Handler handler, Predicate<UserPrincipal> allowed) {
         SocketFile file = new SocketFile(socket);
         file.checkLength();
         file.makeRoom();
         LocalTransport transport = new LocalTransport();
-        ApiService service = new ApiService(handler, CALLS);
+        Service service = new Service(handler, CALLS);
         try {
             Server server = transport
                     .server(socket, new PeerGuard(allowed, CONNECTIONS), service)
@@ -99,5 +123,82 @@ public final class ApiServer implements AutoCloseable {
             Thread.currentThread().interrupt();
         }
         transport.close();
+    }
+
+    /** Gives each call a thread of its own, as many as may be answered at once. */
+    private static final class Service extends AgentImplBase implements AutoCloseable {
+
+        private static final Status ENDING = Status.UNAVAILABLE.withDescription("the agent is ending");
+        private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+        private final Handler handler;
+        private final int limit;
+        private final Semaphore places;
+        private final ExecutorService threads = Executors.newThreadPerTaskExecutor(
+                Thread.ofVirtual().name("api-", 1).factory());
+
+        /** @param limit how many calls are answered at once */
+        Service(Handler handler, int limit) {
+            this.handler = handler;
+            this.limit = limit;
+            this.places = new Semaphore(limit);
+        }
+
+        @Override
+        public void run(CommandRequest request, StreamObserver<Output> observer) {
+            ServerCallStreamObserver<Output> stream = (ServerCallStreamObserver<Output>) observer;
+            if (request.getCommandCase() == CommandRequest.CommandCase.COMMAND_NOT_SET) {
+                stream.onError(Status.UNIMPLEMENTED
+                        .withDescription("the agent knows no such command")
+                        .asRuntimeException());
+                return;
+            }
+            if (!places.tryAcquire()) {
+                stream.onError(Status.RESOURCE_EXHAUSTED
+                        .withDescription(limit + " calls are being answered, and no more are at once; try again later")
+                        .asRuntimeException());
+                return;
+            }
+            ApiOutput output = new ApiOutput(stream);
+            // gRPC takes them only before this method returns.
+            stream.setOnReadyHandler(output::ready);
+            stream.setOnCancelHandler(output::cancelled);
+            try {
+                threads.execute(() -> answer(request, output));
+            } catch (RejectedExecutionException e) {
+                places.release();
+                output.fail(ENDING);
+            }
+        }
+
+        private void answer(CommandRequest request, ApiOutput output) {
+            try {
+                if (output.begin(Thread.currentThread())) {
+                    output.end(handler.run(request, output));
+                }
+            } catch (InterruptedException e) {
+                // The caller has gone, and hears nothing of this, or the server is closing.
+                output.fail(ENDING);
+            } catch (RuntimeException e) {
+                log.error("a call of the local API failed", e);
+                output.fail(Status.INTERNAL.withDescription("a defect of the agent; its log says where it happened"));
+            } finally {
+                places.release();
+            }
+        }
+
+        /** Interrupts what is being answered and waits a moment for it to end. */
+        @Override
+        public void close() {
+            threads.shutdownNow();
+            try {
+                if (!threads.awaitTermination(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+                    log.warn(
+                            "calls of the local API did not end within {} s and are left behind", PATIENCE.toSeconds());
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ import com.google.common.base.Splitter;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.desired.yaml.DocumentCodec;
-import io.homeostat.reconcile.command.ConfigFile;
+import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

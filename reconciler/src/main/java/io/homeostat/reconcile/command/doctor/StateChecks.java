@@ -6,7 +6,7 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.reconcile.command.AgentFile;
+import io.homeostat.reconcile.command.environment.AgentFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileStore;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command.output;
 import com.google.common.base.Strings;
 import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.reconcile.command.output.Ink.Colour;
+import io.homeostat.reconcile.command.output.Ansi.Colour;
 
 /** One line a change, as soon as it is done; nothing while it is being done. */
 public final class PlainDisplay implements Display {
@@ -46,7 +46,7 @@ public final class PlainDisplay implements Display {
         console.out().flush();
     }
 
-    static String line(WorkloadResult result, int width, Ink ink) {
+    static String line(WorkloadResult result, int width, Ansi ink) {
         Colour colour = switch (result.kind()) {
             case CONVERGED, UNCHANGED, REMOVED -> Colour.GREEN;
             case WAITING -> Colour.YELLOW;

@@ -42,7 +42,7 @@ public final class PlanJson {
 
     /** Which source has its way where several declare a workload. */
     private static void writeOverruled(DesiredState desired, JsonGenerator json) throws IOException {
-        ImmutableList<Declaration> contested = Rivals.contested(desired);
+        ImmutableList<Declaration> contested = SourceConflicts.contested(desired);
         if (contested.isEmpty()) {
             return;
         }

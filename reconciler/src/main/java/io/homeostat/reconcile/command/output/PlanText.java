@@ -2,7 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.reconcile.command.output.Ink.Colour;
+import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.command.output;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.homeostat.reconcile.command.Verb;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
 import java.io.IOException;
@@ -13,10 +12,9 @@ public final class ResultsReport {
     private ResultsReport() {}
 
     /** "Apply: 1 installed, 0 updated, 0 repaired, 0 removed, 12 unchanged." */
-    public static String summary(Verb verb, List<WorkloadResult> results) {
+    public static String summary(String word, List<WorkloadResult> results) {
         long failed = count(results, Kind.FAILED);
         long waiting = count(results, Kind.WAITING);
-        String word = verb.word();
         return word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1) + ": "
                 + count(results, Bucket.INSTALL) + " installed, "
                 + count(results, Bucket.UPDATE) + " updated, "

@@ -8,8 +8,7 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.Usage;
-import io.homeostat.reconcile.command.AgentIdentity;
-import io.homeostat.reconcile.command.Enforcer;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.LastRun;
 import io.homeostat.reconcile.status.WorkloadState;
@@ -31,20 +30,20 @@ public final class StatusJson {
     private StatusJson() {}
 
     public static void write(
-            Enforcer enforcer,
+            Optional<AgentIdentity> agent,
+            Optional<ControlPlaneStatus> controlPlane,
             Instant now,
             List<WorkloadStatus> workloads,
             List<SourceProblem> problems,
             JsonGenerator json)
             throws IOException {
         json.writeStartObject();
-        Optional<AgentIdentity> agent = enforcer.agent();
         if (agent.isPresent()) {
             json.writeObjectFieldStart("agent");
             json.writeStringField("version", agent.get().version());
             json.writeNumberField("pid", agent.get().pid());
             json.writeNumberField("uptimeSeconds", agent.get().uptime(now).toSeconds());
-            controlPlane(enforcer.controlPlane(), json);
+            controlPlane(controlPlane, json);
             json.writeEndObject();
         } else {
             json.writeNullField("agent");

@@ -23,7 +23,7 @@ public final class Table {
      * Prints it.
      *
      * @param ink what the header is printed with */
-    public void print(PrintStream out, Ink ink) {
+    public void print(PrintStream out, Ansi ink) {
         int columns = rows.getFirst().size();
         int[] widths = new int[columns];
         for (List<String> row : rows) {
@@ -37,7 +37,7 @@ public final class Table {
                 line.append(i == 0 ? "" : GAP).append(Strings.padEnd(rows.get(r).get(i), widths[i], ' '));
             }
             String text = line.toString().stripTrailing();
-            out.println(r == 0 ? ink.paint(Ink.Colour.BOLD, text) : text);
+            out.println(r == 0 ? ink.paint(Ansi.Colour.BOLD, text) : text);
         }
     }
 }

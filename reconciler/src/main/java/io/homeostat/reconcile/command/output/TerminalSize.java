@@ -2,7 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.reconcile.command.Environment;
+import io.homeostat.reconcile.command.environment.Environment;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -15,11 +15,14 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.CommandFailure;
-import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.Enforcer;
+import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.Workspace;
-import io.homeostat.reconcile.command.output.Rivals;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.output.SourceConflicts;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,16 +33,24 @@ import java.util.stream.Stream;
 /**
  * Removes all plugins that were installed dynamically, with their state: those that the control plane or {@code apply} declares, and
  * those that are left and nobody declares. Protected ones stay, and what files and packages declare.
+ *
+ * @param yes whether it is meant; else it only says what would be removed
+ * @param timeout how long to wait until they are gone
  */
-public final class ResetCommand implements Command {
-    private final Workspace workspace;
-    private final boolean yes;
-    private final Duration timeout;
+public record ResetCommand(boolean yes, Duration timeout) implements Command {
+    /** What an agent was asked for. */
+    public static ResetCommand of(ResetRequest request) {
+        return new ResetCommand(request.getYes(), RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
+    }
 
-    public ResetCommand(Workspace workspace, boolean yes, Duration timeout) {
-        this.workspace = workspace;
-        this.yes = yes;
-        this.timeout = timeout;
+    @Override
+    public void write(CommandRequest.Builder request) {
+        request.setReset(ResetRequest.newBuilder().setYes(yes).setTimeout(RequestFields.timeout(timeout)));
+    }
+
+    @Override
+    public boolean onlyLooks() {
+        return false;
     }
 
     /** Which plugins go, and who declares them. */
@@ -55,10 +66,11 @@ public final class ResetCommand implements Command {
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public int run(Workspace workspace) throws InterruptedException {
         if (!yes) {
-            ImmutableSortedSet<WorkloadId> all =
-                    workspace.remembered(reader -> doomed(reader).all()).orElse(ImmutableSortedSet.of());
+            ImmutableSortedSet<WorkloadId> all = workspace
+                    .remembered(reader -> doomed(reader, workspace).all())
+                    .orElse(ImmutableSortedSet.of());
             throw new CommandFailure(
                     all.isEmpty()
                             ? "there is no plugin that would be removed; with --yes this is no error"
@@ -67,14 +79,16 @@ public final class ResetCommand implements Command {
         }
         // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
         List<String> notes = new ArrayList<>();
-        int status = workspace.enforcer().enforce(workspace, Verb.RESET, timeout, store -> withdraw(store, notes));
+        int status = workspace
+                .enforcer()
+                .enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> withdraw(store, workspace, notes)));
         notes.forEach(workspace.console()::say);
         return status;
     }
 
-    private void withdraw(StateStore store, List<String> notes) {
+    private static void withdraw(StateStore store, Workspace workspace, List<String> notes) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
-        Doomed doomed = doomed(store);
+        Doomed doomed = doomed(store, workspace);
         store.delete(doomed.applied());
         if (!doomed.sent().isEmpty()) {
             store.receive(new ControlPlaneChange(
@@ -82,9 +96,10 @@ public final class ResetCommand implements Command {
         }
         for (WorkloadId id : doomed.all()) {
             declarations.stream()
-                    .filter(declaration -> declaration.workload().id().equals(id) && !isDoomed(declaration))
+                    .filter(declaration ->
+                            declaration.workload().id().equals(id) && !isDoomed(declaration, kept(workspace)))
                     .findFirst()
-                    .ifPresent(other -> notes.add(id + " goes on being declared by " + Rivals.words(other)));
+                    .ifPresent(other -> notes.add(id + " goes on being declared by " + SourceConflicts.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
                 store.commit(new Change(
                         id,
@@ -97,7 +112,8 @@ public final class ResetCommand implements Command {
         }
     }
 
-    private Doomed doomed(StateReader reader) {
+    private static Doomed doomed(StateReader reader, Workspace workspace) {
+        ImmutableSet<String> kept = kept(workspace);
         ImmutableList<StoredDeclaration> declarations = reader.declarations();
         ImmutableSet<WorkloadId> declared = declarations.stream()
                 .map(declaration -> declaration.workload().id())
@@ -106,28 +122,29 @@ public final class ResetCommand implements Command {
         Stream<WorkloadId> left = Stream.concat(
                 workspace.traces().stream(), reader.instances().stream().map(Instance::workload));
         return new Doomed(
-                of(SourceName.APPLIED, declarations),
-                of(SourceName.CONTROL_PLANE, declarations),
-                left.filter(id -> id.kind().equals(Kind.PLUGIN) && !declared.contains(id) && !isProtected(id))
+                of(SourceName.APPLIED, declarations, kept),
+                of(SourceName.CONTROL_PLANE, declarations, kept),
+                left.filter(id -> id.kind().equals(Kind.PLUGIN) && !declared.contains(id) && !kept.contains(id.name()))
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)));
     }
 
-    private ImmutableSortedSet<WorkloadId> of(SourceName source, ImmutableList<StoredDeclaration> declarations) {
+    private static ImmutableSortedSet<WorkloadId> of(
+            SourceName source, ImmutableList<StoredDeclaration> declarations, ImmutableSet<String> kept) {
         return declarations.stream()
-                .filter(declaration -> declaration.source() == source && isDoomed(declaration))
+                .filter(declaration -> declaration.source() == source && isDoomed(declaration, kept))
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 
-    private boolean isDoomed(StoredDeclaration declaration) {
+    private static boolean isDoomed(StoredDeclaration declaration, ImmutableSet<String> kept) {
         WorkloadId id = declaration.workload().id();
         return (declaration.source() == SourceName.APPLIED || declaration.source() == SourceName.CONTROL_PLANE)
                 && id.kind().equals(Kind.PLUGIN)
                 && declaration.workload().program().install() == Install.DYNAMIC
-                && !isProtected(id);
+                && !kept.contains(id.name());
     }
 
-    private boolean isProtected(WorkloadId id) {
-        return workspace.enforcer().config().protectedPlugins().contains(id.name());
+    private static ImmutableSet<String> kept(Workspace workspace) {
+        return ImmutableSet.copyOf(workspace.enforcer().config().protectedPlugins());
     }
 }

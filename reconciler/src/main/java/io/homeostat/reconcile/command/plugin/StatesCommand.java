@@ -7,9 +7,11 @@ import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.Status;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.StatesRequest;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.ExitStatus;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
@@ -19,22 +21,21 @@ import io.homeostat.reconcile.plan.Situations;
 import java.util.stream.Collectors;
 
 /** Shows how plugins are as a control plane would be told; nothing counts as told thereby. JSON as the protocol has it. */
-public final class StatesCommand implements Command {
-    private final Workspace workspace;
-
-    public StatesCommand(Workspace workspace) {
-        this.workspace = workspace;
+public record StatesCommand() implements Command {
+    @Override
+    public void write(CommandRequest.Builder request) {
+        request.setStates(StatesRequest.getDefaultInstance());
     }
 
     @Override
-    public int run() throws InterruptedException {
-        Workspace.Sight sight = workspace.survey(
+    public int run(Workspace workspace) throws InterruptedException {
+        Workspace.View view = workspace.survey(
                 StoredState::desired,
                 ImmutableList.of(),
                 Situations.Depth.HEALTH,
                 id -> id.kind().equals(Kind.PLUGIN));
         CurrentPluginStates states =
-                PluginStates.of(sight.findings(), workspace.enforcer().usageReport());
+                PluginStates.of(view.findings(), workspace.enforcer().usageReport());
         Console console = workspace.console();
         if (console.json()) {
             Json.print(console.out(), json -> ProtoJson.write(states, json));

@@ -1,53 +1,157 @@
 package io.homeostat.reconcile.command.plugin;
 
+import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginReply;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.VmEventRequest;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.ExitStatus;
-import io.homeostat.reconcile.command.Verb;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Table;
-import io.homeostat.reconcile.command.plugin.VmEventRound.Told;
+import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
 import io.homeostat.reconcile.loop.Turns;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Tells every plugin that runs of something that happens to the machine; its JSON is a public interface. */
-public final class VmEventCommand implements Command {
-    private final Workspace workspace;
-    private final VmEvent event;
+/**
+ * Tells every plugin that runs of something that happens to the machine, all at once; its JSON is a public interface. What they
+ * answer changes nothing of what is remembered: neither their configuration nor its hash, and a plugin without Apply is not
+ * restarted for it.
+ */
+public record VmEventCommand(Event event) implements Command {
+    /** The plugin protocol's limit on Apply; as long is waited for what is being done to a plugin. */
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-    public VmEventCommand(Workspace workspace, VmEvent event) {
-        this.workspace = workspace;
-        this.event = event;
+    private static final int TOLD = 0;
+    private static final int NOT_RUNNING = 501;
+    private static final int FAILED = 502;
+
+    /** What happens to the machine, of which plugins may want to know. */
+    public enum Event {
+        STARTUP,
+        SHUTDOWN,
+        /** The phase of that name when Windows is generalised. */
+        SPECIALIZE;
+
+        /** As it is typed, and as plugins know it. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        public static Optional<Event> ofWord(String word) {
+            return Arrays.stream(values())
+                    .filter(event -> event.word().equals(word))
+                    .findFirst();
+        }
+
+        /** "startup, shutdown, specialize". */
+        public static String words() {
+            return Arrays.stream(values()).map(Event::word).collect(Collectors.joining(", "));
+        }
+
+        /** What plugins are told by Apply, letter for letter as those expect it that were written for Google's guest agent. */
+        Config message() {
+            return new Config("{\"Command\":\"VmEvent\",\"Event\":\"" + word() + "\"}", null);
+        }
+    }
+
+    /**
+     * What one plugin made of it.
+     *
+     * @param revision that was told; empty when none runs
+     * @param code {@link #TOLD}, {@link #NOT_RUNNING} or {@link #FAILED}, as Google's guest agent answers
+     * @param message why not; empty when it was told
+     */
+    private record Delivery(WorkloadId plugin, String revision, int code, String message) {}
+
+    /**
+     * By the word that is typed.
+     *
+     * @throws UsageException when there is no such event
+     */
+    public static VmEventCommand of(String word) {
+        return new VmEventCommand(Event.ofWord(word)
+                .orElseThrow(() -> new UsageException("'" + OneLine.of(word) + "' is none of " + Event.words())));
     }
 
     @Override
-    public int run() throws InterruptedException {
-        if (workspace.remembered(StateReader::everDeclared).isEmpty()) {
-            // No state directory: nothing to lock, and nobody to tell.
-            return print(ImmutableList.of());
-        }
-        return workspace.enforcer().undisturbed(workspace, Verb.VM_EVENT, this::tell);
+    public void write(CommandRequest.Builder request) {
+        request.setVmEvent(VmEventRequest.newBuilder().setEvent(event.word()));
     }
 
-    private int tell(Turns turns) throws InterruptedException {
+    @Override
+    public boolean onlyLooks() {
+        return false;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
+        if (workspace.remembered(StateReader::everDeclared).isEmpty()) {
+            // No state directory: nothing to lock, and nobody to tell.
+            return print(ImmutableList.of(), workspace.console());
+        }
+        return workspace.enforcer().undisturbed(workspace, turns -> tell(workspace, turns));
+    }
+
+    private int tell(Workspace workspace, Turns turns) throws InterruptedException {
         ImmutableSortedSet<WorkloadId> known =
                 workspace.remembered(VmEventCommand::plugins).orElse(ImmutableSortedSet.of());
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginTalks talks = new PluginTalks(workspace.layout(), new ProcFs(), turns, workspace::instances);
-            return print(new VmEventRound(talks, plugins).tell(event, known));
+            return print(tell(known, talks, plugins), workspace.console());
         }
+    }
+
+    /** Tells these; in their order what came of it. */
+    private ImmutableList<Delivery> tell(ImmutableCollection<WorkloadId> ids, PluginTalks talks, PluginChannel plugins)
+            throws InterruptedException {
+        ImmutableList<Callable<Delivery>> all = ids.stream()
+                .<Callable<Delivery>>map(id -> () -> tell(id, talks, plugins))
+                .collect(ImmutableList.toImmutableList());
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            ImmutableList.Builder<Delivery> told = ImmutableList.builder();
+            // Ends them when it is interrupted.
+            for (Future<Delivery> one : threads.invokeAll(all)) {
+                told.add(one.get());
+            }
+            return told.build();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("a plugin could not be told: " + e.getCause(), e.getCause());
+        }
+    }
+
+    private Delivery tell(WorkloadId id, PluginTalks talks, PluginChannel plugins) throws InterruptedException {
+        return switch (talks.with(id, TIMEOUT, socket -> plugins.apply(socket, event.message(), TIMEOUT))) {
+            case Talk.NotRunning<PluginReply>(String why) -> new Delivery(id, "", NOT_RUNNING, why);
+            case Talk.Had<PluginReply>(String revision, PluginReply reply) ->
+                reply instanceof PluginReply.Done
+                        ? new Delivery(id, revision, TOLD, "")
+                        : new Delivery(id, revision, FAILED, reply.words());
+        };
     }
 
     private static ImmutableSortedSet<WorkloadId> plugins(StateReader reader) {
@@ -59,15 +163,14 @@ public final class VmEventCommand implements Command {
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 
-    private int print(ImmutableList<Told> told) {
-        Console console = workspace.console();
+    private int print(ImmutableList<Delivery> told, Console console) {
         if (console.json()) {
             Json.print(console.out(), json -> {
                 json.writeStartObject();
                 json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
                 json.writeStringField("event", event.word());
                 json.writeArrayFieldStart("plugins");
-                for (Told one : told) {
+                for (Delivery one : told) {
                     json.writeStartObject();
                     json.writeStringField("workload", one.plugin().toString());
                     json.writeStringField("revision", one.revision());
@@ -83,12 +186,12 @@ public final class VmEventCommand implements Command {
         } else {
             table(told, console);
         }
-        return told.stream().anyMatch(one -> one.code() == Told.FAILED) ? ExitStatus.FAILED : ExitStatus.OK;
+        return told.stream().anyMatch(one -> one.code() == FAILED) ? ExitStatus.FAILED : ExitStatus.OK;
     }
 
-    private static void table(List<Told> told, Console console) {
+    private static void table(List<Delivery> told, Console console) {
         Table table = new Table("PLUGIN", "REVISION", "CODE", "RESULT");
-        for (Told one : told) {
+        for (Delivery one : told) {
             table.row(
                     one.plugin().toString(),
                     one.revision().isEmpty() ? "-" : one.revision(),

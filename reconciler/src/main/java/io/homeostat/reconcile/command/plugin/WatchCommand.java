@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.plugin;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.google.common.base.Strings;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -8,63 +9,79 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.ExitStatus;
-import io.homeostat.reconcile.command.Operation;
-import io.homeostat.reconcile.command.UsageException;
+import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** Waits until a plugin answers GetStatus with a certain code; its JSON is a public interface. */
-public final class WatchCommand implements Command {
+/**
+ * Waits until a plugin answers GetStatus with a certain code; its JSON is a public interface.
+ *
+ * @param request what it is asked for; null: its health
+ * @param code of the answer that is waited for
+ * @param timeout how long
+ */
+public record WatchCommand(WorkloadId plugin, @Nullable String request, int code, Duration timeout) implements Command {
     /** The plugin protocol's limit on GetStatus; as long is waited for what is being done to the plugin. */
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    private final Workspace workspace;
-    private final WorkloadId id;
-    private final Operation.Watch watch;
-
-    public WatchCommand(Workspace workspace, Operation.Watch watch) {
-        this.workspace = workspace;
-        this.id = watch.plugin();
-        this.watch = watch;
+    /** Checks it. */
+    public WatchCommand {
+        if (!plugin.kind().equals(Kind.PLUGIN)) {
+            throw new UsageException(plugin + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
+        }
     }
 
-    /**
-     * A workload that is a plugin.
-     *
-     * @throws UsageException when it is of another kind
-     */
-    public static WorkloadId plugin(WorkloadId id) {
-        if (id.kind() != Kind.PLUGIN) {
-            throw new UsageException(id + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
-        }
-        return id;
+    /** What an agent was asked for. */
+    public static WatchCommand of(WatchRequest request) {
+        return new WatchCommand(
+                RequestFields.workload(request.getWorkload()),
+                request.hasRequest() ? request.getRequest() : null,
+                request.getCode(),
+                RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
-    public int run() throws InterruptedException {
+    public void write(CommandRequest.Builder request) {
+        WatchRequest.Builder watch = WatchRequest.newBuilder()
+                .setWorkload(plugin.toString())
+                .setCode(code)
+                .setTimeout(RequestFields.timeout(timeout));
+        if (this.request != null) {
+            watch.setRequest(this.request);
+        }
+        request.setWatch(watch);
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
         long start = System.nanoTime();
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginTalks talks = new PluginTalks(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
             while (true) {
-                Talk<Health> talk = talks.with(id, TIMEOUT, socket -> ask(plugins, socket));
+                Talk<Health> talk = talks.with(plugin, TIMEOUT, socket -> ask(plugins, socket));
                 if (isIt(talk)) {
-                    return print(talk, true);
+                    return print(talk, true, workspace.console());
                 }
-                Duration left = watch.timeout().minusNanos(System.nanoTime() - start);
+                Duration left = timeout.minusNanos(System.nanoTime() - start);
                 if (!left.isPositive()) {
-                    return print(talk, false);
+                    return print(talk, false, workspace.console());
                 }
                 Thread.sleep(left.compareTo(PAUSE) < 0 ? left : PAUSE);
             }
@@ -72,49 +89,44 @@ public final class WatchCommand implements Command {
     }
 
     private Health ask(PluginChannel plugins, Path socket) {
-        String request = watch.request();
         return request == null ? plugins.status(socket, TIMEOUT) : plugins.status(socket, request, TIMEOUT);
     }
 
     private boolean isIt(Talk<Health> talk) {
         return talk instanceof Talk.Had<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY
-                && health.code() == watch.code();
+                && health.code() == code;
     }
 
-    private int print(Talk<Health> last, boolean matched) {
-        Console console = workspace.console();
+    private int print(Talk<Health> last, boolean matched, Console console) {
         if (console.json()) {
-            json(last, matched);
+            Json.print(console.out(), json -> write(last, matched, json));
         } else if (matched) {
-            console.out().println(id + " " + words(last));
+            console.out().println(plugin + " " + words(last));
         }
         if (!matched) {
-            console.say(id + " did not answer " + watch.code() + " within " + Notation.text(watch.timeout()) + "; it "
-                    + words(last));
+            console.say(
+                    plugin + " did not answer " + code + " within " + Notation.text(timeout) + "; it " + words(last));
         }
         return matched ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private void json(Talk<Health> last, boolean matched) {
-        Json.print(workspace.console().out(), json -> {
-            json.writeStartObject();
-            json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-            json.writeStringField("workload", id.toString());
-            json.writeBooleanField("matched", matched);
-            if (last instanceof Talk.Had<Health>(String revision, Health health)
-                    && health.verdict() == Verdict.HEALTHY) {
-                json.writeStringField("revision", revision);
-                json.writeNumberField("code", health.code());
-                json.writeArrayFieldStart("results");
-                for (String result : health.results()) {
-                    json.writeString(result);
-                }
-                json.writeEndArray();
+    private void write(Talk<Health> last, boolean matched, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
+        json.writeStringField("workload", plugin.toString());
+        json.writeBooleanField("matched", matched);
+        if (last instanceof Talk.Had<Health>(String revision, Health health) && health.verdict() == Verdict.HEALTHY) {
+            json.writeStringField("revision", revision);
+            json.writeNumberField("code", health.code());
+            json.writeArrayFieldStart("results");
+            for (String result : health.results()) {
+                json.writeString(result);
             }
-            json.writeStringField("message", matched ? "" : words(last));
-            json.writeEndObject();
-        });
+            json.writeEndArray();
+        }
+        json.writeStringField("message", matched ? "" : words(last));
+        json.writeEndObject();
     }
 
     /** "answered 3: still at it". */

@@ -7,10 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
 import io.homeostat.proto.agent.AgentGrpc;
-import io.homeostat.proto.agent.Document;
+import io.homeostat.proto.agent.AppliedDocuments;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.DocumentFile;
+import io.homeostat.proto.agent.Output;
 import io.homeostat.proto.agent.PlanRequest;
-import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -81,7 +89,7 @@ class ApiServerTest {
                 ApiClient slow = new ApiClient(socket, PATIENCE)) {
             AtomicReference<Integer> status = new AtomicReference<>();
             Thread reader = Thread.ofVirtual()
-                    .start(() -> status.set(askQuietly(slow, new ApiReader() {
+                    .start(() -> status.set(askQuietly(slow, new ApiClient.Reader() {
                         @Override
                         public void standardOutput(ByteString bytes) {
                             read.addAndGet(bytes.size());
@@ -135,7 +143,7 @@ class ApiServerTest {
             Thread reader = Thread.ofVirtual()
                     .start(() -> failure.set(assertThrows(
                             ApiException.class,
-                            () -> Reading.ask(client, new ApiReader() {
+                            () -> Reading.ask(client, new ApiClient.Reader() {
                                 @Override
                                 public void standardOutput(ByteString bytes) {
                                     awaitQuietly(goOn);
@@ -211,27 +219,45 @@ class ApiServerTest {
     }
 
     @Test
-    void aCallThatTheAgentDoesNotKnowIsTold() {
+    void aCommandThatTheAgentDoesNotKnowIsTold() {
         try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0));
                 ApiClient client = new ApiClient(socket, PATIENCE)) {
-            var unknown = AgentGrpc.getStatusMethod().toBuilder()
-                    .setFullMethodName("homeostat.v1.Agent/Dance")
-                    .build();
             ApiException e = assertThrows(
-                    ApiException.class, () -> client.call(unknown, StatusRequest.getDefaultInstance(), new Reading()));
+                    ApiException.class, () -> client.run(CommandRequest.getDefaultInstance(), new Reading()));
             assertEquals(Kind.UNKNOWN_CALL, e.kind());
         }
     }
 
     @Test
+    void aCallThatTheAgentDoesNotKnowIsTold() {
+        MethodDescriptor<CommandRequest, Output> dance = AgentGrpc.getRunMethod().toBuilder()
+                .setFullMethodName("homeostat.v1.Agent/Dance")
+                .build();
+        LocalTransport transport = new LocalTransport();
+        ManagedChannel channel = transport.channel(socket);
+        try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0))) {
+            StatusRuntimeException e = assertThrows(
+                    StatusRuntimeException.class,
+                    () -> ClientCalls.blockingServerStreamingCall(channel, dance, CallOptions.DEFAULT, Reading.REQUEST)
+                            .next());
+            assertEquals(Status.Code.UNIMPLEMENTED, e.getStatus().getCode());
+        } finally {
+            channel.shutdownNow();
+            transport.close();
+        }
+    }
+
+    @Test
     void aRequestThatIsTooLargeIsRefusedAndTheNextOneAnswered() throws InterruptedException {
-        PlanRequest large = PlanRequest.newBuilder()
-                .addDocuments(Document.newBuilder().setJson("x".repeat(LocalTransport.LARGEST_REQUEST)))
+        CommandRequest large = CommandRequest.newBuilder()
+                .setPlan(PlanRequest.newBuilder()
+                        .setDocuments(AppliedDocuments.newBuilder()
+                                .addFiles(
+                                        DocumentFile.newBuilder().setText("x".repeat(LocalTransport.LARGEST_REQUEST)))))
                 .build();
         try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0));
                 ApiClient client = new ApiClient(socket, PATIENCE)) {
-            ApiException e = assertThrows(
-                    ApiException.class, () -> client.call(AgentGrpc.getPlanMethod(), large, new Reading()));
+            ApiException e = assertThrows(ApiException.class, () -> client.run(large, new Reading()));
             assertEquals(Kind.REFUSED, e.kind(), e.getMessage());
             assertEquals(0, Reading.ask(client, new Reading()));
         }
@@ -266,7 +292,7 @@ class ApiServerTest {
         });
     }
 
-    private static int askQuietly(ApiClient client, ApiReader reader) {
+    private static int askQuietly(ApiClient client, ApiClient.Reader reader) {
         try {
             return Reading.ask(client, reader);
         } catch (InterruptedException e) {

@@ -1,14 +1,18 @@
 package io.homeostat.reconcile.agent.api;
 
 import com.google.protobuf.ByteString;
-import io.homeostat.proto.agent.AgentGrpc;
+import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 
 /** Keeps what a call brings. */
-final class Reading implements ApiReader {
+final class Reading implements ApiClient.Reader {
+    static final CommandRequest REQUEST = CommandRequest.newBuilder()
+            .setStatus(StatusRequest.getDefaultInstance())
+            .build();
+
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private final StringBuilder text = new StringBuilder();
@@ -40,7 +44,7 @@ final class Reading implements ApiReader {
         }
     }
 
-    static int ask(ApiClient client, ApiReader reader) throws InterruptedException {
-        return client.call(AgentGrpc.getStatusMethod(), StatusRequest.getDefaultInstance(), reader);
+    static int ask(ApiClient client, ApiClient.Reader reader) throws InterruptedException {
+        return client.run(REQUEST, reader);
     }
 }

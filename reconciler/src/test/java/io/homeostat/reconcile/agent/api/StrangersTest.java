@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.proto.agent.AgentGrpc;
-import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.io.IOException;
 import java.net.SocketException;
@@ -170,7 +169,7 @@ class StrangersTest {
                 ManagedChannel channel = transport.channel(socket);
                 channels.add(channel);
                 for (int call = 0; call < 16; call++) {
-                    AgentGrpc.newBlockingStub(channel).status(StatusRequest.getDefaultInstance());
+                    AgentGrpc.newBlockingStub(channel).run(Reading.REQUEST);
                 }
             }
             assertTrue(begun.await(30, TimeUnit.SECONDS));
@@ -200,9 +199,7 @@ class StrangersTest {
             try (LocalTransport transport = new LocalTransport()) {
                 ManagedChannel channel = transport.channel(socket);
                 try {
-                    AgentGrpc.newBlockingStub(channel)
-                            .status(StatusRequest.getDefaultInstance())
-                            .hasNext();
+                    AgentGrpc.newBlockingStub(channel).run(Reading.REQUEST).hasNext();
                 } finally {
                     channel.shutdownNow();
                 }

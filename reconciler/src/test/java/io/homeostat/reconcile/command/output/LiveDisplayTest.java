@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
@@ -25,7 +26,7 @@ class LiveDisplayTest {
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream terminal = new PrintStream(written, true, StandardCharsets.UTF_8);
-    private final Console console = new Console(terminal, terminal, OutputFormat.TEXT, new Ink(false));
+    private final Console console = new Console(terminal, terminal, OutputFormat.TEXT, new Ansi(false));
 
     @Test
     void aLineIsDrawnOverAndGoesWhenItsWorkloadIsDone() {

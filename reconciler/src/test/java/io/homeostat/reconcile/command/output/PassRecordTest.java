@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Outcome;
@@ -24,7 +25,10 @@ class PassRecordTest {
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
     private final PassRecord record = new PassRecord(
-            Set.of(A), Set.of(A), new PlainDisplay(new Console(out, out, OutputFormat.TEXT, new Ink(false)), 9), false);
+            Set.of(A),
+            Set.of(A),
+            new PlainDisplay(new Console(out, out, OutputFormat.TEXT, new Ansi(false)), 9),
+            false);
 
     @Test
     void whatIsLookedAtAgainBecauseOfOthersIsToldOnce() {

@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Step;
@@ -64,14 +65,14 @@ class PlanRenderingTest {
                   - plugin/legacy             remove 11AA                   (no longer declared)
 
                 Plan: 1 to install, 1 to update, 1 to repair, 1 to remove, 12 unchanged.
-                """, text(new Plan(plans.build()), new Ink(false)));
+                """, text(new Plan(plans.build()), new Ansi(false)));
     }
 
     @Test
     void nothingToDoIsOneLine() {
         assertEquals(
                 "Plan: 0 to install, 0 to update, 0 to repair, 0 to remove, 1 unchanged.\n",
-                text(new Plan(ImmutableList.of(unchanged("p"))), new Ink(false)));
+                text(new Plan(ImmutableList.of(unchanged("p"))), new Ansi(false)));
     }
 
     @Test
@@ -82,7 +83,7 @@ class PlanRenderingTest {
                   . process/node-exporter     wait                          (could not install 2: no route to host)
 
                 Plan: 0 to install, 0 to update, 0 to repair, 0 to remove, 1 waiting, 0 unchanged.
-                """, text(new Plan(ImmutableList.of(waiting)), new Ink(false)));
+                """, text(new Plan(ImmutableList.of(waiting)), new Ansi(false)));
     }
 
     @Test
@@ -99,7 +100,7 @@ class PlanRenderingTest {
                   ~ plugin/a-name-that-is-wider-than-most  upgrade a-long-revision-1 -> a-long-revision-2  (revision changed)
 
                 Plan: 1 to install, 1 to update, 0 to repair, 0 to remove, 0 unchanged.
-                """, text(new Plan(ImmutableList.of(INSTALL, wide)), new Ink(false)));
+                """, text(new Plan(ImmutableList.of(INSTALL, wide)), new Ansi(false)));
     }
 
     @Test
@@ -108,7 +109,7 @@ class PlanRenderingTest {
                   \u001b[31m-\u001b[0m plugin/legacy             remove 11AA                   (no longer declared)
 
                 \u001b[1mPlan:\u001b[0m 0 to install, 0 to update, 0 to repair, 1 to remove, 0 unchanged.
-                """, text(new Plan(ImmutableList.of(REMOVE)), new Ink(true)));
+                """, text(new Plan(ImmutableList.of(REMOVE)), new Ansi(true)));
     }
 
     @Test
@@ -116,7 +117,7 @@ class PlanRenderingTest {
         WorkloadPlan hostile = plan(EXPORTER, Action.WAIT, Reason.START_FAILED, "said \u001b]0;title\u0007", null, "1");
         assertEquals(
                 "  . process/node-exporter     wait                          (said ?]0;title?)",
-                text(new Plan(ImmutableList.of(hostile)), new Ink(false))
+                text(new Plan(ImmutableList.of(hostile)), new Ansi(false))
                         .lines()
                         .findFirst()
                         .orElseThrow());
@@ -175,7 +176,7 @@ class PlanRenderingTest {
                 after == null ? null : new Facts(after));
     }
 
-    private static String text(Plan plan, Ink ink) {
+    private static String text(Plan plan, Ansi ink) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
         PlanText.print(plan, new Console(out, out, OutputFormat.TEXT, ink));

@@ -9,7 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.command.Verb;
+import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step.Wait;
@@ -28,7 +28,7 @@ class ResultsReportTest {
 
     private final PrintStream nobody = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
     private final PlainDisplay display =
-            new PlainDisplay(new Console(nobody, nobody, OutputFormat.TEXT, new Ink(false)), 0);
+            new PlainDisplay(new Console(nobody, nobody, OutputFormat.TEXT, new Ansi(false)), 0);
 
     @Test
     void whatWaitsForItsWindowHasNotFailedWhateverKindItIs() throws IOException {
@@ -44,7 +44,7 @@ class ResultsReportTest {
         assertTrue(results.stream().allMatch(WorkloadResult::isLeftUndone));
         assertEquals(
                 "Apply: 0 installed, 0 updated, 0 repaired, 0 removed, 1 failed, 2 waiting, 0 unchanged.",
-                ResultsReport.summary(Verb.APPLY, results));
+                ResultsReport.summary("apply", results));
         JsonNode json = json(results);
         assertEquals("waiting", json.at("/workloads/0/result").textValue());
         assertEquals("its window is closed", json.at("/workloads/0/message").textValue());

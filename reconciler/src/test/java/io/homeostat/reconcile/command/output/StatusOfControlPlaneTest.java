@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.output;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
@@ -44,7 +45,7 @@ class StatusOfControlPlaneTest {
                         new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8),
                         new PrintStream(err, false, StandardCharsets.UTF_8),
                         OutputFormat.TEXT,
-                        new Ink(false)));
+                        new Ansi(false)));
         return err.toString(StandardCharsets.UTF_8).strip();
     }
 }

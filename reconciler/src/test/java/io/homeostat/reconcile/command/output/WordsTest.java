@@ -44,7 +44,7 @@ class WordsTest {
         table.row("wide cell", "1", "and the rest");
         table.row("x", "2", "");
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        table.print(new PrintStream(bytes, true, StandardCharsets.UTF_8), new Ink(false));
+        table.print(new PrintStream(bytes, true, StandardCharsets.UTF_8), new Ansi(false));
         assertEquals("""
                 A          LONGER
                 wide cell  1       and the rest

@@ -1,0 +1,179 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.Format;
+import io.homeostat.proto.agent.Presentation;
+import io.homeostat.reconcile.agent.api.ApiException;
+import io.homeostat.reconcile.agent.api.ApiOutput;
+import io.homeostat.reconcile.agent.api.ApiServer;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.Enforcer;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.environment.Version;
+import io.homeostat.reconcile.command.output.Ansi;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.TerminalSize;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs in an agent the commands that others ask for, on its own state directory, each with a console that its caller reads. When its
+ * socket or its announcement is deleted, it makes them anew.
+ */
+public final class CommandServer implements ApiServer.Handler, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(CommandServer.class);
+    private static final int BUFFER = 8192;
+
+    private final Environment environment;
+    private final Layout layout;
+    private final Enforcer enforcer;
+    private final Function<CommandRequest, Command> commands;
+    private final AtomicLong calls = new AtomicLong();
+    private @Nullable ApiServer listening;
+
+    /**
+     * Listens, and then says so in the state directory, so that other commands come here from now on.
+     *
+     * @param environment the agent's own
+     * @param layout its run directory exists; the caller holds the lock of its state directory
+     * @param enforcer of the agent
+     * @param commands which command a request is for
+     * @throws CommandFailure when it is not possible
+     */
+    public CommandServer(
+            Environment environment, Layout layout, Enforcer enforcer, Function<CommandRequest, Command> commands) {
+        this.environment = environment;
+        this.layout = layout;
+        this.enforcer = enforcer;
+        this.commands = commands;
+        listen();
+    }
+
+    private void listen() {
+        try {
+            listening = ApiServer.start(layout.agentSocket(), this);
+        } catch (ApiException e) {
+            throw new CommandFailure(e.getMessage(), e);
+        }
+        try {
+            AgentFile.ofThisProcess(layout.agentSocket(), Version.current(), new ProcFs())
+                    .write(layout);
+        } catch (IOException e) {
+            close();
+            throw new CommandFailure(
+                    "cannot write " + layout.agentFile() + ", which other commands find the agent by: "
+                            + CommandFailure.reason(e),
+                    e);
+        }
+    }
+
+    /** Looks, and makes anew what is not there. What can't be made is said, and tried again the next time. */
+    public void ensure() {
+        if (listening != null
+                && Files.exists(layout.agentSocket(), LinkOption.NOFOLLOW_LINKS)
+                && Files.exists(layout.agentFile(), LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        LOG.warn("{} or {} is gone; the agent listens again", layout.agentSocket(), layout.agentFile());
+        close();
+        try {
+            new UserDirectories(environment).createRunDirectory(layout.runDir());
+            listen();
+        } catch (RuntimeException e) {
+            // The workloads are enforced all the same, which is what the agent is for.
+            LOG.error("other commands can't reach the agent: {}", e.getMessage());
+        }
+    }
+
+    /** How many commands others have asked for. */
+    public long calls() {
+        return calls.get();
+    }
+
+    @Override
+    public int run(CommandRequest request, ApiOutput output) throws InterruptedException {
+        calls.incrementAndGet();
+        String word = request.getCommandCase().name().toLowerCase(Locale.ROOT).replace('_', '-');
+        Presentation presentation = request.getPresentation();
+        try (PrintStream out = stream(output.standardOutput());
+                PrintStream err = stream(output.standardError())) {
+            Console console = new Console(
+                    out,
+                    err,
+                    presentation.getFormat() == Format.FORMAT_JSON ? OutputFormat.JSON : OutputFormat.TEXT,
+                    new Ansi(presentation.getColour()));
+            Workspace workspace = new Workspace(word, environment(presentation, out, err), console, layout, enforcer);
+            try {
+                return console.tellFailures(
+                        word, false, () -> commands.apply(request).run(workspace));
+            } catch (UsageException e) {
+                console.say(word + ": " + e.getMessage());
+                return ExitStatus.USAGE;
+            }
+        }
+    }
+
+    /**
+     * What is the caller's, as far as he said; what is the agent's own, such as its standard input, is nobody else's. But whom the
+     * agent asks about the machine is asked here too: a plan by another one's answers would not be what the agent does.
+     */
+    private Environment environment(Presentation presentation, PrintStream out, PrintStream err) {
+        return new Environment(
+                ImmutableMap.<String, String>builder()
+                        .putAll(TerminalSize.variables(presentation.getRows(), presentation.getColumns()))
+                        .put(MetadataClient.HOST_VARIABLE, environment.variable(MetadataClient.HOST_VARIABLE))
+                        .buildOrThrow(),
+                environment.workingDirectory(),
+                environment.uid(),
+                InputStream.nullInputStream(),
+                out,
+                err,
+                presentation.getOutputTerminal(),
+                presentation.getErrorTerminal(),
+                environment.clock(),
+                Interrupts.none());
+    }
+
+    private static PrintStream stream(OutputStream out) {
+        return new PrintStream(new BufferedOutputStream(out, BUFFER), false, StandardCharsets.UTF_8);
+    }
+
+    /** Ends what is being done for others; they come to the state directory themselves again. */
+    @Override
+    public void close() {
+        try {
+            Files.deleteIfExists(layout.agentFile());
+        } catch (IOException e) {
+            // Its process is gone in a moment, and then it counts for nothing.
+            LOG.warn("{} could not be removed: {}", layout.agentFile(), e.getMessage());
+        }
+        if (listening != null) {
+            listening.close();
+            listening = null;
+        }
+    }
+}

@@ -1,0 +1,259 @@
+package io.homeostat.reconcile.agent;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.channel.ControlPlaneChannel;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.agent.log.AgentLog;
+import io.homeostat.reconcile.agent.metrics.MetricsEndpoint;
+import io.homeostat.reconcile.agent.metrics.Telemetry;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.environment.AgentFile;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ConfigFile;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.InstanceClaim;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.environment.Version;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.controlplane.ControlPlane;
+import io.homeostat.reconcile.controlplane.Modules;
+import io.homeostat.reconcile.controlplane.SampledStates;
+import java.io.IOException;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The agent as a process: enforces what is declared on a state directory until it is told to end. */
+public final class Daemon {
+    private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
+
+    /** For an apply that is under way; another agent would never end. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** How soon a lost socket is noticed. */
+    private static final Duration LOOK = Duration.ofSeconds(10);
+
+    private final Environment environment;
+    private final Console console;
+    private final GlobalOptions options;
+    private final ConfigFile file;
+    private final Function<CommandRequest, Command> commands;
+
+    /**
+     * Makes one.
+     *
+     * @param commands which command a request on its socket is for
+     */
+    public Daemon(
+            Environment environment,
+            Console console,
+            GlobalOptions options,
+            ConfigFile file,
+            Function<CommandRequest, Command> commands) {
+        this.environment = environment;
+        this.console = console;
+        this.options = options;
+        this.file = file;
+        this.commands = commands;
+    }
+
+    /**
+     * Runs until it is told to end.
+     *
+     * @return the exit status
+     */
+    public int run() {
+        AgentConfig config = file.read();
+        Layout unclaimed = new UserDirectories(environment).layout(options, config);
+        refuseBesideAnother(unclaimed);
+        Clock clock = environment.clock();
+        Semaphore hangUps = new Semaphore(0);
+        try (AgentLog log = AgentLog.use(config.log().format(), level(config));
+                Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
+                StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
+            InstanceClaim.Claimed claimed = new InstanceClaim(environment).claim(unclaimed, config.instanceId());
+            Layout layout = claimed.layout();
+            StateStores.Opened opened = StateStores.openForWriting(layout, clock);
+            try (StateStore store = opened.store()) {
+                opened.setAside().ifPresent(say(log));
+                claimed.tell(store, say(log), clock);
+                new UserDirectories(environment).createRunDirectory(layout.runDir());
+                enforce(config, claimed, store, hangUps, log);
+            }
+        } catch (InterruptedException e) {
+            console.say("told to end; nothing was enforced yet");
+        } catch (CommandFailure | StoreException e) {
+            if (!Thread.interrupted()) {
+                throw e;
+            }
+            // Told to end before it had begun: nothing of what it then could not do went wrong.
+            console.say("told to end; nothing was enforced yet");
+        }
+        return ExitStatus.OK;
+    }
+
+    /** Tells of the agent's course: whoever reads lines of JSON gets nothing else. */
+    private Consumer<String> say(AgentLog log) {
+        return words -> {
+            if (log.isForPrograms()) {
+                LOG.info("{}", words);
+            } else {
+                console.say(words);
+            }
+        };
+    }
+
+    /** It would wait in vain for the lock. One that is just ending announces itself no more, and is waited for. */
+    private static void refuseBesideAnother(Layout layout) {
+        try {
+            AgentFile.running(layout, new ProcFs()).ifPresent(other -> {
+                throw new CommandFailure(
+                        "homeostat run (pid " + other.identity().pid() + ") is working on " + layout.stateDir()
+                                + "; end it first, or choose another directory with --state-dir");
+            });
+        } catch (IOException e) {
+            LOG.debug("whether another agent runs will show when the lock is taken", e);
+        }
+    }
+
+    private void enforce(
+            AgentConfig config, InstanceClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
+        Layout layout = claimed.layout();
+        Sources sources = new Sources(new UserDirectories(environment).desiredFiles());
+        Telemetry telemetry = Telemetry.of(
+                Ticker.systemTicker(), Version.current(), environment.clock().instant());
+        telemetry.metrics().log(log);
+        ServiceReport manager = new ServiceReport(environment.variable(ServiceReport.VARIABLE));
+        try (MetadataClient metadata = environment.metadata();
+                Agent agent =
+                        new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
+                ControlPlane controlPlane = controlPlane(agent, claimed.metadataId(), store, metadata);
+                MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
+            telemetry.metrics().controlPlane(controlPlane::status);
+            listen(metrics, config, agent.modules());
+            AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
+            // First, because it may fail; what is declared meanwhile is stored, and enforced in a moment.
+            AgentEnforcer enforcer = new AgentEnforcer(agent, store, identity, controlPlane::status);
+            Instant opening = environment.clock().instant();
+            try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
+                Instant opened = environment.clock().instant();
+                agent.modules().ran(Modules.Part.COMMANDS, opening, opened, Optional.empty());
+                agent.start(manager::ready);
+                controlPlane.use(config);
+                say(log).accept("enforcing what is declared in " + layout.stateDir());
+                record(
+                        store,
+                        EventType.AGENT_STARTED,
+                        "version " + Version.current() + ", pid "
+                                + ProcessHandle.current().pid());
+                try {
+                    while (true) {
+                        if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
+                            hangUps.drainPermits();
+                            reload(agent, controlPlane, layout, store, log, metrics);
+                        }
+                        server.ensure();
+                    }
+                } finally {
+                    manager.stopping();
+                }
+            }
+        } catch (ActuationFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        } catch (InterruptedException e) {
+            say(log).accept("told to end; workloads go on running");
+            record(store, EventType.AGENT_STOPPED, "told to end; workloads go on running");
+        }
+    }
+
+    private ControlPlane controlPlane(Agent agent, String instance, StateStore store, MetadataClient metadata) {
+        return new ControlPlane(
+                agent,
+                (endpoint, inbox) -> ControlPlaneChannel.open(endpoint, metadata, instance, inbox, environment.clock()),
+                new SampledStates(agent.usage()),
+                store,
+                agent.modules(),
+                Version.current(),
+                environment.clock());
+    }
+
+    private void listen(MetricsEndpoint metrics, AgentConfig config, Modules modules) {
+        Instant start = environment.clock().instant();
+        metrics.listen(config.metrics().listen());
+        if (config.metrics().listen().isEmpty()) {
+            modules.skipped(Modules.Part.TELEMETRY, start);
+        } else {
+            modules.ran(
+                    Modules.Part.TELEMETRY,
+                    start,
+                    environment.clock().instant(),
+                    metrics.isAsWanted()
+                            ? Optional.empty()
+                            : Optional.of("nothing is served at "
+                                    + config.metrics().listen() + "; the agent's log says why"));
+        }
+    }
+
+    private void reload(
+            Agent agent,
+            ControlPlane controlPlane,
+            Layout layout,
+            StateStore store,
+            AgentLog log,
+            MetricsEndpoint metrics) {
+        try {
+            AgentConfig config = file.read();
+            Layout wanted = new UserDirectories(environment).layout(options, config);
+            if (!wanted.equals(layout)) {
+                LOG.warn("stateDir, runDir and instanceId take effect when the agent is started the next time");
+            }
+            agent.reload(config);
+            log.change(config.log().format(), level(config));
+            controlPlane.use(config);
+            listen(metrics, config, agent.modules());
+            LOG.info("{} was read again", file.path());
+            record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");
+        } catch (CommandFailure | ActuationFailure e) {
+            LOG.error("{}; what was read before stays in force", e.getMessage());
+            record(store, EventType.AGENT_CONFIG_INVALID, e.getMessage() + "\nwhat was read before stays in force");
+        }
+    }
+
+    /** What can't be written down does not keep the agent from its work. */
+    private void record(StateStore store, EventType type, String message) {
+        try {
+            store.record(new Event(environment.clock().instant(), null, "", type, message));
+        } catch (StoreException e) {
+            LOG.warn("the event {} is lost: {}", type, e.getMessage());
+        }
+    }
+
+    /** What was typed wins over what is written. */
+    private AgentConfig.Log.Level level(AgentConfig config) {
+        return options.logLevel()
+                .map(level -> AgentConfig.Log.Level.valueOf(level.name()))
+                .orElse(config.log().level());
+    }
+}

@@ -1,0 +1,98 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.command.doctor.ControlPlaneCheck;
+import io.homeostat.reconcile.command.doctor.Doctor;
+import io.homeostat.reconcile.command.doctor.Finding;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ConfigFile;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.OneLine;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Says what this host can and can't do, and what to do about it. */
+final class DoctorCommand {
+    private final Environment environment;
+    private final Console console;
+    private final GlobalOptions options;
+    private final ConfigFile file;
+
+    public DoctorCommand(Environment environment, Console console, GlobalOptions options, ConfigFile file) {
+        this.environment = environment;
+        this.console = console;
+        this.options = options;
+        this.file = file;
+    }
+
+    int run() {
+        ImmutableList<Finding> findings = findings();
+        if (console.json()) {
+            Json.print(console.out(), json -> {
+                json.writeStartObject();
+                json.writeArrayFieldStart("findings");
+                for (Finding finding : findings) {
+                    json.writeStartObject();
+                    json.writeStringField("check", finding.check());
+                    json.writeStringField("level", finding.level().word());
+                    json.writeStringField("message", finding.message());
+                    json.writeStringField("remedy", finding.remedy());
+                    json.writeEndObject();
+                }
+                json.writeEndArray();
+                json.writeEndObject();
+            });
+        } else {
+            findings.forEach(finding -> console.out().println(line(finding)));
+        }
+        return findings.stream().anyMatch(finding -> finding.level() == Finding.Level.FAIL)
+                ? ExitStatus.FAILED
+                : ExitStatus.OK;
+    }
+
+    /** The configuration first: with one that is wrong the rest is looked at where it would be without one. */
+    public ImmutableList<Finding> findings() {
+        ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+        AgentConfig config;
+        try {
+            config = file.read();
+            findings.add(new Finding("configuration", Finding.Level.OK, file.path() + " is valid or not there", ""));
+        } catch (CommandFailure e) {
+            config = AgentConfigReader.defaults();
+            findings.add(new Finding(
+                    "configuration", Finding.Level.FAIL, String.valueOf(e.getMessage()), "correct the file"));
+        }
+        UserDirectories directories = new UserDirectories(environment);
+        Layout layout = directories.layout(options, config);
+        List<String> files = config.sources().files();
+        Stream<Path> sources = files == null
+                ? directories.desiredFiles().stream()
+                : files.stream().map(Path::of);
+        Stream<Path> installed =
+                config.sources().local().directories().stream().map(Path::of).filter(Files::exists);
+        List<Path> all = Stream.concat(sources, installed).toList();
+        AgentConfig.ControlPlane controlPlane = config.sources().controlPlane();
+        if (controlPlane != null) {
+            findings.add(ControlPlaneCheck.look(controlPlane));
+        }
+        return findings.addAll(new Doctor(layout, all, environment.clock()).look())
+                .build();
+    }
+
+    /** One finding for people. */
+    public static String line(Finding finding) {
+        String line = String.format(
+                "%-4s  %-15s  %s", finding.level().word(), finding.check(), OneLine.of(finding.message()));
+        return finding.remedy().isEmpty() ? line : line + " -- " + OneLine.of(finding.remedy());
+    }
+}

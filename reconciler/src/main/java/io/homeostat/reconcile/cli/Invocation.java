@@ -1,0 +1,60 @@
+package io.homeostat.reconcile.cli;
+
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.reconcile.command.DirectEnforcer;
+import io.homeostat.reconcile.command.DocumentSet;
+import io.homeostat.reconcile.command.HoldCommand;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.ConfigFile;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UserDirectories;
+import io.homeostat.reconcile.command.output.Console;
+
+/**
+ * A command that was typed, in its surroundings.
+ *
+ * @param word of the command
+ */
+record Invocation(String word, Environment environment, Console console, Arguments arguments) {
+    /** The agent's configuration file: that which was named, else the usual one. */
+    ConfigFile agentFile() {
+        UserDirectories directories = new UserDirectories(environment);
+        return arguments
+                .config()
+                .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true))
+                .orElseGet(directories::agentFile);
+    }
+
+    Workspace workspace() {
+        UserDirectories directories = new UserDirectories(environment);
+        AgentConfig config = directories.agentFile().read();
+        Layout layout = directories.layout(arguments.global(), config);
+        return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
+    }
+
+    /**
+     * The documents of {@code -f}, read and found valid.
+     *
+     * @param consequence of errors, see {@link DocumentPaths#read}
+     */
+    DocumentSet documents(String consequence) {
+        return paths().read(arguments.flag(Syntax.PRUNE), console, consequence);
+    }
+
+    DocumentPaths paths() {
+        return new DocumentPaths(environment, arguments.files());
+    }
+
+    /** What holds workloads or lets them go, as typed. */
+    HoldCommand hold(HoldCommand.Hold action) {
+        return new HoldCommand(action, arguments.workloads(), arguments.reason(), arguments.timeout());
+    }
+
+    /** Prints a text that ends in no empty line. */
+    int print(String text) {
+        console.out().println(text.stripTrailing());
+        return ExitStatus.OK;
+    }
+}

@@ -1,0 +1,312 @@
+package io.homeostat.reconcile.cli;
+
+import com.google.common.collect.ImmutableList;
+import com.google.errorprone.annotations.Immutable;
+import io.homeostat.desired.yaml.JsonSchema;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.agent.Daemon;
+import io.homeostat.reconcile.cli.Syntax.Workloads;
+import io.homeostat.reconcile.command.ApplyCommand;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.DeleteCommand;
+import io.homeostat.reconcile.command.EventsCommand;
+import io.homeostat.reconcile.command.HoldCommand;
+import io.homeostat.reconcile.command.HoldCommand.Hold;
+import io.homeostat.reconcile.command.InspectCommand;
+import io.homeostat.reconcile.command.LogsCommand;
+import io.homeostat.reconcile.command.PlanCommand;
+import io.homeostat.reconcile.command.StatusCommand;
+import io.homeostat.reconcile.command.VerifyCommand;
+import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.plugin.ResetCommand;
+import io.homeostat.reconcile.command.plugin.StatesCommand;
+import io.homeostat.reconcile.command.plugin.VmEventCommand;
+import io.homeostat.reconcile.command.plugin.WatchCommand;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Locale;
+import picocli.AutoComplete;
+import picocli.CommandLine;
+
+/**
+ * All commands, in the order in which help lists them; one row each: what may be typed, the command that this makes, the command that a
+ * request to an agent makes, and what help says.
+ */
+public enum Verb {
+    VALIDATE(
+            syntax -> syntax.files(true),
+            typed -> new ValidateCommand(typed.paths(), typed.console()).run(),
+            "Check files; touch nothing.",
+            "Exit status: 0 valid, 1 not."),
+    PLAN(
+            syntax ->
+                    syntax.files(false).prune().flag(Syntax.DETAILED_EXIT_CODE, "Exit with 2 when there are changes."),
+            typed -> new PlanCommand(typed.documents(""), typed.arguments().flag(Syntax.DETAILED_EXIT_CODE)),
+            asked -> PlanCommand.of(asked.getPlan()),
+            "Show what apply would change, and why; touch nothing.",
+            "Without -f: against the stored desired state.",
+            "Exit status: 0; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
+    APPLY(
+            syntax -> syntax.files(true).prune().timeout(),
+            typed -> {
+                Duration timeout = typed.arguments().timeout();
+                return new ApplyCommand(typed.documents(", so nothing was stored or changed"), timeout);
+            },
+            asked -> ApplyCommand.of(asked.getApply()),
+            "Store files as desired state and bring the machine to it.",
+            "Exit status: 0 everything that is declared is at its desired state, 1 not."),
+    DELETE(
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).timeout(),
+            typed -> new DeleteCommand(
+                    typed.arguments().workloads(), typed.arguments().timeout()),
+            asked -> DeleteCommand.of(asked.getDelete()),
+            "Take workloads out of the desired state and remove them from the machine.",
+            "Exit status: 0 done, 1 not."),
+    RUN(
+            syntax -> syntax.config(),
+            typed -> new Daemon(
+                            typed.environment(),
+                            typed.console(),
+                            typed.arguments().global(),
+                            typed.agentFile(),
+                            Verb::asked)
+                    .run(),
+            "Enforce what is declared, continuously; workloads outlive it.",
+            "SIGTERM ends it, SIGHUP has it read its configuration again.",
+            "Exit status: 0 told to end, 1 could not run."),
+    PAUSE(
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(true),
+            typed -> typed.hold(Hold.PAUSE),
+            asked -> HoldCommand.of(Hold.PAUSE, asked.getPause()),
+            "Leave workloads alone, whatever becomes of them, until they are resumed.",
+            "Exit status: 0 done, 1 not."),
+    RESUME(
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false),
+            typed -> typed.hold(Hold.RESUME),
+            asked -> HoldCommand.of(Hold.RESUME, asked.getResume()),
+            "Bring paused workloads to their desired state again.",
+            "Exit status: 0 done, 1 not."),
+    STOP(
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false).timeout(),
+            typed -> typed.hold(Hold.STOP),
+            asked -> HoldCommand.of(Hold.STOP, asked.getStop()),
+            "Stop workloads, and leave them stopped until they are started or resumed.",
+            "Nobody starts them meanwhile, not after a reboot either.",
+            "Exit status: 0 none of them runs, 1 not."),
+    START(
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false).timeout(),
+            typed -> typed.hold(Hold.START),
+            asked -> HoldCommand.of(Hold.START, asked.getStart()),
+            "Start workloads that were stopped or paused, and try at once what had failed.",
+            "Exit status: 0 done, 1 not."),
+    RESET(
+            syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
+                    .timeout(),
+            typed -> new ResetCommand(
+                    typed.arguments().flag(Syntax.YES), typed.arguments().timeout()),
+            asked -> ResetCommand.of(asked.getReset()),
+            "Remove all plugins that were installed dynamically, with their state.",
+            "What packages and files declare stays, and so do protected plugins.",
+            "Exit status: 0 done, 1 not, or --yes is missing."),
+    STATUS(
+            syntax -> syntax.workloads(Workloads.AT_MOST_ONE)
+                    .flag(Syntax.WATCH, "Look again every two seconds, until interrupted."),
+            typed -> new StatusCommand(
+                    typed.arguments().workloads(), typed.arguments().flag(Syntax.WATCH)),
+            asked -> StatusCommand.of(asked.getStatus()),
+            "Show what is wanted and what is there, observed now.",
+            "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
+    EVENTS(
+            syntax -> syntax.follow("Go on with what happens from now on, until interrupted."),
+            typed -> new EventsCommand(typed.arguments().flag(Syntax.FOLLOW)),
+            asked -> EventsCommand.of(asked.getEvents()),
+            "Show what happened, newest last."),
+    LOGS(
+            syntax -> syntax.workloads(Workloads.ONE)
+                    .follow("Go on with what is written from now on, across rotation and restarts, until interrupted."),
+            typed -> new LogsCommand(
+                    typed.arguments().workload(), typed.arguments().flag(Syntax.FOLLOW)),
+            asked -> LogsCommand.of(asked.getLogs()),
+            "Show a workload's own output."),
+    VM_EVENT(
+            syntax -> syntax.word("EVENT", true, "One of " + VmEventCommand.Event.words() + "."),
+            typed -> VmEventCommand.of(typed.arguments().word().orElse("")),
+            asked -> VmEventCommand.of(asked.getVmEvent().getEvent()),
+            "Tell every plugin that runs of something that happens to the machine.",
+            "Each has 5 s to be done with what is being done to it, and 5 s to answer; what is declared stays as it is.",
+            "Exit status: 0 all that run have taken it (501, it does not run, is no failure), 1 not."),
+    WATCH(
+            syntax -> syntax.workloads(Workloads.ONE)
+                    .text(Syntax.REQUEST, "TEXT", "What to ask the plugin for; its health when left out.", false)
+                    .number(Syntax.CODE, "The code to wait for; 0 when left out.")
+                    .timeout(),
+            typed -> new WatchCommand(
+                    typed.arguments().workload(),
+                    typed.arguments().request().orElse(null),
+                    typed.arguments().code(),
+                    typed.arguments().timeout()),
+            asked -> WatchCommand.of(asked.getWatch()),
+            "Ask a plugin for its status until it answers with the code that is waited for.",
+            "One that does not run is waited for.",
+            "Exit status: 0 it did, 1 not in time."),
+    VERIFY(
+            syntax -> syntax.workloads(Workloads.ONE).text(Syntax.REVISION, "REVISION", "Which one is to run.", true),
+            typed -> new VerifyCommand(
+                    typed.arguments().workload(), typed.arguments().revision()),
+            asked -> VerifyCommand.of(asked.getVerify()),
+            "Say whether a workload runs at a revision, and is well.",
+            "Exit status: 0 it does, 1 not, and why."),
+    STATES(
+            syntax -> {},
+            typed -> new StatesCommand(),
+            asked -> new StatesCommand(),
+            "Show how plugins are in the words of the control plane; JSON is its CurrentPluginStates.",
+            "Exit status: 0."),
+    INSPECT(
+            syntax -> {},
+            typed -> new InspectCommand(),
+            asked -> new InspectCommand(),
+            "Show what each thread of the agent is doing."),
+    DOCTOR(
+            syntax -> syntax.config(),
+            typed -> new DoctorCommand(
+                            typed.environment(),
+                            typed.console(),
+                            typed.arguments().global(),
+                            typed.agentFile())
+                    .run(),
+            "Say what this host can and can't do, and what to do about it; touch nothing.",
+            "Exit status: 0 nothing that is needed is missing, 1 something is."),
+    DIAGNOSTICS(
+            syntax -> syntax.word("FILE", true, "A new file, such as diagnostics.tar.gz, or - for standard output.")
+                    .config(),
+            typed -> new DiagnosticsCommand(
+                            typed.environment(),
+                            typed.console(),
+                            typed.arguments().global(),
+                            typed.agentFile(),
+                            typed.arguments().word().orElse(""))
+                    .run(),
+            "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",
+            "Exit status: 0 written, 1 not."),
+    EXPLAIN(
+            syntax -> syntax.word("PATH", false, "Such as Plugin.spec.limits; the kinds when left out."),
+            typed -> new ExplainCommand(typed.arguments().word().orElse(""), typed.console()).run(),
+            "Explain a field of a document, such as Plugin.spec.limits."),
+    SCHEMA(
+            syntax -> {},
+            typed -> typed.print(JsonSchema.generate()),
+            "Print the JSON Schema (draft 2020-12) of documents."),
+    COMPLETION(
+            syntax -> syntax.word("SHELL", false, "bash, which is also the default."),
+            typed -> typed.print(completion(typed.arguments().word().orElse("bash"))),
+            "Print a completion script for bash.",
+            "To load it now:        source <(homeostat completion bash)",
+            "To load it every time: homeostat completion bash > ~/.local/share/bash-completion/completions/homeostat"),
+    VERSION(syntax -> {}, typed -> new VersionCommand(typed.console()).run(), "Print the version."),
+    SELF_TRAIN(
+            syntax -> {},
+            typed -> new SelfTrainCommand(typed.environment()).run(),
+            "Exercise the program so that the JVM can prepare a fast start.");
+
+    /** Says what may be typed. */
+    @Immutable
+    @FunctionalInterface
+    private interface Grammar {
+        void declare(Syntax syntax);
+    }
+
+    /** What is done here, whether an agent runs or not. */
+    @Immutable
+    @FunctionalInterface
+    private interface Local {
+        int run(Invocation typed) throws InterruptedException;
+    }
+
+    /** Makes the command on a state directory that was typed. */
+    @Immutable
+    @FunctionalInterface
+    private interface Typed {
+        Command command(Invocation typed);
+    }
+
+    /** Makes the command that an agent was asked for. */
+    @Immutable
+    @FunctionalInterface
+    private interface Asked {
+        Command command(CommandRequest request);
+    }
+
+    private final Grammar grammar;
+    private final Local local;
+    private final Asked asked;
+    private final ImmutableList<String> description;
+
+    /** A command on a state directory, for which an agent can be asked. */
+    Verb(Grammar grammar, Typed typed, Asked asked, String... description) {
+        this.grammar = grammar;
+        this.local = invocation -> run(invocation, typed);
+        this.asked = asked;
+        this.description = ImmutableList.copyOf(description);
+    }
+
+    Verb(Grammar grammar, Local local, String... description) {
+        this.grammar = grammar;
+        this.local = local;
+        this.asked = request -> {
+            throw new IllegalArgumentException("this is not done by agents");
+        };
+        this.description = ImmutableList.copyOf(description);
+    }
+
+    /** As typed. */
+    String word() {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    /** The first line stands in the list of commands. */
+    String[] description() {
+        return description.toArray(String[]::new);
+    }
+
+    /** Not meant for people. */
+    boolean hidden() {
+        return this == SELF_TRAIN || this == INSPECT;
+    }
+
+    void declare(Syntax command) {
+        grammar.declare(command);
+    }
+
+    /** Does what was typed. Only the class of that command is loaded. */
+    int run(Invocation invocation) throws InterruptedException {
+        return local.run(invocation);
+    }
+
+    /** By the agent when one runs on the state directory; then only what speaks to it has to be loaded, else only what does it. */
+    private static int run(Invocation invocation, Typed typed) throws InterruptedException {
+        Workspace workspace = invocation.workspace();
+        Command command = typed.command(invocation);
+        return Files.exists(workspace.layout().agentFile())
+                ? new AgentSession(workspace).run(command)
+                : command.run(workspace);
+    }
+
+    /**
+     * The command that an agent is asked for; its row is named as its field in the request.
+     *
+     * @throws UsageException when what was asked for makes no sense
+     */
+    static Command asked(CommandRequest request) {
+        return valueOf(request.getCommandCase().name()).asked.command(request);
+    }
+
+    private static String completion(String shell) {
+        if (!shell.equals("bash")) {
+            throw new UsageException("there is no completion for '" + shell + "'; write bash");
+        }
+        CommandLine line = Syntax.commandLine();
+        return AutoComplete.bash(line.getCommandName(), line);
+    }
+}

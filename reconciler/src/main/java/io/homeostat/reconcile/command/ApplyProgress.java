@@ -1,0 +1,115 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Display;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.LiveDisplay;
+import io.homeostat.reconcile.command.output.PassRecord;
+import io.homeostat.reconcile.command.output.PlainDisplay;
+import io.homeostat.reconcile.command.output.ResultsReport;
+import io.homeostat.reconcile.command.output.TerminalSize;
+import io.homeostat.reconcile.command.output.WorkloadResult;
+import io.homeostat.reconcile.loop.Convergence;
+import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.loop.PassSubscriber;
+import io.homeostat.reconcile.plan.Step;
+import java.time.Duration;
+import java.util.Set;
+
+/** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
+public final class ApplyProgress implements PassSubscriber, AutoCloseable {
+    private final Console console;
+    private final String word;
+    private final Display display;
+    private final PassRecord record;
+    private final Convergence convergence;
+
+    /**
+     * Begins to show it.
+     *
+     * @param stopping whether a workload that is stopped by request is done, and not held back
+     * @param all the workloads that passes are about
+     * @param declared those of them that are wanted
+     */
+    public ApplyProgress(Workspace workspace, boolean stopping, Set<WorkloadId> all, Set<WorkloadId> declared)
+            throws InterruptedException {
+        this.console = workspace.console();
+        this.word = workspace.word();
+        this.display = display(workspace, all);
+        this.record = new PassRecord(all, declared, display, stopping);
+        this.convergence = new Convergence(all, record);
+    }
+
+    /** Waits until nothing is under way any more, or the time is over. */
+    public void await(Duration patience) throws InterruptedException {
+        convergence.await(patience);
+    }
+
+    @Override
+    public Progress download(WorkloadId id) {
+        return display.download(id);
+    }
+
+    @Override
+    public void begun(PassId pass) {
+        convergence.begun(pass);
+    }
+
+    @Override
+    public void starting(Step step) {
+        convergence.starting(step);
+    }
+
+    @Override
+    public void concerned(Set<WorkloadId> others) {
+        convergence.concerned(others);
+    }
+
+    @Override
+    public void finished(WorkloadId id, PassResult next) {
+        convergence.finished(id, next);
+    }
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {
+        convergence.broken(id, problem);
+    }
+
+    /**
+     * Prints the result.
+     *
+     * @param timeout how long was waited for what is not done yet
+     * @return the exit status
+     */
+    public int report(Duration timeout) {
+        ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
+        display.close();
+        if (console.json()) {
+            Json.print(console.out(), json -> ResultsReport.write(results, json));
+        } else {
+            console.out().println(ResultsReport.summary(word, results));
+        }
+        return results.stream().anyMatch(WorkloadResult::isLeftUndone) ? ExitStatus.FAILED : ExitStatus.OK;
+    }
+
+    @Override
+    public void close() {
+        display.close();
+    }
+
+    private static Display display(Workspace workspace, Set<WorkloadId> all) throws InterruptedException {
+        Environment environment = workspace.environment();
+        int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
+        boolean live = environment.errIsDrawable();
+        return live
+                ? new LiveDisplay(workspace.console(), TerminalSize.of(environment), width)
+                : new PlainDisplay(workspace.console(), width);
+    }
+}

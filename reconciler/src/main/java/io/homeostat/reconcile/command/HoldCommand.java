@@ -1,0 +1,229 @@
+package io.homeostat.reconcile.command;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Maps;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.WorkloadsRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Declared;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.PlanJson;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has workloads left alone or stopped until somebody says otherwise, or ends that.
+ *
+ * @param reason for people; empty when none was given, which a pause does not allow
+ * @param timeout how long to wait for what is done at once
+ */
+public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String reason, Duration timeout)
+        implements Command {
+    /** What to do with the workloads. */
+    public enum Hold {
+        /** Nothing is done to them, or for them, until they are resumed. */
+        PAUSE("paused"),
+        /** Ends a pause; what there is to do then is done by whoever enforces. */
+        RESUME("resumed"),
+        /** Stops them. They are left so, by whoever enforces, until they are started or resumed. */
+        STOP("stopped"),
+        /** Starts what was stopped, or paused, and waits until it is as declared. */
+        START("started");
+
+        private final String done;
+
+        Hold(String done) {
+            this.done = done;
+        }
+    }
+
+    /** Checks it. */
+    public HoldCommand {
+        if (hold == Hold.PAUSE && reason.isBlank()) {
+            throw new UsageException("reason: empty; say why, for whoever finds it paused");
+        }
+    }
+
+    /** What an agent was asked for. */
+    public static HoldCommand of(Hold hold, WorkloadsRequest request) {
+        return new HoldCommand(
+                hold,
+                RequestFields.someWorkloads(request.getWorkloadsList()),
+                request.getReason(),
+                RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    @Override
+    public void write(CommandRequest.Builder request) {
+        WorkloadsRequest fields = WorkloadsRequest.newBuilder()
+                .addAllWorkloads(RequestFields.words(workloads))
+                .setReason(reason)
+                .setTimeout(RequestFields.timeout(timeout))
+                .build();
+        switch (hold) {
+            case PAUSE -> request.setPause(fields);
+            case RESUME -> request.setResume(fields);
+            case STOP -> request.setStop(fields);
+            case START -> request.setStart(fields);
+        }
+    }
+
+    @Override
+    public boolean onlyLooks() {
+        return false;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
+        requireKnown(workspace);
+        Instant now = workspace.environment().clock().instant();
+        return switch (hold) {
+            case PAUSE -> {
+                workspace
+                        .enforcer()
+                        .remember(workspace, workloads, store -> workloads.forEach(id -> store.pause(id, reason, now)));
+                yield report(workspace);
+            }
+            case RESUME -> resume(workspace, now);
+            case STOP -> stop(workspace, now);
+            case START ->
+                workspace
+                        .enforcer()
+                        .enforce(workspace, new Enforcer.Goal(store -> release(store, now), workloads, false, timeout));
+        };
+    }
+
+    /** @throws CommandFailure when one of them is neither declared, nor paused, nor on this machine */
+    private void requireKnown(Workspace workspace) {
+        Stream<WorkloadId> remembered =
+                workspace.remembered(HoldCommand::declaredOrPaused).orElse(ImmutableList.of()).stream();
+        ImmutableSortedSet<WorkloadId> known = Stream.concat(remembered, workspace.traces().stream())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
+        for (WorkloadId id : workloads) {
+            if (!known.contains(id)) {
+                throw new CommandFailure(id + " is neither declared nor on this machine, so nothing was " + hold.done
+                        + "; " + Declared.words(known));
+            }
+        }
+    }
+
+    private static ImmutableList<WorkloadId> declaredOrPaused(StateReader reader) {
+        return Stream.concat(
+                        reader.declarations().stream()
+                                .map(declaration -> declaration.workload().id()),
+                        // Whose reason is to be another.
+                        reader.pauses().stream().map(Pause::workload))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** What is not paused may have been given up, or waits for its next try: that ends, too. */
+    private int resume(Workspace workspace, Instant now) throws InterruptedException {
+        ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
+        for (WorkloadId id : workloads) {
+            if (!paused.contains(id)) {
+                workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
+            }
+        }
+        workspace.enforcer().remember(workspace, workloads, store -> release(store, now));
+        if (workspace.enforcer().agent().isEmpty()) {
+            workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
+        }
+        return report(workspace);
+    }
+
+    private void release(StateStore store, Instant now) {
+        workloads.forEach(id -> store.resume(id, reason, now));
+        // Whoever does that has looked after them: what they were given up for counts no more.
+        store.retryNow(workloads);
+    }
+
+    private int stop(Workspace workspace, Instant now) throws InterruptedException {
+        ImmutableList<WorkloadId> idle =
+                workloads.stream().filter(id -> !mayRun(id, workspace)).collect(ImmutableList.toImmutableList());
+        int status = workspace
+                .enforcer()
+                .enforce(
+                        workspace,
+                        new Enforcer.Goal(
+                                store -> workloads.forEach(id -> store.stop(id, reason, now)),
+                                workloads,
+                                true,
+                                timeout));
+        idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
+        return status;
+    }
+
+    private static boolean mayRun(WorkloadId id, Workspace workspace) {
+        ProcFs procFs = new ProcFs();
+        return workspace.instances(id).stream().map(Instance::process).anyMatch(identity -> mayRun(procFs, identity));
+    }
+
+    private static boolean mayRun(ProcFs procFs, @Nullable ProcessIdentity identity) {
+        try {
+            return identity == null || procFs.runs(identity);
+        } catch (IOException e) {
+            throw new CommandFailure("cannot look at process " + identity.pid() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static ImmutableMap<WorkloadId, Pause> pauses(Workspace workspace) {
+        return workspace
+                .remembered(reader -> Maps.uniqueIndex(reader.pauses(), Pause::workload))
+                .orElse(ImmutableMap.of());
+    }
+
+    /** Says which of them are paused now; the JSON is a public interface. */
+    private int report(Workspace workspace) {
+        ImmutableMap<WorkloadId, Pause> pauses = pauses(workspace);
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), json -> write(pauses, json));
+        } else {
+            for (WorkloadId id : workloads) {
+                @Nullable Pause pause = pauses.get(id);
+                console.out().println(pause == null ? id + " is enforced" : id + " is " + OneLine.of(pause.words()));
+            }
+        }
+        return ExitStatus.OK;
+    }
+
+    private void write(ImmutableMap<WorkloadId, Pause> pauses, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
+        json.writeArrayFieldStart("workloads");
+        for (WorkloadId id : workloads) {
+            @Nullable Pause pause = pauses.get(id);
+            json.writeStartObject();
+            json.writeStringField("workload", id.toString());
+            json.writeBooleanField("paused", pause != null);
+            if (pause != null && pause.stopped()) {
+                json.writeBooleanField("stopped", true);
+            }
+            if (pause != null) {
+                json.writeStringField("reason", pause.reason());
+                json.writeStringField("since", pause.since().toString());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+}

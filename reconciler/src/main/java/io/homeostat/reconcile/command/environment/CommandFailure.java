@@ -1,0 +1,30 @@
+package io.homeostat.reconcile.command.environment;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import org.jspecify.annotations.Nullable;
+
+/** A command can't do what it was asked to; the message says what, why and what to do. */
+public final class CommandFailure extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    public CommandFailure(String message) {
+        this(message, null);
+    }
+
+    public CommandFailure(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+
+    /** Without the file, which the messages of the file system begin with. */
+    public static String reason(IOException e) {
+        if (e instanceof AccessDeniedException) {
+            return "permission denied; run as the user that the state directory belongs to";
+        }
+        if (e instanceof FileSystemException failed && failed.getReason() != null) {
+            return failed.getReason();
+        }
+        return e.getMessage() == null ? e.toString() : e.getMessage();
+    }
+}

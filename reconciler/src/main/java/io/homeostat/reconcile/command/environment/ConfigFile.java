@@ -1,0 +1,36 @@
+package io.homeostat.reconcile.command.environment;
+
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.Problem;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+
+/**
+ * The file that configures the agent.
+ *
+ * @param required false: where there is no file, the defaults hold
+ */
+public record ConfigFile(Path path, boolean required) {
+
+    /**
+     * Reads it.
+     *
+     * @throws CommandFailure with each error on a line of its own */
+    public AgentConfig read() {
+        if (!Files.exists(path)) {
+            if (required) {
+                throw new CommandFailure(path + " does not exist; correct --config");
+            }
+            return AgentConfigReader.defaults();
+        }
+        AgentConfigReader.Result result = AgentConfigReader.read(path);
+        AgentConfig config = result.config();
+        if (config == null) {
+            throw new CommandFailure(path + " is not valid\n"
+                    + result.errors().stream().map(Problem::toString).collect(Collectors.joining("\n")));
+        }
+        return config;
+    }
+}

@@ -1,0 +1,50 @@
+package io.homeostat.reconcile.command.environment;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.platform.MetadataClient;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Clock;
+
+/**
+ * All that a command has from outside: so that a test can be the outside.
+ *
+ * @param uid number of the user we act as
+ * @param outIsTerminal whether a person reads {@code out} as it is written
+ * @param errIsTerminal whether a person reads {@code err} as it is written
+ * @param interrupts SIGINT and SIGTERM
+ */
+public record Environment(
+        ImmutableMap<String, String> variables,
+        Path workingDirectory,
+        long uid,
+        InputStream in,
+        PrintStream out,
+        PrintStream err,
+        boolean outIsTerminal,
+        boolean errIsTerminal,
+        Clock clock,
+        Interrupts interrupts) {
+
+    public String variable(String name) {
+        return variables.getOrDefault(name, "");
+    }
+
+    /** The cloud's, which is asked nothing before somebody wants to know something. */
+    public MetadataClient metadata() {
+        return new MetadataClient(MetadataClient.host(variables));
+    }
+
+    public boolean outIsDrawable() {
+        return outIsTerminal && !variable("TERM").equals("dumb");
+    }
+
+    public boolean errIsDrawable() {
+        return errIsTerminal && !variable("TERM").equals("dumb");
+    }
+
+    boolean isRoot() {
+        return uid == 0;
+    }
+}

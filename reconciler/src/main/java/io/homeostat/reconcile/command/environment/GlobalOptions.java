@@ -1,0 +1,21 @@
+package io.homeostat.reconcile.command.environment;
+
+import java.util.Optional;
+
+/**
+ * The options that every command has.
+ *
+ * @param stateDir empty: the default
+ * @param runDir empty: the default
+ * @param logLevel empty: the default
+ */
+public record GlobalOptions(
+        OutputFormat format,
+        Optional<String> stateDir,
+        Optional<String> runDir,
+        Optional<LogLevel> logLevel,
+        boolean noColor) {
+    public boolean debug() {
+        return logLevel.filter(level -> level.compareTo(LogLevel.DEBUG) >= 0).isPresent();
+    }
+}

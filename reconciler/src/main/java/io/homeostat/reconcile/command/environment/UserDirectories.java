@@ -1,0 +1,184 @@
+package io.homeostat.reconcile.command.environment;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MachineIdentity;
+import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.sqlite.InstanceState;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Where the state of this user on this machine is, unless the command line says otherwise (XDG Base Directory Specification). */
+public final class UserDirectories {
+    static final Path MACHINE_ID = Path.of("/etc/machine-id");
+    private static final Pattern HEX_ID = Pattern.compile("[0-9a-f]{32}");
+
+    /** In agent.yaml: find out. */
+    static final String AUTO = "auto";
+
+    /** For a machine that has no id: state that is kept on it is its own all the same. */
+    private static final String NO_ID = "local";
+
+    private final Environment environment;
+
+    public UserDirectories(Environment environment) {
+        this.environment = environment;
+    }
+
+    /**
+     * The directories to work on.
+     *
+     * @throws CommandFailure when a directory that anybody could have made would have to be trusted */
+    public Layout layout(GlobalOptions options, AgentConfig config) {
+        Path state = options.stateDir()
+                .map(path -> absolute("--state-dir", path))
+                .or(() -> Optional.ofNullable(config.stateDir()).map(Path::of))
+                .orElseGet(this::defaultState);
+        Path run = options.runDir()
+                .map(path -> absolute("--run-dir", path))
+                .or(() -> Optional.ofNullable(config.runDir()).map(Path::of))
+                .orElseGet(this::defaultRun);
+        Layout layout = new Layout(state, run, instanceId(MACHINE_ID));
+        return layout.of(config.instanceId().equals(AUTO) ? lastKnown(layout) : config.instanceId());
+    }
+
+    /** Who only looks goes by what was known last; whoever changes something claims the directory, see {@link InstanceClaim}. */
+    private static String lastKnown(Layout layout) {
+        try {
+            return new InstanceState(layout).owner().map(MachineIdentity::id).orElse(layout.instanceId());
+        } catch (StoreException e) {
+            // The database can't be read either, then, and whoever needs it says why.
+            return layout.instanceId();
+        }
+    }
+
+    /** What configures the agent of this user, unless {@code run} is told otherwise. */
+    public ConfigFile agentFile() {
+        return new ConfigFile(configuration().resolve("agent.yaml"), false);
+    }
+
+    /** Where what is wanted is declared, unless the agent's configuration says otherwise. */
+    public ImmutableList<Path> desiredFiles() {
+        return ImmutableList.of(configuration().resolve("desired.d"));
+    }
+
+    private Path configuration() {
+        if (environment.isRoot()) {
+            return Path.of("/etc/homeostat");
+        }
+        return xdg("XDG_CONFIG_HOME").orElseGet(() -> home().resolve(".config")).resolve("homeostat");
+    }
+
+    public Path absolute(String option, String path) {
+        if (path.isEmpty()) {
+            // An unset variable, as a rule; the working directory is not what was meant.
+            throw new UsageException(option + " is empty; give it a directory or leave it out");
+        }
+        return environment.workingDirectory().resolve(path).normalize();
+    }
+
+    private Path defaultState() {
+        if (environment.isRoot()) {
+            return Path.of("/var/lib/homeostat");
+        }
+        return xdg("XDG_STATE_HOME")
+                .orElseGet(() -> home().resolve(".local").resolve("state"))
+                .resolve("homeostat");
+    }
+
+    private Path home() {
+        String home = environment.variable("HOME");
+        if (!home.startsWith("/")) {
+            throw new CommandFailure("there is no HOME to keep state in; choose a directory with --state-dir");
+        }
+        return Path.of(home);
+    }
+
+    private Path defaultRun() {
+        if (environment.isRoot()) {
+            return Path.of("/run/homeostat");
+        }
+        Optional<Path> runtime = xdg("XDG_RUNTIME_DIR");
+        if (runtime.isPresent()) {
+            return runtime.get().resolve("homeostat");
+        }
+        checkOwner(shared());
+        return shared();
+    }
+
+    private Path shared() {
+        return Path.of("/tmp", "homeostat-" + environment.uid());
+    }
+
+    /** The specification: what is not absolute is to be ignored. */
+    private Optional<Path> xdg(String variable) {
+        String value = environment.variable(variable);
+        return value.startsWith("/") ? Optional.of(Path.of(value)) : Optional.empty();
+    }
+
+    /** Makes the directory of sockets, for nobody else to enter; what is missing above it is made as the umask says, never for others to write. */
+    public void createRunDirectory(Path directory) {
+        try {
+            Path parent = directory.getParent();
+            if (parent != null) {
+                Files.createDirectories(
+                        parent, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwxr-xr-x")));
+            }
+            Files.createDirectories(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (FileAlreadyExistsException e) {
+            throw new CommandFailure(
+                    directory + " is in the way of the run directory; choose another with --run-dir", e);
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    "cannot create the run directory " + directory + ": " + e.getMessage()
+                            + "; choose another with --run-dir",
+                    e);
+        }
+        if (directory.equals(shared())) {
+            checkOwner(directory);
+        }
+    }
+
+    /** In /tmp anybody can make a directory of any name first, and would then own our sockets. */
+    private void checkOwner(Path directory) {
+        try {
+            Number owner = (Number) Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+            boolean ours = owner.longValue() == environment.uid()
+                    && Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)
+                    && ((Number) Files.getAttribute(directory, "unix:mode")).intValue() % 0100 == 0;
+            if (!ours) {
+                throw new CommandFailure(
+                        "the run directory " + directory
+                                + " is not a directory of this user that nobody else can enter; remove it, or choose another with --run-dir");
+            }
+        } catch (NoSuchFileException e) {
+            // Whoever needs it makes it.
+        } catch (IOException e) {
+            throw new CommandFailure("cannot look at the run directory " + directory + ": " + e.getMessage(), e);
+        }
+    }
+
+    public static String instanceId(Path machineId) {
+        return machineId(machineId).orElse(NO_ID);
+    }
+
+    /** The machine's id, machine-id(5); empty when it has none, or not yet. */
+    static Optional<String> machineId(Path file) {
+        try {
+            String id = Files.readString(file, StandardCharsets.US_ASCII).strip();
+            return HEX_ID.matcher(id).matches() ? Optional.of(id) : Optional.empty();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package io.homeostat.reconcile.cli;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.controlplane.FakeControlPlane;
+import io.homeostat.controlplane.FakeMetadataServer;
+import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/** An agent that is told to end before it has come to its work. */
+@Timeout(60)
+@Isolated("Takes over what all of this JVM logs.")
+class DaemonTest {
+    private static final int OK = 200;
+    private static final int NOT_NOW = 503;
+
+    private final Path directory;
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+    DaemonTest(@TempDir Path directory) {
+        this.directory = directory;
+    }
+
+    @AfterEach
+    void clear() {
+        boolean ignored = Thread.interrupted();
+    }
+
+    @Test
+    void anAgentThatIsToldToEndBeforeItHasTheLockHasNotFailed() throws IOException {
+        int status = run(new ToldAtOnce());
+
+        assertEquals(ExitStatus.OK, status, this::messages);
+        assertTrue(messages().contains("told to end"), this::messages);
+        assertFalse(Thread.currentThread().isInterrupted());
+    }
+
+    @Test
+    void anAgentThatCannotHaveItsDirectoryHasFailed() throws IOException {
+        Files.writeString(directory.resolve("state"), "in the way");
+
+        assertEquals(ExitStatus.FAILED, run(Interrupts.none()), this::messages);
+    }
+
+    @Test
+    void anAgentOnTheStateOfAnotherInstanceTellsTheControlPlaneNothing() throws Exception {
+        Files.createDirectory(directory.resolve("state"));
+        Files.writeString(
+                directory.resolve("state/instance"),
+                "{\"id\": \"101\", \"machineId\": \"\", \"metadataId\": \"101\", \"bootId\": \"" + new ProcFs().bootId()
+                        + "\"}");
+        try (FakeMetadataServer metadata = new FakeMetadataServer();
+                FakeControlPlane plane = FakeControlPlane.onUnixSocket(directory.resolve("acs"))) {
+            metadata.fail(NOT_NOW);
+            String source = ", controlPlane: {endpoint: \"" + plane.endpoint() + "\", identity: none}";
+            AtomicInteger status = new AtomicInteger(-1);
+            Thread agent = Thread.ofPlatform()
+                    .start(() -> status.set(run(
+                            Interrupts.none(),
+                            source,
+                            ImmutableMap.of(MetadataClient.HOST_VARIABLE, metadata.host()))));
+
+            try {
+                // The channel asks for the zone first; by then the state was claimed without an answer.
+                await().atMost(Duration.ofSeconds(30))
+                        .until(() -> metadata.asked().contains(MetadataServer.ZONE));
+                metadata.set("instance/id", "202");
+                metadata.fail(OK);
+                int before = asked(metadata);
+                // Whoever is answered what he wanted to hear asks once.
+                await().atMost(Duration.ofSeconds(30)).until(() -> asked(metadata) > before + 1);
+            } finally {
+                agent.interrupt();
+                agent.join();
+            }
+
+            assertEquals(ExitStatus.OK, status.get(), this::messages);
+            assertEquals(List.of(), plane.transcript().entries());
+        }
+    }
+
+    /** How often somebody wanted to know the instance's id. */
+    private static int asked(FakeMetadataServer metadata) {
+        return Collections.frequency(metadata.asked(), MetadataServer.INSTANCE_ID);
+    }
+
+    private int run(Interrupts interrupts) throws IOException {
+        return run(interrupts, "", ImmutableMap.of());
+    }
+
+    private int run(Interrupts interrupts, String source, ImmutableMap<String, String> variables) {
+        try {
+            return Homeostat.run(words(source), environment(interrupts, variables));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private String[] words(String source) throws IOException {
+        Path config = Files.writeString(
+                directory.resolve("agent.yaml"),
+                "sources: {files: [], local: {directories: []}" + source + "}\nmetrics: {listen: \"\"}\n");
+        return new String[] {"run", "--config", config.toString(), "--state-dir", "state", "--run-dir", "run"};
+    }
+
+    private Environment environment(Interrupts interrupts, ImmutableMap<String, String> variables) throws IOException {
+        PrintStream messages = new PrintStream(err, true, StandardCharsets.UTF_8);
+        return new Environment(
+                variables,
+                directory,
+                ((Number) Files.getAttribute(directory, "unix:uid")).longValue(),
+                InputStream.nullInputStream(),
+                messages,
+                messages,
+                false,
+                false,
+                Clock.systemUTC(),
+                interrupts);
+    }
+
+    private String messages() {
+        return err.toString(StandardCharsets.UTF_8);
+    }
+
+    /** SIGTERM as soon as anybody hears of it. */
+    private static final class ToldAtOnce implements Interrupts {
+        @Override
+        public Guard guard() {
+            return () -> {};
+        }
+
+        @Override
+        public Guard daemon(Runnable onHangUp) {
+            Thread.currentThread().interrupt();
+            return () -> {};
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package io.homeostat.reconcile.command.diagnostics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.reconcile.secrets.SecretMask;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.zip.GZIPInputStream;
+import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
+import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DiagnosticsArchiveTest {
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+    private DiagnosticsArchive archive(long mostBytes, Duration longest) throws IOException {
+        return new DiagnosticsArchive(out, new SecretMask(), Instant.EPOCH, mostBytes, longest);
+    }
+
+    private Map<String, String> written() throws IOException {
+        Map<String, String> files = new TreeMap<>();
+        try (TarArchiveInputStream tar =
+                new TarArchiveInputStream(new GZIPInputStream(new ByteArrayInputStream(out.toByteArray())))) {
+            for (TarArchiveEntry entry = tar.getNextEntry(); entry != null; entry = tar.getNextEntry()) {
+                assertEquals(0600, entry.getMode());
+                files.put(entry.getName(), new String(tar.readAllBytes(), StandardCharsets.UTF_8));
+            }
+        }
+        return files;
+    }
+
+    @Test
+    void whatFailsHangsOrIsTooLargeIsNotedAndKeepsNothingElseOut() throws IOException, InterruptedException {
+        DiagnosticsArchive archive = archive(100, Duration.ofMillis(200));
+        archive.add("fails", () -> {
+            throw new IOException("the disk says no to password=hunter2");
+        });
+        CountDownLatch never = new CountDownLatch(1);
+        archive.add("hangs", () -> {
+            never.await();
+            return "";
+        });
+        archive.add("large", () -> "x".repeat(101));
+        archive.add("good", () -> "here");
+        archive.finish();
+
+        Map<String, String> files = written();
+        assertEquals("here", files.get("homeostat-diagnostics/good"));
+        assertEquals(2, files.size(), files.toString());
+        assertEquals("""
+                fails: not included: the disk says no to password=(masked)
+                hangs: not included: it was not there within 0 s
+                large: not included: no room is left for its 101 bytes
+                """, files.get("homeostat-diagnostics/notes.txt"));
+    }
+
+    @Test
+    void onlyTheEndOfMuchOutputIsKeptInWholeLines() {
+        for (int most : new int[] {10, 11, 12, 100}) {
+            LastBytes end = new LastBytes(most);
+            for (int i = 0; i < 100; i++) {
+                byte[] line = ("line " + i + "\n").getBytes(StandardCharsets.UTF_8);
+                end.write(line, 0, line.length);
+            }
+            String text = end.text();
+            assertTrue(text.startsWith("(what stood before this is left out)\nline "), text);
+            assertTrue(text.endsWith("line 99\n"), text);
+        }
+        LastBytes all = new LastBytes(10);
+        all.write("0123456789".getBytes(StandardCharsets.UTF_8), 0, 10);
+        assertEquals("0123456789", all.text());
+        all.write('!');
+        assertEquals(
+                "(what stood before this is left out)\n", all.text(), "a part of a line could be a part of a secret");
+    }
+
+    @Test
+    void aLogThatIsASymlinkIsNotRead(@TempDir Path directory) throws IOException {
+        Path secret = Files.writeString(directory.resolve("shadow"), "root:x");
+        Path link = Files.createSymbolicLink(directory.resolve("plugin.log"), secret);
+
+        assertEquals(
+                "it is no regular file",
+                assertThrows(IOException.class, () -> LogEnd.of(link, 100)).getMessage());
+        assertEquals("root:x", LogEnd.of(secret, 6));
+        assertFalse(LogEnd.of(secret, 5).contains("x"));
+    }
+}

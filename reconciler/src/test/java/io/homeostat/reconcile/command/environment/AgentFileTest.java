@@ -1,0 +1,41 @@
+package io.homeostat.reconcile.command.environment;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class AgentFileTest {
+    private static final ProcFs PROC = new ProcFs();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void anAgentRunsOnItsDirectoryWhereverThatIsMovedAndNotOnACopy() throws IOException {
+        Layout layout = at("original");
+        AgentFile agent = AgentFile.ofThisProcess(directory.resolve("agent.sock"), "1", PROC);
+        Files.createDirectory(layout.stateDir());
+        agent.write(layout);
+        Layout copy = at("copy");
+        Files.createDirectory(copy.stateDir());
+        Files.copy(layout.agentFile(), copy.agentFile());
+
+        assertEquals(Optional.of(agent), AgentFile.running(layout, PROC));
+        assertEquals(Optional.empty(), AgentFile.running(copy, PROC));
+
+        Layout moved = at("moved");
+        Files.move(layout.stateDir(), moved.stateDir());
+        assertEquals(Optional.of(agent), AgentFile.running(moved, PROC));
+    }
+
+    private Layout at(String name) {
+        return new Layout(directory.resolve(name), directory.resolve("run"), "i");
+    }
+}

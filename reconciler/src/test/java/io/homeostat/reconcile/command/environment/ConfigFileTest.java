@@ -1,0 +1,54 @@
+package io.homeostat.reconcile.command.environment;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ConfigFileTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void withoutAFileTheDefaultsHold() {
+        assertEquals(AgentConfigReader.defaults(), new ConfigFile(directory.resolve("agent.yaml"), false).read());
+    }
+
+    @Test
+    void aFileThatWasAskedForHasToBeThere() {
+        ConfigFile file = new ConfigFile(directory.resolve("agent.yaml"), true);
+
+        CommandFailure failure = assertThrows(CommandFailure.class, file::read);
+
+        assertEquals(file.path() + " does not exist; correct --config", failure.getMessage());
+    }
+
+    @Test
+    void allThatIsWrongIsSaidAtOnce() throws IOException {
+        Path file = Files.writeString(directory.resolve("agent.yaml"), "resync: 5\nlog: {level: loud}\n");
+
+        CommandFailure failure = assertThrows(CommandFailure.class, new ConfigFile(file, false)::read);
+
+        assertEquals(3, String.valueOf(failure.getMessage()).lines().count(), failure.getMessage());
+    }
+
+    @Test
+    void theExampleSaysWhatHoldsWithoutIt() {
+        AgentConfig example = new ConfigFile(Path.of("..", "examples", "agent", "agent.yaml"), true).read();
+        AgentConfig defaults = AgentConfigReader.defaults();
+
+        assertEquals(defaults.resync(), example.resync());
+        assertEquals(defaults.metrics(), example.metrics());
+        assertEquals(defaults.log(), example.log());
+        assertEquals(defaults.limits(), example.limits());
+        assertEquals(defaults.sources().local(), example.sources().local());
+        assertEquals(List.of("/etc/homeostat/desired.d"), example.sources().files());
+    }
+}

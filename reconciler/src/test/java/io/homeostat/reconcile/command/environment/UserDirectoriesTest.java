@@ -1,0 +1,137 @@
+package io.homeostat.reconcile.command.environment;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class UserDirectoriesTest {
+    private static final int NOBODY = 65534;
+
+    /** A user that no test machine has, so that nothing of it is in /tmp. */
+    private static final int STRANGER = 3_999_999;
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void rootHasTheSystemsDirectories() {
+        Layout layout = layout(0, Map.of("XDG_STATE_HOME", "/x", "HOME", "/root"));
+        assertEquals(Path.of("/var/lib/homeostat"), layout.stateDir());
+        assertEquals(Path.of("/run/homeostat"), layout.runDir());
+    }
+
+    @Test
+    void othersHaveTheirXdgDirectories() {
+        Layout layout =
+                layout(NOBODY, Map.of("XDG_STATE_HOME", "/x/state", "XDG_RUNTIME_DIR", "/x/run", "HOME", "/home/n"));
+        assertEquals(Path.of("/x/state/homeostat"), layout.stateDir());
+        assertEquals(Path.of("/x/run/homeostat"), layout.runDir());
+    }
+
+    @Test
+    void withoutXdgStateIsBelowHomeAndSocketsInTmp() {
+        Layout layout = layout(STRANGER, Map.of("HOME", "/home/n", "XDG_STATE_HOME", "relative"));
+        assertEquals(Path.of("/home/n/.local/state/homeostat"), layout.stateDir());
+        assertEquals(Path.of("/tmp/homeostat-" + STRANGER), layout.runDir());
+    }
+
+    @Test
+    void withoutAnyPlaceTheRemedyIsNamed() {
+        CommandFailure failure =
+                assertThrows(CommandFailure.class, () -> layout(NOBODY, Map.of("XDG_RUNTIME_DIR", "/x/run")));
+        assertTrue(String.valueOf(failure.getMessage()).contains("--state-dir"), failure.getMessage());
+    }
+
+    @Test
+    void optionsWinAndAreRelativeToWhereTheUserIs() {
+        GlobalOptions options =
+                new GlobalOptions(OutputFormat.TEXT, Optional.of("a/../b"), Optional.of("/c"), Optional.empty(), false);
+        Layout layout = new UserDirectories(environment(0, Map.of())).layout(options, AgentConfigReader.defaults());
+        assertEquals(directory.resolve("b"), layout.stateDir());
+        assertEquals(Path.of("/c"), layout.runDir());
+    }
+
+    @Test
+    void aSharedRunDirectoryOfSomebodyElseIsRefused() throws IOException {
+        long uid = ((Number) Files.getAttribute(directory, "unix:uid")).longValue();
+        Path foreign = Path.of("/tmp/homeostat-" + (STRANGER + 1));
+        Files.createDirectory(
+                foreign, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        try {
+            assertTrue(uid != STRANGER + 1);
+            CommandFailure failure =
+                    assertThrows(CommandFailure.class, () -> layout(STRANGER + 1, Map.of("HOME", "/home/n")));
+            assertTrue(String.valueOf(failure.getMessage()).contains("--run-dir"), failure.getMessage());
+        } finally {
+            Files.delete(foreign);
+        }
+    }
+
+    @Test
+    void theRunDirectoryIsForNobodyElse() throws IOException {
+        Path run = directory.resolve("x").resolve("run");
+        new UserDirectories(environment(0, Map.of())).createRunDirectory(run);
+        assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(run)));
+    }
+
+    @Test
+    void whatIsInTheWayOfTheRunDirectoryIsNamed() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        CommandFailure failure = assertThrows(
+                CommandFailure.class, () -> new UserDirectories(environment(0, Map.of())).createRunDirectory(file));
+        assertTrue(String.valueOf(failure.getMessage()).contains(file.toString()), failure.getMessage());
+    }
+
+    @Test
+    void theInstanceIsTheMachinesIdWhenItHasOne() throws IOException {
+        Path file = directory.resolve("machine-id");
+        Files.writeString(file, "3d1219c7c4c5404aaa1f6d2a48adfda4\n");
+        assertEquals("3d1219c7c4c5404aaa1f6d2a48adfda4", UserDirectories.instanceId(file));
+        Files.writeString(file, "uninitialized\n");
+        assertEquals("local", UserDirectories.instanceId(file));
+        Files.writeString(file, "../../../etc\n");
+        assertEquals("local", UserDirectories.instanceId(file));
+        Files.delete(file);
+        assertEquals("local", UserDirectories.instanceId(file));
+    }
+
+    private Layout layout(long uid, Map<String, String> variables) {
+        return new UserDirectories(environment(uid, variables))
+                .layout(
+                        new GlobalOptions(
+                                OutputFormat.TEXT, Optional.empty(), Optional.empty(), Optional.empty(), false),
+                        AgentConfigReader.defaults());
+    }
+
+    private Environment environment(long uid, Map<String, String> variables) {
+        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+        return new Environment(
+                ImmutableMap.copyOf(variables),
+                directory,
+                uid,
+                InputStream.nullInputStream(),
+                nowhere,
+                nowhere,
+                false,
+                false,
+                Clock.systemUTC(),
+                Interrupts.none());
+    }
+}
