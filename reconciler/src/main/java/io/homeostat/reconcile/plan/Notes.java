@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
 
-/** What one look or one step has taught, while it is being written down. */
+/** Collects the change that one observation or one outcome makes to what is remembered, and its events. */
 final class Notes {
     private final Situation situation;
     private WorkloadHistory history;

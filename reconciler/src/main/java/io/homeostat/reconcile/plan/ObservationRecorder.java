@@ -35,8 +35,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a look at a workload teaches, as a change of what is remembered: a new declaration, an end, a start, health, proof.
- * Pure, like the planner that goes by the result.
+ * Turns an observation into a change of what is remembered: a new declaration, an end, a start, health, a revision seen well. Pure, like
+ * the planner that goes by the result.
  */
 public final class ObservationRecorder {
     private ObservationRecorder() {}
@@ -312,8 +312,8 @@ public final class ObservationRecorder {
     }
 
     /**
-     * The event of a machine that moved, for drift that no process's end has told of.
-     * Told once, by the pass that finds it: not by each step of the repair, and not again by each try of one that fails.
+     * The event of a machine that moved, where no end of a process tells of it already. Only the pass that finds the drift tells it:
+     * not the steps of the repair, and not the tries of one that fails.
      *
      * @param situation with the conditions as the pass before has left them
      */

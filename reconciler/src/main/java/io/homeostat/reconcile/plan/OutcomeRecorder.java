@@ -19,7 +19,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What the end of a step teaches, as a change of what is remembered. Pure, like {@link ObservationRecorder}. */
+/** Turns the outcome of a step into a change of what is remembered. Pure, like {@link ObservationRecorder}. */
 public final class OutcomeRecorder {
     private OutcomeRecorder() {}
 
