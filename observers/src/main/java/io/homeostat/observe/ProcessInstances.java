@@ -6,7 +6,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
-import io.homeostat.observe.health.InstanceHealth;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Phase;
+import io.homeostat.observe.InstanceHealth;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;

@@ -3,6 +3,7 @@ package io.homeostat.observe.health;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.InstanceHealth;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import java.time.InstantSource;

@@ -1,8 +1,7 @@
-package io.homeostat.observe.health;
+package io.homeostat.observe;
 
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import org.jspecify.annotations.Nullable;
 

@@ -1,0 +1,55 @@
+package io.homeostat.reconcile.runtime.timer;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.KindProvider;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.plan.Readiness;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.Traits.LaunchInput;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.RuntimeProvider;
+import java.util.Optional;
+
+/** All that the program is told of timers. */
+public final class TimerKind implements KindProvider, RuntimeProvider {
+    static final Kind TIMER = new Kind("Timer", "timers", TimerSpec.class);
+
+    @Override
+    public ImmutableList<Kind> kinds() {
+        return ImmutableList.of(TIMER);
+    }
+
+    @Override
+    public Kind kind() {
+        return TIMER;
+    }
+
+    @Override
+    public Traits.Start start() {
+        return Traits.Start.IMPLICIT;
+    }
+
+    @Override
+    public Traits traits(WorkloadSpec spec) {
+        TimerSpec timer = (TimerSpec) spec;
+        return new Traits(
+                start(),
+                Readiness.STAYED_ALIVE,
+                Traits.Completion.EXIT,
+                null,
+                false,
+                ImmutableList.of(new LaunchInput(
+                        "interval", ImmutableList.of(timer.interval().toString()), Reason.ARGUMENTS_CHANGED)),
+                null,
+                Optional.ofNullable(timer.parent()).flatMap(WorkloadId::parse),
+                timer.parent() != null);
+    }
+
+    @Override
+    public KindRuntime runtime(Machine machine) {
+        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine.clock());
+    }
+}

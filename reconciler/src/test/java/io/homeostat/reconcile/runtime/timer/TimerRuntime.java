@@ -1,0 +1,80 @@
+package io.homeostat.reconcile.runtime.timer;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.observe.Checks;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.KindRuntime;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+
+/** Keeps timers in memory. A revision that begins with "broken" can't be created. */
+final class TimerRuntime implements KindRuntime {
+    private final Timers timers;
+    private final InstantSource clock;
+
+    TimerRuntime(Timers timers, InstantSource clock) {
+        this.timers = timers;
+        this.clock = clock;
+    }
+
+    @Override
+    public Observation<ImmutableList<ObservedInstance>> look(
+            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+        return Observation.seen(instances.stream()
+                .map(instance -> new ObservedInstance(instance, true, liveness(instance, checks)))
+                .collect(ImmutableList.toImmutableList()));
+    }
+
+    private Liveness liveness(Instance instance, Checks checks) {
+        Instant since = timers.running.get(instance.launchId());
+        if (since == null) {
+            return new Liveness.Ended(new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant()));
+        }
+        Health health = checks.of(instance) == null ? null : Health.healthy(clock.instant());
+        return new Liveness.Running(
+                identity(instance.launchId()), Duration.between(since, clock.instant()), true, health);
+    }
+
+    @Override
+    public Creation prepare(Step.Launch step, ImmutableSet<String> known) {
+        return instance -> {
+            if (instance.revision().startsWith("broken")) {
+                throw new ActuationFailure("no such timer", false, new IOException("no such timer"));
+            }
+            timers.running.put(instance.launchId(), clock.instant());
+            return identity(instance.launchId());
+        };
+    }
+
+    private static Identity identity(String launchId) {
+        return new Identity.Task("timers", launchId, "", null);
+    }
+
+    @Override
+    public String stop(Instance instance, boolean cleanup, Duration timeout) {
+        timers.onStop.run();
+        return timers.running.remove(instance.launchId()) == null ? "was gone" : "stopped";
+    }
+
+    @Override
+    public boolean isStoppedOnce() {
+        return true;
+    }
+
+    @Override
+    public void destroy(WorkloadId id, String launchId) {
+        timers.running.remove(launchId);
+    }
+}

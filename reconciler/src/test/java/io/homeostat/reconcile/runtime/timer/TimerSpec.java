@@ -1,0 +1,26 @@
+package io.homeostat.reconcile.runtime.timer;
+
+import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.lifecycle.Lifecycle;
+import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Inline;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** A kind that exists only in tests: a timer in memory, with no process and no archive, perhaps part of another one. */
+@Doc("A timer in the memory of a test.")
+public record TimerSpec(
+        @Doc("Which one it is.") String revision,
+
+        @Doc("How often it fires.") Duration interval,
+
+        @Doc("The timer it is part of.") @Nullable String parent,
+
+        @Inline Lifecycle lifecycle)
+        implements WorkloadSpec {
+    @Override
+    public @Nullable Source source() {
+        return null;
+    }
+}

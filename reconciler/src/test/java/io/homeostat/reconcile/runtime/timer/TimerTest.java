@@ -1,0 +1,306 @@
+package io.homeostat.reconcile.runtime.timer;
+
+import io.homeostat.desired.state.Change;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.Explain;
+import io.homeostat.desired.yaml.Input;
+import io.homeostat.desired.yaml.JsonSchema;
+import io.homeostat.desired.yaml.ReadResult;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.loop.ArchiveRules;
+import io.homeostat.reconcile.loop.MachineSteps;
+import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.Runtimes;
+import java.io.ByteArrayInputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A kind that no main class knows is reconciled as all others are, with everything but the machine being the real thing. */
+final class TimerTest {
+    private static final WorkloadId TICK = new WorkloadId(TimerKind.TIMER, "tick");
+    private static final WorkloadId CLOCK = new WorkloadId(TimerKind.TIMER, "clock");
+    private static final int MOST_PASSES = 200;
+
+    @TempDir
+    Path directory;
+
+    private final List<String> steps = new ArrayList<>();
+    private Instant now = Instant.parse("2026-11-20T12:00:00Z");
+    private final InstantSource clock = () -> now;
+    private Timers timers;
+    private StateStore store;
+    private PluginChannel plugins;
+    private Runtimes runtimes;
+    private MachineSteps executor;
+    private WorkloadPass pass;
+
+    @BeforeEach
+    void open() throws Exception {
+        Layout layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
+        timers = Timers.of(layout.stateDir());
+        store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
+        plugins = new PluginChannel(clock);
+        runtimes = new Runtimes(layout, new ProcFs(), plugins, clock);
+        executor = new MachineSteps(layout, store, runtimes, clock, () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
+        pass = new WorkloadPass(
+                () -> StoredState.desired(store.declarations()),
+                new MachineObserver(
+                        layout,
+                        new ProcFs(),
+                        runtimes::of,
+                        runtimes.groups(),
+                        path -> new MetadataServer.Answer.Absent()),
+                executor,
+                store,
+                clock,
+                id -> "",
+                new Recorder());
+    }
+
+    @AfterEach
+    void close() {
+        executor.close();
+        runtimes.close();
+        plugins.close();
+        store.close();
+    }
+
+    @Test
+    void isLaunchedAsDeclaredAndThenLeftAlone() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        assertEquals(List.of("launch"), steps);
+        Instance instance = only(TICK);
+        assertEquals(Phase.STARTED, instance.phase());
+        assertEquals(new Identity.Task("timers", instance.launchId(), "", null), instance.identity());
+        assertTrue(timers.running.containsKey(instance.launchId()));
+        assertTrue(events().contains(EventType.PLUGIN_STARTED));
+        steps.clear();
+        settle();
+        assertEquals(List.of(), steps);
+    }
+
+    @Test
+    void isLaunchedAgainWhenItEndedAndWhenItsDeclarationChanged() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        Instance first = only(TICK);
+
+        timers.running.remove(first.launchId());
+        settle();
+
+        Instance second = only(TICK);
+        assertNotEquals(first.launchId(), second.launchId());
+        assertTrue(events().contains(EventType.PLUGIN_CRASHED));
+
+        steps.clear();
+        apply(timer("tick", "1", "7s"));
+        settle();
+
+        assertEquals(List.of("stop", "launch"), steps);
+        assertNotEquals(second.launchId(), only(TICK).launchId());
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void aRevisionThatCantBeCreatedIsTakenBack() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        apply(timer("tick", "broken", "5s"));
+        settle();
+
+        assertEquals("1", only(TICK).revision());
+        assertEquals(Phase.STARTED, only(TICK).phase());
+        assertEquals("broken", store.history(TICK).failed().revision());
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void whatIsPartOfAnotherIsLaunchedAfterItAndAgainWithIt() {
+        apply(timer("clock", "1", "5s"), timer("tick", "1", "1s") + "  parent: timer/clock\n");
+        settle();
+        Instance parent = only(CLOCK);
+        Instance part = only(TICK);
+
+        timers.running.remove(parent.launchId());
+        settle();
+
+        assertNotEquals(parent.launchId(), only(CLOCK).launchId());
+        assertNotEquals(part.launchId(), only(TICK).launchId());
+        assertEquals(
+                ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void isRemovedWhenNobodyDeclaresItAnyMore() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        store.delete(ImmutableList.of(TICK));
+        settle();
+
+        assertEquals(ImmutableList.of(), store.instances());
+        assertTrue(timers.running.isEmpty());
+        assertTrue(events().contains(EventType.PLUGIN_REMOVED));
+    }
+
+    @Test
+    void aStopIsWrittenDownBeforeItIsDone() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        List<Phase> stopped = new ArrayList<>();
+        timers.onStop = () -> stopped.add(only(TICK).phase());
+
+        apply(timer("tick", "2", "5s"));
+        settle();
+
+        assertEquals(List.of(Phase.STOPPING), stopped);
+        assertEquals("2", only(TICK).revision());
+    }
+
+    @Test
+    void aStopThatWasBrokenOffIsDoneAgain() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        Instance instance = only(TICK);
+        store.commit(Change.ofInstance(instance.withPhase(Phase.STOPPING, "")));
+
+        settle();
+
+        assertNotEquals(instance.launchId(), only(TICK).launchId());
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void readerSchemaAndExplainKnowIt() {
+        ReadResult unknown = read(timer("tick", "1", "5s") + "  dependsOn: [clockwork/a]\n");
+        assertTrue(unknown.errors().getFirst().message().contains("timer/NAME"), () -> unknown.errors()
+                .toString());
+        assertTrue(JsonSchema.generate().contains("\"Timer\""));
+        assertTrue(Explain.text("Timer.spec.interval").contains("How often it fires."));
+        assertEquals(TICK, WorkloadId.parse("timer/tick").orElseThrow());
+    }
+
+    private static String timer(String name, String revision, String interval) {
+        return """
+                ---
+                apiVersion: homeostat.io/v1
+                kind: Timer
+                metadata: {name: %s}
+                spec:
+                  revision: "%s"
+                  interval: %s
+                """.formatted(name, revision, interval);
+    }
+
+    private static ReadResult read(String yaml) {
+        return DocumentReader.readAll(List.of(new Input.Stream(
+                "test", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)), Path.of("/base"))));
+    }
+
+    private void apply(String... documents) {
+        ReadResult result = read(String.join("", documents));
+        assertEquals(List.of(), result.errors());
+        store.apply(
+                result.workloads().stream()
+                        .map(read -> new ToApply(read.workload(), "test"))
+                        .collect(ImmutableList.toImmutableList()),
+                ImmutableSet.of(),
+                false);
+    }
+
+    /** Passes for all workloads, the clock put forward whenever all of them wait, until nothing is left to do. */
+    private void settle() {
+        for (int passes = 0; passes < MOST_PASSES; passes++) {
+            TreeSet<WorkloadId> all = new TreeSet<>(
+                    StoredState.desired(store.declarations()).declarations().keySet());
+            store.instances().forEach(instance -> all.add(instance.workload()));
+            if (all.isEmpty()) {
+                all.add(TICK);
+            }
+            boolean busy = false;
+            Instant next = Instant.MAX;
+            for (WorkloadId id : all) {
+                switch (pass.run(id)) {
+                    case PassResult.Again again -> busy = true;
+                    case PassResult.Later(var plan, Step.Wait until) -> {
+                        if (until.kind() == Step.Wait.Kind.PROGRESS && until.until().isBefore(next)) {
+                            next = until.until();
+                        }
+                    }
+                    case PassResult.Settled settled -> {}
+                }
+            }
+            if (!busy && next.equals(Instant.MAX)) {
+                return;
+            }
+            if (!busy) {
+                now = next.isAfter(now) ? next : now.plusMillis(1);
+            }
+        }
+        throw new AssertionError("does not come to rest: " + steps);
+    }
+
+    private Instance only(WorkloadId id) {
+        ImmutableList<Instance> instances = store.instances(id);
+        assertEquals(1, instances.size(), instances::toString);
+        return instances.getFirst();
+    }
+
+    private List<EventType> events() {
+        return store.events(0, 1000).stream()
+                .map(stored -> stored.event().type())
+                .toList();
+    }
+
+    private final class Recorder implements PassListener {
+        @Override
+        public void starting(Step step) {
+            steps.add(step.word());
+        }
+
+        @Override
+        public void finished(WorkloadId id, PassResult next) {}
+
+        @Override
+        public void broken(WorkloadId id, Throwable problem) {
+            throw new AssertionError(id + " broke", problem);
+        }
+    }
+}

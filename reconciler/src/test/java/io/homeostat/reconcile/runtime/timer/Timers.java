@@ -1,0 +1,21 @@
+package io.homeostat.reconcile.runtime.timer;
+
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+
+/** The timers of one machine, by launch id: since when each runs. They outlive the program that made them. */
+final class Timers {
+    private static final ConcurrentMap<Path, Timers> MACHINES = new ConcurrentHashMap<>();
+
+    final Map<String, Instant> running = new ConcurrentHashMap<>();
+
+    /** Called when one is told to stop. */
+    Runnable onStop = () -> {};
+
+    static Timers of(Path machine) {
+        return MACHINES.computeIfAbsent(machine, path -> new Timers());
+    }
+}
