@@ -65,6 +65,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.plan..")
                 .layer("runtime")
                 .definedBy("..reconcile.runtime..")
+                .layer("record")
+                .definedBy("..reconcile.record..")
                 .layer("loop")
                 .definedBy("..reconcile.loop..")
                 .layer("status")
@@ -122,7 +124,7 @@ class ArchitectureTest {
     void thePlannerIsPure() {
         noClasses()
                 .that()
-                .resideInAPackage("..reconcile.plan..")
+                .resideInAnyPackage("..reconcile.plan..", "..reconcile.record..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(

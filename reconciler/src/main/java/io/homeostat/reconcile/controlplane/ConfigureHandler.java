@@ -18,7 +18,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
 import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
-import io.homeostat.reconcile.plan.ObservationRecorder;
+import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

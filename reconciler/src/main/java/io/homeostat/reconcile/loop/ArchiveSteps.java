@@ -7,8 +7,8 @@ import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import java.util.function.Function;
 import java.util.function.Supplier;
 

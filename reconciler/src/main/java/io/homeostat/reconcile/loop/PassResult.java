@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.loop;
 
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.record.Outcome;
 
 /** What a pass ended with, and so when the next one is due. */
 public sealed interface PassResult {

@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 
 /** Does one step to the machine. */
 public interface StepExecutor {

@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.observe.ObservedWorkload;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 
 /** Does each step to a process in its turn, so that nobody speaks with a plugin that is being started or stopped. */

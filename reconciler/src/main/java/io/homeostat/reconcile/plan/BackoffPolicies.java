@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /** How long to wait after each kind of failure; the only place that knows the numbers. */
-final class BackoffPolicies {
+public final class BackoffPolicies {
     private static final Duration CRASH_STEP = Duration.ofSeconds(1);
     private static final Duration START_STEP = Duration.ofSeconds(1);
     private static final Duration LONGEST_BETWEEN_START_ATTEMPTS = Duration.ofSeconds(30);
@@ -65,7 +65,7 @@ final class BackoffPolicies {
     }
 
     /** The repairs in a row that still count: none once nothing was lost for as long as crashes are remembered. */
-    static Failures recentRepairs(Situation situation) {
+    public static Failures recentRepairs(Situation situation) {
         Failures repairs = situation.history().run().repairs();
         Instant last = repairs.last();
         Declaration declared = situation.declared();

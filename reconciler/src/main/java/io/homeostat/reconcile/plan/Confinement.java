@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  * What a workload's limits come to on this machine. When they could not be looked at, nothing is concluded: they neither lapse nor
  * stand in the way of anything.
  */
-final class Confinement {
+public final class Confinement {
     private final Limits declared;
     private final ObservedLimits seen;
 
     /** @param workload as declared, or as the last good revision in its place */
-    Confinement(Situation situation, Workload workload) {
+    public Confinement(Situation situation, Workload workload) {
         this.declared = workload.lifecycle().limits();
         this.seen = situation.seen().limits() instanceof Observation.Seen<ObservedLimits>(ObservedLimits limits)
                         && Traits.of(workload).limitable()
@@ -38,7 +38,7 @@ final class Confinement {
     }
 
     /** What of the limits this machine can't enforce, and why; empty when it can, and when there are none. */
-    Optional<String> unenforceable() {
+    public Optional<String> unenforceable() {
         return seen.obstacles().against(declared);
     }
 
@@ -48,7 +48,7 @@ final class Confinement {
     }
 
     /** Whether those limits that can be enforced hold for the processes that run. */
-    boolean holds() {
+    public boolean holds() {
         return differences("").isEmpty() && outside().isEmpty();
     }
 
@@ -80,7 +80,7 @@ final class Confinement {
     }
 
     /** "memory 64Mi, cpu 20%". */
-    static String words(Limits limits) {
+    public static String words(Limits limits) {
         return limits.areAny()
                 ? "memory " + words(limits.memory()) + ", cpu " + words(limits.cpu())
                         + (limits.oomGroup() ? ", oomGroup" : "")

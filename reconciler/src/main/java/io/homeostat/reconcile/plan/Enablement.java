@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
  * @param since when it was decided so, and not otherwise; null when it has never been
  * @param unknown what would have to be known to decide now; empty when it was decided now
  */
-record Enablement(
+public record Enablement(
         @Nullable State state, String why, @Nullable Instant since, String unknown) {
 
-    static Enablement of(Execution execution, Situation situation) {
+    public static Enablement of(Execution execution, Situation situation) {
         Decision before = situation.history().decision();
         RuleAnswer answer = RuleAnswer.of(execution, situation.host());
         State state = switch (answer.truth()) {
@@ -46,12 +46,12 @@ record Enablement(
 
     /** What is to be remembered of it; null when that is nothing new. */
     @Nullable
-    Decision decided() {
+    public Decision decided() {
         return state == null || since == null || !unknown.isEmpty() ? null : new Decision(state, why, since);
     }
 
     /** For people: whether it is disabled, and by what. */
-    String words() {
+    public String words() {
         String word = state == State.DISABLED ? "disabled" : "enabled";
         String decided = word + (why.isEmpty() ? " by its declaration" : ": " + why);
         return unknown.isEmpty() ? decided : decided + "; this stays, because " + unknown;

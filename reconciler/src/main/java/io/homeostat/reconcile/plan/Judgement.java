@@ -12,7 +12,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** By whose probe and health policy a process is judged: by those of the declaration that it runs. */
-final class Judgement {
+public final class Judgement {
     private Judgement() {}
 
     /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
@@ -41,7 +41,7 @@ final class Judgement {
      * Whether a process was launched to undo a declaration that launches just the same and asks otherwise for its health. What one
      * probe says of it is no news for the other, so trying that declaration once more takes another launch.
      */
-    static boolean broughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
+    public static boolean broughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
         LastKnownGood lastKnownGood = history.lastKnownGood();
         FailedRevision failed = history.failed();
         return lastKnownGood != null

@@ -34,7 +34,7 @@ public final class LaunchInputs {
     }
 
     /** Why the process of this instance is not what is declared; empty when it is. */
-    static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
+    public static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
         if (Work.isOneShot(instance) != (wanted.lifecycle().execution().type() == Execution.Type.ONE_SHOT)) {
             return Optional.of(Reason.EXECUTION_CHANGED);
         }
@@ -66,7 +66,7 @@ public final class LaunchInputs {
     }
 
     /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
-    static boolean matches(Instance instance, Workload workload) {
+    public static boolean matches(Instance instance, Workload workload) {
         return instance.revision().equals(workload.revision())
                 && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES) && !key.equals(PARENT))
                         .equals(of(workload));

@@ -131,7 +131,7 @@ final class OneShotPlanner {
         if (isOfDeclaredWork(instance)) {
             attended.confine();
         }
-        Duration left = OneShotRecorder.timeout(declared).minus(running.age());
+        Duration left = Schedule.timeout(declared).minus(running.age());
         plan.waitFor(
                 Reason.RUN_UNDER_WAY,
                 "revision " + instance.revision() + " runs"

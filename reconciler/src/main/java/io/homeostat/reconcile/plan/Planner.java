@@ -24,7 +24,7 @@ public final class Planner {
 
     private Planner() {}
 
-    /** A plan for one workload, whose history already knows all that its observation shows (see {@link ObservationRecorder#observed}). */
+    /** A plan for one workload, whose history already knows all that its observation shows. */
     public static WorkloadPlan plan(Situation situation) {
         ObservedWorkload seen = situation.seen();
         Optional<String> blind = whatCanNotBeSeen(seen);

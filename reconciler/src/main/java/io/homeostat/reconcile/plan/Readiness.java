@@ -18,7 +18,7 @@ public enum Readiness {
     private static final int POLLS_A_LIFETIME = 10;
 
     /** True when a launch that was not known to have started can be seen to have. */
-    boolean canBeSeen(Running running) {
+    public boolean canBeSeen(Running running) {
         return switch (this) {
             case START_ANSWERED -> false;
             case PROBE_SUCCEEDED -> {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -40,6 +41,12 @@ public final class Schedule {
     public static Optional<OneShotRun> lastRun(Situation situation, Declaration declared) {
         return Optional.ofNullable(situation.history().run().oneShot())
                 .filter(run -> run.work().equals(Work.of(declared.workload())));
+    }
+
+    /** How long a run may take, from its launch. */
+    public static Duration timeout(Declaration declared) {
+        Duration timeout = declared.workload().lifecycle().execution().timeout();
+        return timeout == null ? Execution.DEFAULT_TIMEOUT : timeout;
     }
 
     /** Why it is to run now: "startup", "first boot", "every 1h"; empty when it is not. */

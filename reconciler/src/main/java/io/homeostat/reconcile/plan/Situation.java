@@ -46,12 +46,12 @@ public record Situation(
     }
 
     /** Its instances, the oldest first; to be asked of what could be seen only. */
-    ImmutableList<ObservedInstance> processes() {
+    public ImmutableList<ObservedInstance> processes() {
         return seen(seen.processes());
     }
 
     /** What is installed; to be asked of what could be seen only. */
-    ImmutableList<Installation> installations() {
+    public ImmutableList<Installation> installations() {
         return seen(seen.installations());
     }
 

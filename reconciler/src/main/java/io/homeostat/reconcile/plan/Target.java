@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param installed nothing needs to be fetched
  * @param damaged an installation of it that may not be used any more; null when there is none
  */
-record Target(
+public record Target(
         Workload workload,
         String hash,
         @Nullable String key,
@@ -28,7 +28,7 @@ record Target(
         boolean installed,
         @Nullable Installation damaged) {
 
-    static Target of(Workload workload, String hash, List<Installation> installations) {
+    public static Target of(Workload workload, String hash, List<Installation> installations) {
         Source source = workload.source();
         if (source == null) {
             return new Target(workload, hash, null, null, true, null);

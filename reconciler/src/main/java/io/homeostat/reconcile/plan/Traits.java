@@ -81,12 +81,12 @@ public record Traits(
                 "nobody provides the traits of " + spec.getClass().getName());
     }
 
-    static Traits of(Workload workload) {
+    public static Traits of(Workload workload) {
         return of(workload.spec());
     }
 
     /** What is known of instances of which nothing is declared any more. */
-    static Start startOf(Kind kind) {
+    public static Start startOf(Kind kind) {
         KindTraits provider = KindTraits.all().get(kind);
         if (provider == null) {
             throw new IllegalArgumentException("nobody provides the traits of " + kind);

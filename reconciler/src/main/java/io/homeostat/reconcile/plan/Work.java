@@ -20,7 +20,7 @@ public final class Work {
 
     private Work() {}
 
-    static boolean isOneShot(Workload workload) {
+    public static boolean isOneShot(Workload workload) {
         return workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
@@ -29,7 +29,7 @@ public final class Work {
         return instance.inputs().containsKey(INPUT);
     }
 
-    static String of(Workload workload) {
+    public static String of(Workload workload) {
         Source source = workload.source();
         String archive = source == null ? "" : ArchiveKey.of(workload.id(), workload.revision(), source);
         String all = String.join(
@@ -42,7 +42,7 @@ public final class Work {
     }
 
     /** Which work a process was launched for; empty for a daemon's. */
-    static Optional<String> of(Instance instance) {
+    public static Optional<String> of(Instance instance) {
         return Optional.ofNullable(instance.inputs().get(INPUT));
     }
 

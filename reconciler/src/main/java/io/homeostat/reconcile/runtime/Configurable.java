@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.runtime;
 
 import io.homeostat.desired.state.Instance;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 
 /** A kind whose instances can be given another configuration while they run. */
 public interface Configurable {

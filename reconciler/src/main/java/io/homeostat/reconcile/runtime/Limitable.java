@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.ObservedInstance;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 
 /** A kind whose limits can be changed while instances run. */
 public interface Limitable {

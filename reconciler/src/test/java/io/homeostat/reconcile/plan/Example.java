@@ -35,6 +35,7 @@ import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.limits.LimitObstacles;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.record.ObservationRecorder;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.record.Conditions;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;

@@ -27,6 +27,7 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.record.ObservationRecorder;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
 import io.homeostat.reconcile.sim.Wish.Probing;

@@ -24,6 +24,7 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.record.ObservationRecorder;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
@@ -69,12 +70,12 @@ public final class OneShotExample {
     }
 
     /** The same revision is to run for ever now. */
-    OneShotExample wantsForEver(String revision) {
+    public OneShotExample wantsForEver(String revision) {
         declared = declarations.declare(SourceName.APPLIED, id, Wish.of(revision, ImmutableList.of(), "c"));
         return this;
     }
 
-    OneShotExample remembers(WorkloadHistory now) {
+    public OneShotExample remembers(WorkloadHistory now) {
         history = now;
         return this;
     }
@@ -99,7 +100,7 @@ public final class OneShotExample {
         return this;
     }
 
-    OneShotExample boot(@Nullable String bootId) {
+    public OneShotExample boot(@Nullable String bootId) {
         boot = bootId == null ? Observation.unseen("no /proc") : Observation.seen(bootId);
         return this;
     }
@@ -115,12 +116,12 @@ public final class OneShotExample {
         return this;
     }
 
-    OneShotExample startFailed(int times, Instant last) {
+    public OneShotExample startFailed(int times, Instant last) {
         history = history.withAttempts(history.attempts().withStart(Example.failed(times, last)));
         return this;
     }
 
-    OneShotExample runs(String revision, Duration age) {
+    public OneShotExample runs(String revision, Duration age) {
         return process(revision, Phase.CREATED, true, new Liveness.Running(identity(), age, true, null));
     }
 
@@ -134,7 +135,7 @@ public final class OneShotExample {
                 revision, Phase.STARTED, false, new Liveness.Running(identity(), Duration.ofSeconds(5), true, null));
     }
 
-    OneShotExample is(String revision, Liveness liveness) {
+    public OneShotExample is(String revision, Liveness liveness) {
         return process(revision, Phase.STARTED, true, liveness);
     }
 

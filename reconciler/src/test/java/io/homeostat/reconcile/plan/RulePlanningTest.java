@@ -19,6 +19,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.reconcile.record.Conditions;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;

@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.install.Installation;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 
 /** The steps that change directories, as coarse as the real ones are atomic and as durable as those are. */
 final class FakeDirectoryVerbs {

@@ -15,8 +15,8 @@ import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.loop.WorkloadPass;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import org.jspecify.annotations.Nullable;
 
 /** Lets things happen, between passes and in the middle of one. */

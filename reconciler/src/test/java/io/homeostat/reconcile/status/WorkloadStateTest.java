@@ -11,8 +11,8 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Failures;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Example;
-import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.reconcile.plan.Example;
-import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
 import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import io.homeostat.reconcile.status.Survey.Finding;
 import org.junit.jupiter.api.Test;
 

@@ -9,9 +9,9 @@ import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.plan.Action;
-import io.homeostat.reconcile.plan.Outcome;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.time.Instant;
 

@@ -1,8 +1,7 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
@@ -18,6 +17,12 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.install.Installation;
+import io.homeostat.reconcile.plan.Schedule;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Target;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -142,12 +147,6 @@ final class OneShotRecorder {
         }
     }
 
-    /** How long a run may take, from its launch. */
-    static Duration timeout(Declaration declared) {
-        Duration timeout = declared.workload().lifecycle().execution().timeout();
-        return timeout == null ? Execution.DEFAULT_TIMEOUT : timeout;
-    }
-
     private static void begun(Situation situation, Notes notes, Instance instance) {
         OneShotRun last = notes.history().run().oneShot();
         if (last != null && last.isOf(instance)) {
@@ -174,9 +173,9 @@ final class OneShotRecorder {
         underWay(notes, instance).ifPresent(run -> {
             if (isDone(declared, running.health())) {
                 conclude(notes, instance, run.completed(situation.now(), null));
-            } else if (running.age().compareTo(timeout(declared)) >= 0) {
+            } else if (running.age().compareTo(Schedule.timeout(declared)) >= 0) {
                 Exit exit = new Exit(null, null, Exit.Reason.TIMED_OUT, situation.now());
-                String error = "not done within " + Notation.text(timeout(declared));
+                String error = "not done within " + Notation.text(Schedule.timeout(declared));
                 conclude(notes, instance, run.failed(situation.now(), exit, error));
             }
         });

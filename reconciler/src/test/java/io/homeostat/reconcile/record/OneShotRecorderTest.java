@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -19,7 +19,12 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.reconcile.plan.OneShotExample;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
@@ -14,6 +14,10 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
@@ -16,6 +16,9 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Target;
+import io.homeostat.reconcile.plan.Work;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
@@ -24,7 +24,9 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
-import io.homeostat.reconcile.plan.ObservationRecorder.Learned;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.record.ObservationRecorder.Learned;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;

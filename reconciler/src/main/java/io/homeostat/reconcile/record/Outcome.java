@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;

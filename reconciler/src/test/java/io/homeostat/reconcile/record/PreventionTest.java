@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -7,6 +7,8 @@ import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

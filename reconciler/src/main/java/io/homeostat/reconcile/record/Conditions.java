@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
@@ -12,6 +12,12 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.plan.Confinement;
+import io.homeostat.reconcile.plan.Enablement;
+import io.homeostat.reconcile.plan.Schedule;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
@@ -27,6 +27,15 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.plan.Confinement;
+import io.homeostat.reconcile.plan.Enablement;
+import io.homeostat.reconcile.plan.Judgement;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Target;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;

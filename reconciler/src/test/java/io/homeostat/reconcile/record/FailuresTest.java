@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
@@ -14,6 +14,11 @@ import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
@@ -17,6 +17,9 @@ import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.function.Supplier;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -15,6 +15,8 @@ import io.homeostat.desired.state.history.Decision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Example;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;

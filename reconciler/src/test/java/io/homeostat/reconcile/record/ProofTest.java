@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.Example.failed;
@@ -18,6 +18,7 @@ import io.homeostat.desired.state.history.Told;
 import io.homeostat.desired.state.history.ToldFailure;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.plan.Example;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.plan;
+package io.homeostat.reconcile.record;
 
 import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Declaration;
@@ -15,6 +15,12 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.install.ArchiveKey;
+import io.homeostat.reconcile.plan.BackoffPolicies;
+import io.homeostat.reconcile.plan.Confinement;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;

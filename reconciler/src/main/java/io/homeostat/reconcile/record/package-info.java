@@ -1,0 +1,4 @@
+@NullMarked
+package io.homeostat.reconcile.record;
+
+import org.jspecify.annotations.NullMarked;
