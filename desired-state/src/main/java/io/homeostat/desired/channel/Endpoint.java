@@ -16,12 +16,12 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Where a control plane is, and how the connection with it is secured. */
+/** The address of a control plane, and how the connection with it is secured. */
 final class Endpoint implements AutoCloseable {
     private static final String UNIX = "unix:";
     private static final int KEEPALIVE_SECONDS = 60;
     private static final int KEEPALIVE_TIMEOUT_SECONDS = 10;
-    /** Of one message, in either direction: what gRPC servers take when nobody sets it. A larger one ends the stream. */
+    /** The largest message in either direction: gRPC's default. A larger one ends the stream. */
     static final int MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
     private final String endpoint;
@@ -35,9 +35,9 @@ final class Endpoint implements AutoCloseable {
     }
 
     /**
-     * A channel of its own; the caller shuts it down. Certificates are read anew, since they are exchanged while agents run.
+     * Opens a channel, which the caller shuts down. Certificates are read each time, since they are replaced while agents run.
      *
-     * @throws IOException when a file can't be used or the endpoint is none
+     * @throws IOException if a file can't be used or the endpoint is malformed
      */
     ManagedChannel open() throws IOException {
         try {

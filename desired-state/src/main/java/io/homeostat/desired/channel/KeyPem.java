@@ -16,8 +16,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A private key in PEM as PKCS #8, which is all that the JDK reads. Other tools write the older forms as well: PKCS #1 for RSA (RFC 8017,
- * A.1.2), SEC 1 for elliptic curves (RFC 5915); those are put into the newer one. Anything else stays as it is.
+ * Reads private keys in PEM as PKCS #8, the only form that the JDK takes. The older ones, PKCS #1 for RSA (RFC 8017, A.1.2) and SEC 1 for
+ * elliptic curves (RFC 5915), are wrapped into it; anything else is left as it is.
  */
 final class KeyPem {
     private static final Pattern OLDER =
@@ -37,7 +37,7 @@ final class KeyPem {
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException when it says that it is of an older form, and is not; without a byte of it
+     * @throws IllegalArgumentException if it claims to be of an older form and is not; quotes nothing of it
      */
     static InputStream pkcs8(Path file) throws IOException {
         byte[] content = Files.readAllBytes(file);
@@ -53,7 +53,7 @@ final class KeyPem {
         return new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII));
     }
 
-    /** The name of its curve, which follows the version and the number that is the key. */
+    /** The name of the curve, which follows the version and the key. */
     private static byte[] curve(byte[] key) {
         ByteBuffer fields = content(ByteBuffer.wrap(key), SEQUENCE);
         content(fields, VERSION_0[0]);
@@ -64,7 +64,7 @@ final class KeyPem {
         return name;
     }
 
-    /** The content of the next element, which has to be of this type. */
+    /** Reads the content of the next element, which has to be of this type. */
     private static ByteBuffer content(ByteBuffer from, int type) {
         if (from.remaining() < 2 || (from.get() & 0xFF) != type) {
             throw new IllegalArgumentException("not a key");
@@ -90,7 +90,7 @@ final class KeyPem {
         return Bytes.concat(new byte[] {(byte) type}, length(content.length), content);
     }
 
-    /** As short as can be, which DER asks for. */
+    /** As short as possible, as DER requires. */
     private static byte[] length(int length) {
         if (length < SHORT_LENGTH) {
             return new byte[] {(byte) length};

@@ -18,8 +18,8 @@ public final class CachedMetadata implements MetadataServer {
     private final Cache<String, Answer> answers;
 
     /**
-     * @param known how long an answer is good
-     * @param unknown how long it is not asked again for what it did not answer
+     * @param known how long an answer is kept
+     * @param unknown how long a failure is kept
      */
     public CachedMetadata(MetadataServer server, Duration known, Duration unknown, Ticker ticker) {
         this.server = server;

@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An identity token of the metadata server, renewed before it expires. When it can't be renewed, the old one is good for as long as it
- * is valid. When it expires is read from the token itself, which nobody but whom it is shown to can verify.
+ * An identity token of the metadata server, renewed before it expires; if that fails, the old one is used while it is valid. Its expiry
+ * is read from the token, which only its audience can verify.
  */
 public final class IdentityToken {
     private static final Logger LOG = LoggerFactory.getLogger(IdentityToken.class);
@@ -35,7 +35,7 @@ public final class IdentityToken {
     private final InstantSource clock;
     private @Nullable Held held;
 
-    /** Where tokens come from, each time a new one. */
+    /** Issues tokens, a new one each time. */
     @FunctionalInterface
     public interface Source {
         Answer fetch() throws InterruptedException;
@@ -51,7 +51,7 @@ public final class IdentityToken {
     /**
      * A token that is valid now.
      *
-     * @throws IOException when there is none; what has to be done stands in the message
+     * @throws IOException if there is none; the message says what to do
      */
     public synchronized String get() throws IOException, InterruptedException {
         Instant now = clock.instant();
@@ -77,12 +77,12 @@ public final class IdentityToken {
         return old.token;
     }
 
-    /** The token was not accepted; the next one is a new one. */
+    /** The token was not accepted; the next one will be new. */
     public synchronized void refused() {
         held = null;
     }
 
-    /** The {@code exp} of a JWT (RFC 7519); the beginning of time when it says none, so that it is asked for anew each time. */
+    /** The {@code exp} of a JWT (RFC 7519); the epoch if it has none, so that a new one is fetched each time. */
     static Instant expiry(String token) {
         List<String> parts = Splitter.on('.').splitToList(token);
         if (parts.size() != PARTS) {

@@ -8,21 +8,21 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where everything is. Pure arithmetic on paths: looks at no file.
+ * Where everything is on disk. Pure: computes paths and looks at no file.
  *
- * <p>Plugins see the layout of the guest agent they were written for ({@code <kind>/<name>_<revision>}, a symlink
- * {@code <kind>/<name>}). An underscore is allowed in names and in revisions, so {@code a_b} could be plugin {@code a} at
- * revision {@code b} as well as the symlink of plugin {@code a_b}: whatever has an underscore gets a suffix that starts with
- * {@code ~}, which neither a name nor a revision can contain.
+ * <p>Plugins see the layout of the guest agent they were written for: {@code <kind>/<name>_<revision>} and a symlink
+ * {@code <kind>/<name>}. Both names and revisions may contain underscores, so {@code a_b} could be plugin {@code a} at revision {@code b}
+ * as well as the symlink of plugin {@code a_b}. Whatever has an underscore therefore gets a suffix that begins with {@code ~}, which
+ * neither a name nor a revision can contain.
  *
  * @param stateDir durable state, survives a reboot
  * @param runDir sockets, may be emptied by a reboot
- * @param instanceId the machine this state belongs to
+ * @param instanceId of the machine to which the state belongs
  */
 public record Layout(Path stateDir, Path runDir, String instanceId) {
     /**
      * The longest path of a unix socket, in bytes. The kernel takes 107 (sun_path is 108 with its final zero, unix(7)), but the JDK
-     * connects to none with more than 106: a plugin that listened on 107 could not be reached.
+     * connects to at most 106, so a plugin that listened on 107 could not be reached.
      */
     public static final int MAX_SOCKET_PATH = 106;
 
@@ -36,7 +36,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return stateDir.resolve("lock");
     }
 
-    /** Whose state this is: one line of JSON. */
+    /** The {@link MachineIdentity} to which the state belongs, as JSON. */
     public Path instanceFile() {
         return stateDir.resolve("instance");
     }
@@ -46,7 +46,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return new Layout(stateDir, runDir, otherInstance);
     }
 
-    /** While an agent runs on this state directory: who it is and where it listens. */
+    /** Which agent runs on this state directory, if any, and where it listens. */
     public Path agentFile() {
         return stateDir.resolve("agent");
     }
@@ -132,9 +132,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /**
-     * The name of the directory a revision is installed in.
+     * The name of the directory in which a revision is installed.
      *
-     * @param content what tells two archives of the same revision apart; null for the first one, which has the plain name
+     * @param content tells two archives of the same revision apart; null for the first one, which has the plain name
      */
     public static String installName(WorkloadId id, String revision, @Nullable String content) {
         String plain = id.name() + "_" + revision;
@@ -146,9 +146,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /**
-     * The socket a plugin is told to listen on. Hashed when the readable name would be too long for a socket.
+     * The socket on which a plugin is told to listen. Hashed if the readable name is too long for a socket.
      *
-     * @throws IllegalStateException when the run directory itself is too long; the message names the remedy
+     * @throws IllegalStateException if the run directory itself is too long; the message names the remedy
      */
     public Path socket(WorkloadId id, String revision) {
         Path directory = runDir.resolve(id.kind().sockets());

@@ -25,14 +25,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks a metadata server over HTTP, each time anew. An answer counts only with the header {@code Metadata-Flavor: Google}: other
- * clouds have something else at the same address, and a network may have anything there.
+ * Asks a metadata server over HTTP, without caching. An answer counts only with the header {@code Metadata-Flavor: Google}: other clouds
+ * have something else at the same address, and a network may have anything there.
  */
 public final class MetadataClient implements MetadataServer, AutoCloseable {
-    /** Where the server is on every instance; an address, so that no name server can lead elsewhere. */
+    /** The server's address on every instance; not a name, which a name server could redirect. */
     public static final String DEFAULT_HOST = "169.254.169.254";
 
-    /** The variable that says where else it is; all clients of the field heed it. */
+    /** The variable that overrides the address, as with other clients. */
     public static final String HOST_VARIABLE = "GCE_METADATA_HOST";
 
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
@@ -51,7 +51,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         this(host, Duration.ofSeconds(3));
     }
 
-    /** @param timeout of one question, the body of its answer included */
+    /** @param timeout of one request, including the body of its response */
     MetadataClient(String host, Duration timeout) {
         this.host = host;
         this.timeout = timeout;
@@ -76,9 +76,9 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
     }
 
     /**
-     * A token with which the instance proves who it is.
+     * A token with which the instance proves its identity.
      *
-     * @param audience whom it is to be shown
+     * @param audience to whom the token is shown
      */
     public Answer identityToken(String audience) throws InterruptedException {
         String path = "instance/service-accounts/default/identity";
@@ -104,7 +104,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         } catch (ExecutionException e) {
             return unreachable(shown, problem(e.getCause()));
         } finally {
-            // Ends the connection when nobody waits for the answer any more; nothing once it is there.
+            // Closes the connection if the answer is no longer awaited.
             answer.cancel(true);
         }
     }
@@ -118,7 +118,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         }
         return switch (response.statusCode()) {
             case 200 -> new Present(response.body());
-            // A directory is answered with a redirection to its listing; a value it is not.
+            // A directory, which redirects to its listing, is no value.
             case 301, 404 -> new Absent();
             default -> unreachable(shown, "the server answered with status " + response.statusCode());
         };
@@ -138,7 +138,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         return new Unreachable("could not ask the metadata server " + host + " for " + shown + ": " + why);
     }
 
-    /** Made at the first use: a machine that asks nothing has no selector thread. */
+    /** Created at the first use, so that a machine that asks nothing has no selector thread. */
     private synchronized HttpClient client() {
         if (client == null) {
             client = HttpClient.newBuilder()

@@ -1,9 +1,9 @@
 package io.homeostat.desired.platform;
 
-/** Knows what the cloud says of this machine. */
+/** What the cloud says of this machine. */
 @FunctionalInterface
 public interface MetadataServer {
-    /** The path of the number that no other instance has or ever had. */
+    /** The path of a number that no other instance has or ever had. */
     String INSTANCE_ID = "instance/id";
 
     /** The path of {@code projects/NUMBER/zones/ZONE}. */
@@ -19,10 +19,10 @@ public interface MetadataServer {
      */
     Answer get(String path) throws InterruptedException;
 
-    /** What became of a question. */
+    /** The answer to one question. */
     sealed interface Answer {
         /**
-         * The server says so.
+         * The server knows the value.
          *
          * @param value as it was sent; may be a secret
          */
@@ -34,13 +34,13 @@ public interface MetadataServer {
             }
         }
 
-        /** The server says that there is no such value. */
+        /** The server has no such value. */
         record Absent() implements Answer {}
 
         /**
-         * Nobody said anything that can be believed, so nothing is known.
+         * No metadata server answered, so nothing is known.
          *
-         * @param reason what was tried, on what, and why it failed; no secrets in it
+         * @param reason what was tried, on what, and why it failed; contains no secrets
          */
         record Unreachable(String reason) implements Answer {}
     }

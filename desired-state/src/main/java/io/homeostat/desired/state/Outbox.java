@@ -7,51 +7,51 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The events of plugins that the control plane has yet to be told: a queue in the store, so that an event is queued by the transaction
- * that stores it and by no other. What is stored while no agent runs is queued, too.
+ * The events of plugins that the control plane has yet to acknowledge: a queue in the store, so that an event is queued by the very
+ * transaction that stores it, also while no agent runs.
  *
- * <p>When a method returns, what it changed survives a power cut; when it throws {@link StoreException}, nothing was changed.
+ * <p>When a method returns, its change survives a power cut; if it throws {@link StoreException}, nothing was changed.
  */
 public interface Outbox {
-    /** Queues what happens from now on. What happened before is history: a control plane that comes later did not ask for it. */
+    /** Queues what happens from now on. A control plane that is configured later is not told what happened before. */
     void open();
 
     /**
-     * Queues nothing any more and forgets what is queued, because there is nobody left to be told.
+     * Stops queueing and forgets what is queued, because there is nobody left to tell.
      *
-     * @return how many events were forgotten; they don't count as dropped
+     * @return how many events were forgotten; they do not count as dropped
      */
     int discard();
 
     /**
      * The oldest queued events, each plugin's in the order in which they were stored.
      *
-     * @param perPlugin at most so many of each plugin, its oldest, so that one with many does not hide the others
-     * @param limit at most so many altogether; the oldest of each plugin come before the second oldest of any
+     * @param perPlugin the most of each plugin, its oldest, so that one with many does not hide the others
+     * @param limit the most altogether; the oldest of each plugin come before the second oldest of any
      */
     ImmutableList<Queued> next(int perPlugin, int limit);
 
-    /** What happened; empty when it was dropped meanwhile, or can't be read. */
+    /** What happened; empty if it was dropped meanwhile, or can't be read. */
     Optional<Event> event(long id);
 
     /**
-     * A UUID by which an event can be recognised when it is told again, also by another process: made of what is stored of it. Of no
-     * two events the same, nor of two databases; nor of two states of one database that was set back to an older copy.
+     * A UUID by which an event is recognised when it is sent again, even by another process: derived from what is stored of it. Different
+     * for each event and each database, also after a database was set back to an older copy.
      */
     UUID messageId(long id, Event event);
 
     /**
      * Takes events off the queue, all in one transaction; those that are not queued any more are ignored.
      *
-     * @param told the control plane acknowledged them
-     * @param refused nothing will make it take them; they are counted
+     * @param told those that the control plane acknowledged
+     * @param refused those that it will never take; they are counted
      * @return how many of the refused ones were queued
      */
     int settle(ImmutableCollection<Long> told, ImmutableCollection<Long> refused);
 
     /**
-     * Has somebody called after anything was queued or dropped in this process; he replaces whom an earlier call named. He is called
-     * by whoever stored the event, so he must not wait for anything.
+     * Sets who is called after events were queued or dropped in this process, in place of anybody before. Called by whoever stored the
+     * event, so it must not block.
      */
     void listen(Runnable listener);
 

@@ -29,7 +29,7 @@ final class EventTable {
                 event.revision(),
                 event.type().name(),
                 event.message());
-        OutboxTable.add(connection, event);
+        SqliteOutbox.add(connection, event);
     }
 
     static ImmutableList<StoredEvent> after(Connection connection, long id, int limit) throws SQLException {
@@ -67,9 +67,9 @@ final class EventTable {
         // The new event takes the place of the one before it, or of one more event that would have been told.
         int replaced =
                 Database.update(connection, "DELETE FROM event WHERE type = ?", EventType.AGENT_EVENTS_DROPPED.name());
-        int dropped = OutboxTable.drop(connection, excess - replaced + 1);
+        int dropped = SqliteOutbox.drop(connection, excess - replaced + 1);
         if (dropped > 0) {
-            add(connection, OutboxTable.droppedEvent(connection, dropped, keep, now));
+            add(connection, SqliteOutbox.droppedEvent(connection, dropped, keep, now));
         }
         return dropped;
     }

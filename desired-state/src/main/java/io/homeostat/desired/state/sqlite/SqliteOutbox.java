@@ -2,15 +2,26 @@ package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventQueue;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.StoredEvent;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.UUID;
 
-/** The queue as rows that name events. */
+/** The queue as a table of rows that name events. What takes a connection belongs to the caller's transaction. */
 final class SqliteOutbox implements Outbox {
+    private static final String OPEN = "outbox";
+    private static final String DROPPED = "eventsDropped";
+    private static final String REFUSED = "eventsRefused";
+    private static final String WITHHELD = "refusalsWithheld";
+
     private final Database database;
     private volatile Runnable listener = () -> {};
 
@@ -21,20 +32,19 @@ final class SqliteOutbox implements Outbox {
     @Override
     public void open() {
         change("begin to queue events in", connection -> {
-            OutboxTable.open(connection);
+            open(connection);
             return 0;
         });
     }
 
     @Override
     public int discard() {
-        return change("forget the queued events in", OutboxTable::discard);
+        return change("forget the queued events in", SqliteOutbox::discard);
     }
 
     @Override
     public ImmutableList<Queued> next(int perPlugin, int limit) {
-        return database.read(
-                "read the queued events from", connection -> OutboxTable.next(connection, perPlugin, limit));
+        return database.read("read the queued events from", connection -> next(connection, perPlugin, limit));
     }
 
     @Override
@@ -54,8 +64,7 @@ final class SqliteOutbox implements Outbox {
 
     @Override
     public int settle(ImmutableCollection<Long> told, ImmutableCollection<Long> refused) {
-        return change(
-                "take delivered events off the queue in", connection -> OutboxTable.settle(connection, told, refused));
+        return change("take delivered events off the queue in", connection -> settle(connection, told, refused));
     }
 
     @Override
@@ -63,19 +72,129 @@ final class SqliteOutbox implements Outbox {
         listener = next;
     }
 
-    /** These were stored by a transaction that is over. */
+    /** Called after the transaction that stored them. */
     void stored(ImmutableList<Event> events) {
-        if (events.stream().anyMatch(OutboxTable::concerns)) {
+        if (events.stream().anyMatch(SqliteOutbox::concerns)) {
             listener.run();
         }
     }
 
-    /** Some were dropped by a transaction that is over. */
+    /** Called after the transaction that dropped some. */
     void dropped() {
         listener.run();
     }
 
     private int change(String tried, Database.Reading<Integer> change) {
         return database.write(tried, change);
+    }
+
+    /** Whether a control plane has a word for it. */
+    static boolean concerns(Event event) {
+        WorkloadId workload = event.workload();
+        return workload != null && workload.kind().isReported() && event.type().isPluginEvent();
+    }
+
+    /** Queues the event that was stored last, if there is a queue. */
+    static void add(Connection connection, Event event) throws SQLException {
+        if (concerns(event)) {
+            Database.update(connection, """
+                    INSERT INTO outbox(event, workload)
+                    SELECT last_insert_rowid(), ? WHERE EXISTS (SELECT 1 FROM meta WHERE key = ?)
+                    """, String.valueOf(event.workload()), OPEN);
+        }
+    }
+
+    private static void open(Connection connection) throws SQLException {
+        Database.update(connection, "INSERT OR IGNORE INTO meta(key, value) VALUES (?, 'open')", OPEN);
+    }
+
+    private static int discard(Connection connection) throws SQLException {
+        Database.update(connection, "DELETE FROM meta WHERE key = ?", OPEN);
+        return Database.update(connection, "DELETE FROM outbox");
+    }
+
+    private static ImmutableList<Queued> next(Connection connection, int perPlugin, int limit) throws SQLException {
+        ImmutableList.Builder<Queued> queued = ImmutableList.builder();
+        Database.query(
+                connection,
+                """
+                SELECT event, workload
+                FROM (SELECT event, workload, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
+                WHERE place <= ? ORDER BY place, event LIMIT ?
+                """,
+                row -> queued.add(new Queued(
+                        row.getLong(1), WorkloadId.parse(row.getString(2)).orElseThrow())),
+                perPlugin,
+                limit);
+        return queued.build();
+    }
+
+    private static int settle(Connection connection, ImmutableCollection<Long> told, ImmutableCollection<Long> refused)
+            throws SQLException {
+        remove(connection, told);
+        int removed = remove(connection, refused);
+        count(connection, REFUSED, removed);
+        return removed;
+    }
+
+    private static int remove(Connection connection, ImmutableCollection<Long> ids) throws SQLException {
+        int removed = 0;
+        for (Long id : ids) {
+            removed += Database.update(connection, "DELETE FROM outbox WHERE event = ?", id);
+        }
+        return removed;
+    }
+
+    /**
+     * Drops the oldest queued events.
+     *
+     * @return how many there were
+     */
+    static int drop(Connection connection, int number) throws SQLException {
+        String oldest = "(SELECT event FROM outbox ORDER BY event LIMIT ?)";
+        Database.update(connection, "DELETE FROM event WHERE id IN " + oldest, number);
+        int dropped = Database.update(connection, "DELETE FROM outbox WHERE event IN " + oldest, number);
+        count(connection, DROPPED, dropped);
+        return dropped;
+    }
+
+    static EventQueue state(Connection connection) throws SQLException {
+        return new EventQueue(
+                Sqlite.integer(connection, "SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" + OPEN + "')") == 1,
+                Sqlite.integer(connection, "SELECT count(*) FROM outbox"),
+                counted(connection, DROPPED),
+                counted(connection, REFUSED),
+                counted(connection, WITHHELD));
+    }
+
+    /** Counts refused items that no event tells of. */
+    static void withhold(Connection connection, int refusals) throws SQLException {
+        count(connection, WITHHELD, refusals);
+    }
+
+    static Event droppedEvent(Connection connection, int dropped, int kept, Instant now) throws SQLException {
+        return new Event(
+                now,
+                null,
+                "",
+                EventType.AGENT_EVENTS_DROPPED,
+                dropped
+                        + " events of plugins were dropped before the control plane had acknowledged them: they were the"
+                        + " oldest of more than " + kept + " events (limits.events); " + counted(connection, DROPPED)
+                        + " altogether");
+    }
+
+    private static void count(Connection connection, String key, int more) throws SQLException {
+        if (more > 0) {
+            Database.update(connection, """
+                    INSERT INTO meta(key, value) VALUES (?, ?)
+                    ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + ? AS TEXT)
+                    """, key, Integer.toString(more), more);
+        }
+    }
+
+    private static long counted(Connection connection, String key) throws SQLException {
+        String text = Sqlite.text(connection, "SELECT value FROM meta WHERE key = '" + key + "'");
+        return text.isEmpty() ? 0 : Long.parseLong(text);
     }
 }

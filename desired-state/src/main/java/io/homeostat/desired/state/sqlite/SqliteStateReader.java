@@ -144,7 +144,7 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public EventQueue eventQueue() {
-        return database.read("read the queue of events from", OutboxTable::state);
+        return database.read("read the queue of events from", SqliteOutbox::state);
     }
 
     @Override

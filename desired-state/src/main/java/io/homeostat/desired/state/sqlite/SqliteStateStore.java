@@ -134,7 +134,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
             for (Event event : change.events()) {
                 EventTable.add(connection, event);
             }
-            OutboxTable.withhold(connection, change.withheld());
+            SqliteOutbox.withhold(connection, change.withheld());
             return true;
         });
         if (isNew) {
