@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.runtime.timer;
 
-import io.homeostat.desired.state.Change;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,6 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -29,8 +29,8 @@ import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.loop.ArchiveRules;
 import io.homeostat.reconcile.loop.MachineSteps;
-import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.Runtimes;
@@ -163,8 +163,7 @@ final class TimerTest {
 
         assertNotEquals(parent.launchId(), only(CLOCK).launchId());
         assertNotEquals(part.launchId(), only(TICK).launchId());
-        assertEquals(
-                ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+        assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
     }
 
     @Test
@@ -210,8 +209,9 @@ final class TimerTest {
     @Test
     void readerSchemaAndExplainKnowIt() {
         ReadResult unknown = read(timer("tick", "1", "5s") + "  dependsOn: [clockwork/a]\n");
-        assertTrue(unknown.errors().getFirst().message().contains("timer/NAME"), () -> unknown.errors()
-                .toString());
+        assertTrue(
+                unknown.errors().getFirst().message().contains("timer/NAME"),
+                () -> unknown.errors().toString());
         assertTrue(JsonSchema.generate().contains("\"Timer\""));
         assertTrue(Explain.text("Timer.spec.interval").contains("How often it fires."));
         assertEquals(TICK, WorkloadId.parse("timer/tick").orElseThrow());
@@ -260,7 +260,8 @@ final class TimerTest {
                 switch (pass.run(id)) {
                     case PassResult.Again again -> busy = true;
                     case PassResult.Later(var plan, Step.Wait until) -> {
-                        if (until.kind() == Step.Wait.Kind.PROGRESS && until.until().isBefore(next)) {
+                        if (until.kind() == Step.Wait.Kind.PROGRESS
+                                && until.until().isBefore(next)) {
                             next = until.until();
                         }
                     }
