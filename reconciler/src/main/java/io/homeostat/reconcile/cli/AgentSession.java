@@ -113,7 +113,7 @@ public final class AgentSession {
         Environment environment = workspace.environment();
         Presentation.Builder presentation = Presentation.newBuilder()
                 .setFormat(console.json() ? Format.FORMAT_JSON : Format.FORMAT_TEXT)
-                .setColour(console.ink().coloured())
+                .setColour(console.ansi().coloured())
                 .setOutputTerminal(environment.outIsDrawable())
                 .setErrorTerminal(environment.errIsDrawable());
         if (environment.errIsDrawable() && !command.onlyLooks()) {

@@ -15,7 +15,7 @@ import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -92,7 +92,7 @@ final class DoctorCommand {
     /** One finding for people. */
     public static String line(Finding finding) {
         String line = String.format(
-                "%-4s  %-15s  %s", finding.level().word(), finding.check(), OneLine.of(finding.message()));
-        return finding.remedy().isEmpty() ? line : line + " -- " + OneLine.of(finding.remedy());
+                "%-4s  %-15s  %s", finding.level().word(), finding.check(), Text.oneLine(finding.message()));
+        return finding.remedy().isEmpty() ? line : line + " -- " + Text.oneLine(finding.remedy());
     }
 }

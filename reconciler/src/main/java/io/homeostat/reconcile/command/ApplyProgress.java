@@ -7,12 +7,10 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Display;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.LiveDisplay;
 import io.homeostat.reconcile.command.output.PassRecord;
-import io.homeostat.reconcile.command.output.PlainDisplay;
-import io.homeostat.reconcile.command.output.ResultsReport;
+import io.homeostat.reconcile.command.output.ProgressDisplay;
 import io.homeostat.reconcile.command.output.TerminalSize;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import io.homeostat.reconcile.loop.Convergence;
@@ -27,7 +25,7 @@ import java.util.Set;
 public final class ApplyProgress implements PassSubscriber, AutoCloseable {
     private final Console console;
     private final String word;
-    private final Display display;
+    private final ProgressDisplay display;
     private final PassRecord record;
     private final Convergence convergence;
 
@@ -92,9 +90,9 @@ public final class ApplyProgress implements PassSubscriber, AutoCloseable {
         ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
         display.close();
         if (console.json()) {
-            Json.print(console.out(), json -> ResultsReport.write(results, json));
+            Json.print(console.out(), json -> WorkloadResult.write(results, json));
         } else {
-            console.out().println(ResultsReport.summary(word, results));
+            console.out().println(WorkloadResult.summary(word, results));
         }
         return results.stream().anyMatch(WorkloadResult::isLeftUndone) ? ExitStatus.FAILED : ExitStatus.OK;
     }
@@ -104,12 +102,12 @@ public final class ApplyProgress implements PassSubscriber, AutoCloseable {
         display.close();
     }
 
-    private static Display display(Workspace workspace, Set<WorkloadId> all) throws InterruptedException {
+    private static ProgressDisplay display(Workspace workspace, Set<WorkloadId> all) throws InterruptedException {
         Environment environment = workspace.environment();
         int width = all.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
         boolean live = environment.errIsDrawable();
         return live
                 ? new LiveDisplay(workspace.console(), TerminalSize.of(environment), width)
-                : new PlainDisplay(workspace.console(), width);
+                : new ProgressDisplay.Plain(workspace.console(), width);
     }
 }

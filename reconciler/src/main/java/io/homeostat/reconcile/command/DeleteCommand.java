@@ -14,8 +14,8 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
-import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.SourceConflicts;
+import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -76,7 +76,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
                         + SourceConflicts.words(others.getFirst()) + remedy(others.getFirst()));
             }
             if (!ours && !found.contains(id)) {
-                throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Declared.words(applied));
+                throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Text.declared(applied));
             }
         }
         store.delete(workloads);

@@ -17,7 +17,7 @@ import io.homeostat.desired.yaml.ReadWorkload;
 import io.homeostat.proto.agent.AppliedDocuments;
 import io.homeostat.proto.agent.DocumentFile;
 import io.homeostat.reconcile.command.environment.UsageException;
-import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.TreeMap;
@@ -84,7 +84,7 @@ public record DocumentSet(
 
     private static Input.Text text(DocumentFile file, ImmutableSet<String> origins) {
         if (!origins.contains(file.getOrigin())) {
-            throw new UsageException(OneLine.of(file.getName()) + ": its origin is none of the origins");
+            throw new UsageException(Text.oneLine(file.getName()) + ": its origin is none of the origins");
         }
         return new Input.Text(
                 file.getName(),
@@ -107,7 +107,7 @@ public record DocumentSet(
         } catch (InvalidPathException e) {
             throw new UsageException(field + ": one is no path");
         }
-        throw new UsageException(field + ": '" + OneLine.of(path) + "' is no absolute path"
+        throw new UsageException(field + ": '" + Text.oneLine(path) + "' is no absolute path"
                 + (field.equals("origins") ? " and not -" : ""));
     }
 

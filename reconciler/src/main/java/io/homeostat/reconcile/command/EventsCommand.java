@@ -12,7 +12,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Iterator;
@@ -85,11 +85,11 @@ public record EventsCommand(boolean follow) implements Command {
                 .println((event.time() + "  " + (workload == null ? "homeostat" : workload)
                                 + (event.revision().isEmpty() ? "" : "  " + event.revision())
                                 + "  "
-                                + console.ink()
+                                + console.ansi()
                                         .paint(Ansi.Colour.BOLD, event.type().name())
-                                + "  " + OneLine.of(lines.next()))
+                                + "  " + Text.oneLine(lines.next()))
                         .stripTrailing());
-        lines.forEachRemaining(line -> console.out().println(INDENT + OneLine.of(line)));
+        lines.forEachRemaining(line -> console.out().println(INDENT + Text.oneLine(line)));
     }
 
     private static void write(StoredEvent stored, JsonGenerator json) throws IOException {

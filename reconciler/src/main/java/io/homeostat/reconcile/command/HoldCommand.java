@@ -19,10 +19,9 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
+import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
@@ -120,7 +119,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         for (WorkloadId id : workloads) {
             if (!known.contains(id)) {
                 throw new CommandFailure(id + " is neither declared nor on this machine, so nothing was " + hold.done
-                        + "; " + Declared.words(known));
+                        + "; " + Text.declared(known));
             }
         }
     }
@@ -199,7 +198,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         } else {
             for (WorkloadId id : workloads) {
                 @Nullable Pause pause = pauses.get(id);
-                console.out().println(pause == null ? id + " is enforced" : id + " is " + OneLine.of(pause.words()));
+                console.out().println(pause == null ? id + " is enforced" : id + " is " + Text.oneLine(pause.words()));
             }
         }
         return ExitStatus.OK;

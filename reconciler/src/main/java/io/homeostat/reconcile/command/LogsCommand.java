@@ -8,7 +8,7 @@ import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Declared;
+import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
@@ -84,7 +84,7 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
         if (!declared.contains(workload)) {
-            throw new CommandFailure(workload + " has written nothing here; " + Declared.words(declared));
+            throw new CommandFailure(workload + " has written nothing here; " + Text.declared(declared));
         }
         workspace.console().say(workload + " has not been started yet, so it has written nothing");
     }

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.command.environment.UsageException;
-import io.homeostat.reconcile.command.output.OneLine;
+import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.util.List;
 
@@ -40,7 +40,7 @@ public final class RequestFields {
     public static WorkloadId workload(String word) {
         return WorkloadId.parse(word)
                 .orElseThrow(() -> new UsageException(
-                        "'" + OneLine.of(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
+                        "'" + Text.oneLine(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
     }
 
     /** A timeout as protobuf has it, of at most a year. */

@@ -9,10 +9,10 @@ import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
-import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.StatusJson;
 import io.homeostat.reconcile.command.output.StatusText;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -107,7 +107,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) 
         }
         if (!workloads.isEmpty() && shown.isEmpty()) {
             throw new CommandFailure(
-                    workloads.getFirst() + " is neither declared nor on this machine; " + Declared.words(ids(view)));
+                    workloads.getFirst() + " is neither declared nor on this machine; " + Text.declared(ids(view)));
         }
         return shown.stream().allMatch(WorkloadStatus::isWell)
                         && view.problems().isEmpty()

@@ -10,8 +10,8 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
@@ -58,7 +58,7 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
         } else if (problem.isEmpty()) {
             console.out().println(workload + " runs at revision " + revision);
         } else {
-            console.out().println(workload + " " + OneLine.of(problem));
+            console.out().println(workload + " " + Text.oneLine(problem));
         }
         return problem.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
     }

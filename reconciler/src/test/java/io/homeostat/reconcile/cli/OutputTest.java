@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.command.environment.CommandFailure;
-import io.homeostat.reconcile.command.output.UntilNobodyReads;
+import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -55,7 +55,7 @@ class OutputTest {
         Process reader = new ProcessBuilder("sh", "-c", "exec <&-; echo closed; exec sleep 60").start();
         try {
             assertEquals("closed", reader.inputReader().readLine());
-            OutputStream pipe = new UntilNobodyReads(reader.getOutputStream());
+            OutputStream pipe = new StandardOutput.UntilBrokenPipe(reader.getOutputStream());
             pipe.write(new byte[MORE_THAN_A_PIPE_HOLDS]);
             pipe.write('\n');
             pipe.flush();
@@ -66,7 +66,7 @@ class OutputTest {
 
     @Test
     void aFullDiskIsNotTakenForAClosedPipe() throws IOException {
-        try (OutputStream full = new UntilNobodyReads(new FileOutputStream("/dev/full"))) {
+        try (OutputStream full = new StandardOutput.UntilBrokenPipe(new FileOutputStream("/dev/full"))) {
             assertThrows(IOException.class, () -> full.write('x'));
         }
     }

@@ -10,9 +10,9 @@ import java.io.PrintStream;
 /**
  * Where a command writes to: results to {@code out}, messages for people to {@code err}.
  *
- * @param ink colours of what goes to {@code out}
+ * @param ansi colours of what goes to {@code out}
  */
-public record Console(PrintStream out, PrintStream err, OutputFormat format, Ansi ink) {
+public record Console(PrintStream out, PrintStream err, OutputFormat format, Ansi ansi) {
     public boolean json() {
         return format == OutputFormat.JSON;
     }

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
  * On a terminal: a block of lines at the bottom, one a workload that something is being done about, drawn over and over; above
  * it what is done. The block never grows beyond the terminal: what has scrolled away can't be drawn over.
  */
-public final class LiveDisplay implements Display {
+public final class LiveDisplay implements ProgressDisplay {
     private static final long FRAME_MILLIS = 100;
     private static final int LEAST_ROWS = 4;
 
@@ -42,7 +42,7 @@ public final class LiveDisplay implements Display {
 
     @Override
     public synchronized void under(WorkloadId id, String what) {
-        active.put(id, OneLine.of(what));
+        active.put(id, Text.oneLine(what));
     }
 
     @Override
@@ -50,7 +50,7 @@ public final class LiveDisplay implements Display {
         active.remove(result.workload());
         if (result.kind() != WorkloadResult.Kind.UNCHANGED && !console.json()) {
             erase();
-            console.out().println(PlainDisplay.line(result, width, console.ink()));
+            console.out().println(ProgressDisplay.Plain.line(result, width, console.ansi()));
             console.out().flush();
             draw();
         }
@@ -64,7 +64,7 @@ public final class LiveDisplay implements Display {
     @Override
     public Progress download(WorkloadId id) {
         return (done, total) ->
-                under(id, "downloading " + Bytes.words(done) + (total < 0 ? "" : " of " + Bytes.words(total)));
+                under(id, "downloading " + Text.bytes(done) + (total < 0 ? "" : " of " + Text.bytes(total)));
     }
 
     private synchronized void draw() {

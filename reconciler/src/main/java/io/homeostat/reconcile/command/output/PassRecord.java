@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** What passes did, workload by workload: told to a display as it happens, and summed up at the end. */
 public final class PassRecord implements PassListener {
     private final Set<WorkloadId> declared;
-    private final Display display;
+    private final ProgressDisplay display;
     private final boolean stopping;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
@@ -36,7 +36,7 @@ public final class PassRecord implements PassListener {
      * @param declared those of them that are wanted
      * @param stopping whether it is a success that a workload is stopped by request, and not what it waits for
      */
-    public PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, Display display, boolean stopping) {
+    public PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, ProgressDisplay display, boolean stopping) {
         this.stopping = stopping;
         this.declared = declared;
         this.display = display;

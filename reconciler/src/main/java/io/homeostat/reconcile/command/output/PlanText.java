@@ -6,9 +6,11 @@ import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
+import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.io.PrintStream;
 import java.util.List;
 import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** A plan for people; its form is a public interface. */
 public final class PlanText {
@@ -29,14 +31,14 @@ public final class PlanText {
         int workloadWidth = GAP + width(lines, line -> line.workload.length(), WORKLOAD_WIDTH);
         int actionWidth = GAP + width(lines, line -> line.action.length(), ACTION_WIDTH);
         for (Line line : lines) {
-            out.println("  " + console.ink().paint(line.colour, line.symbol) + " "
+            out.println("  " + console.ansi().paint(line.colour, line.symbol) + " "
                     + Strings.padEnd(line.workload, workloadWidth, ' ')
                     + Strings.padEnd(line.action, actionWidth, ' ') + "(" + line.message + ")");
         }
         if (!lines.isEmpty()) {
             out.println();
         }
-        out.println(console.ink().paint(Colour.BOLD, "Plan:") + " " + summary(plan));
+        out.println(console.ansi().paint(Colour.BOLD, "Plan:") + " " + summary(plan));
     }
 
     private static String summary(Plan plan) {
@@ -49,18 +51,67 @@ public final class PlanText {
                 + plan.count(Bucket.UNCHANGED) + " unchanged.";
     }
 
+    /** To be done: "upgrade A1B2 -> C3D4". */
+    static String toDo(WorkloadPlan plan) {
+        String verb = plan.action().word();
+        return switch (plan.action()) {
+            case INSTALL, REINSTALL -> join(verb, revision(plan.after()));
+            case UPGRADE, ROLLBACK -> join(verb, revision(plan.before()), "->", revision(plan.after()));
+            case REMOVE -> join(verb, revision(plan.before()));
+            case CONFIGURE, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
+        };
+    }
+
+    /** Done: "upgraded A1B2 -> C3D4", "restarted (arguments changed)". */
+    static String done(WorkloadPlan plan) {
+        return switch (plan.action()) {
+            case INSTALL -> join("installed", revision(plan.after()));
+            case UPGRADE -> join("upgraded", revision(plan.before()), "->", revision(plan.after()));
+            case ROLLBACK -> because(join("rolled back", revision(plan.before()), "->", revision(plan.after())), plan);
+            case REINSTALL -> because(join("reinstalled", revision(plan.after())), plan);
+            case REMOVE -> join("removed", revision(plan.before()));
+            case CONFIGURE -> "configured";
+            case RESTART -> because("restarted", plan);
+            case ACTIVATE -> because("activated", plan);
+            case STOP -> because("stopped", plan);
+            case RUN -> because("ran", plan);
+            case CLEANUP -> because("cleaned up", plan);
+            // It was under way already and only had to be waited for.
+            case WAIT -> "started";
+            case NONE -> "unchanged";
+        };
+    }
+
+    private static String because(String words, WorkloadPlan plan) {
+        return words + " (" + Text.oneLine(plan.message()) + ")";
+    }
+
+    private static String revision(@Nullable Facts facts) {
+        return facts == null ? "" : facts.revision();
+    }
+
+    private static String join(String... words) {
+        StringBuilder text = new StringBuilder();
+        for (String word : words) {
+            if (!word.isEmpty()) {
+                text.append(text.isEmpty() ? "" : " ").append(word);
+            }
+        }
+        return text.toString();
+    }
+
     private static int width(List<Line> lines, ToIntFunction<Line> length, int least) {
         return Math.max(least, lines.stream().mapToInt(length).max().orElse(0));
     }
 
     private record Line(String symbol, Colour colour, String workload, String action, String message) {
         static Line of(WorkloadPlan plan) {
-            String message = OneLine.of(plan.message());
+            String message = Text.oneLine(plan.message());
             return new Line(
                     symbol(plan.bucket()),
                     colour(plan.bucket()),
                     plan.workload().toString(),
-                    ActionWords.of(plan),
+                    toDo(plan),
                     plan.reason().isDrift() ? "drift: " + message : message);
         }
 

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.output;
 
 import java.io.BufferedOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -9,13 +10,13 @@ import java.nio.charset.StandardCharsets;
 public final class StandardOutput extends PrintStream {
     private static final int BUFFER = 8192;
 
-    private final UntilNobodyReads end;
+    private final UntilBrokenPipe end;
 
     public StandardOutput(OutputStream out) {
-        this(new UntilNobodyReads(out));
+        this(new UntilBrokenPipe(out));
     }
 
-    private StandardOutput(UntilNobodyReads end) {
+    private StandardOutput(UntilBrokenPipe end) {
         super(new BufferedOutputStream(end, BUFFER), false, StandardCharsets.UTF_8);
         this.end = end;
     }
@@ -23,5 +24,65 @@ public final class StandardOutput extends PrintStream {
     /** As far as the last thing written has shown. */
     boolean isRead() {
         return end.isRead();
+    }
+
+    /**
+     * Writes as long as somebody reads. Who closes a pipe, as head(1) does, has seen enough: the rest is dropped, and the command goes
+     * on and ends as it would have. Anything else that keeps output from being written is an error as ever.
+     */
+    public static final class UntilBrokenPipe extends OutputStream {
+        /** What strerror(3) says for EPIPE; the JVM has no exception of its own for it. */
+        private static final String BROKEN_PIPE = "Broken pipe";
+
+        private final OutputStream out;
+        private volatile boolean unread;
+
+        public UntilBrokenPipe(OutputStream out) {
+            this.out = out;
+        }
+
+        boolean isRead() {
+            return !unread;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            if (!unread) {
+                attempt(() -> out.write(bytes, offset, length));
+            }
+        }
+
+        @Override
+        public void flush() throws IOException {
+            if (!unread) {
+                attempt(out::flush);
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            out.close();
+        }
+
+        private void attempt(Write write) throws IOException {
+            try {
+                write.run();
+            } catch (IOException e) {
+                if (!BROKEN_PIPE.equals(e.getMessage())) {
+                    throw e;
+                }
+                unread = true;
+            }
+        }
+
+        @FunctionalInterface
+        private interface Write {
+            void run() throws IOException;
+        }
     }
 }

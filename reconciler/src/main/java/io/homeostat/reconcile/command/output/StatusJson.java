@@ -6,6 +6,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.SourceProblem;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
@@ -16,6 +17,7 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class StatusJson {
     /** What stands for a health check that brought no answer, which has no code of its own. */
     private static final int NO_ANSWER = 1;
+
+    private static final double MILLIS_A_SECOND = 1000;
 
     private StatusJson() {}
 
@@ -131,7 +135,7 @@ public final class StatusJson {
         json.writeEndArray();
         LastRun execution = workload.execution();
         if (execution != null) {
-            ExecutionJson.write(execution, json);
+            execution(execution, json);
         }
         json.writeEndObject();
     }
@@ -208,5 +212,36 @@ public final class StatusJson {
         } else {
             json.writeNumberField(field, value);
         }
+    }
+
+    private static void execution(LastRun execution, JsonGenerator json) throws IOException {
+        json.writeObjectFieldStart("execution");
+        lastRun(execution.run(), json);
+        millis("nextDue", execution.nextDue(), json);
+        json.writeEndObject();
+    }
+
+    private static void lastRun(@Nullable OneShotRun run, JsonGenerator json) throws IOException {
+        if (run == null) {
+            json.writeNullField("lastRun");
+            return;
+        }
+        json.writeObjectFieldStart("lastRun");
+        json.writeStringField("result", run.result().name());
+        millis("startedAt", run.startedAt(), json);
+        millis("endedAt", run.endedAt(), json);
+        Duration took = run.duration();
+        if (took == null) {
+            json.writeNullField("durationSeconds");
+        } else {
+            json.writeNumberField("durationSeconds", took.toMillis() / MILLIS_A_SECOND);
+        }
+        exit("exit", run.exit(), json);
+        json.writeStringField("error", run.error());
+        json.writeEndObject();
+    }
+
+    private static void millis(String field, @Nullable Instant time, JsonGenerator json) throws IOException {
+        text(field, time == null ? null : time.truncatedTo(ChronoUnit.MILLIS).toString(), json);
     }
 }

@@ -42,15 +42,15 @@ public final class StatusText {
                     Integer.toString(workload.restarts()),
                     condition(workload, Condition.Type.CONVERGED),
                     condition(workload, Condition.Type.HEALTHY),
-                    OneLine.of(workload.plan().message()));
+                    Text.oneLine(workload.plan().message()));
         }
-        table.print(console.out(), console.ink());
+        table.print(console.out(), console.ansi());
     }
 
     /** Who enforces. A message, so that results are the same whoever found them. */
     public static void agent(AgentIdentity agent, Instant now, Console console) {
         console.err()
-                .println("agent: pid " + agent.pid() + ", up " + Spans.words(agent.uptime(now)) + ", version "
+                .println("agent: pid " + agent.pid() + ", up " + Text.duration(agent.uptime(now)) + ", version "
                         + agent.version());
         console.err().flush();
     }
@@ -64,15 +64,15 @@ public final class StatusText {
         String refused = status.refusedEvents() == 0 ? "" : ", " + status.refusedEvents() + " refused";
         String withheld = status.withheldRefusals() == 0 ? "" : ", " + status.withheldRefusals() + " refusals withheld";
         console.err()
-                .println("control plane: " + OneLine.of(channel.endpoint())
+                .println("control plane: " + Text.oneLine(channel.endpoint())
                         + (since == null
                                 ? ", not connected"
-                                : ", connected for " + Spans.words(Duration.between(since, now)))
-                        + (heard == null ? "" : ", last heard " + Spans.ago(Duration.between(heard, now)))
+                                : ", connected for " + Text.duration(Duration.between(since, now)))
+                        + (heard == null ? "" : ", last heard " + Text.ago(Duration.between(heard, now)))
                         + ", " + channel.unacknowledged() + " unacknowledged, " + status.queuedEvents()
                         + " events queued" + dropped + refused + withheld
                         + (since == null && !channel.lastError().isEmpty()
-                                ? ": " + OneLine.of(channel.lastError())
+                                ? ": " + Text.oneLine(channel.lastError())
                                 : ""));
         console.err().flush();
     }
@@ -80,7 +80,7 @@ public final class StatusText {
     /** One workload with all that is known of it. */
     public static void details(WorkloadStatus workload, Instant now, Console console) {
         PrintStream out = console.out();
-        out.println(console.ink().paint(Colour.BOLD, workload.id().toString()));
+        out.println(console.ansi().paint(Colour.BOLD, workload.id().toString()));
         field(out, "State", workload.state().name());
         field(out, "Source", source(workload));
         field(out, "Generation", workload.generation() + " (acted on: " + workload.observedGeneration() + ")");
@@ -105,10 +105,10 @@ public final class StatusText {
                 "To do",
                 workload.plan().steps().isEmpty()
                         ? NONE
-                        : ActionWords.of(workload.plan()) + " ("
-                                + OneLine.of(workload.plan().message()) + ")");
+                        : PlanText.toDo(workload.plan()) + " ("
+                                + Text.oneLine(workload.plan().message()) + ")");
         if (!workload.failure().isEmpty()) {
-            field(out, "Last error", console.ink().paint(Colour.RED, OneLine.of(workload.failure())));
+            field(out, "Last error", console.ansi().paint(Colour.RED, Text.oneLine(workload.failure())));
         }
         out.println();
         Table conditions = new Table("CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE");
@@ -116,16 +116,16 @@ public final class StatusText {
             conditions.row(
                     condition.type().word(),
                     condition.status().word(),
-                    Spans.ago(Duration.between(condition.lastTransitionTime(), now)),
+                    Text.ago(Duration.between(condition.lastTransitionTime(), now)),
                     condition.reason().word(),
-                    OneLine.of(condition.message()));
+                    Text.oneLine(condition.message()));
         }
-        conditions.print(out, console.ink());
+        conditions.print(out, console.ansi());
     }
 
     /** Something that a source reads is wrong, in one line. */
     public static String problem(SourceProblem problem) {
-        return problem.source().word() + ": " + OneLine.of(problem.message())
+        return problem.source().word() + ": " + Text.oneLine(problem.message())
                 + "; what it declared before stays in force";
     }
 
@@ -161,12 +161,12 @@ public final class StatusText {
         return usage == null
                 ? NONE
                 : String.format(Locale.ROOT, "%.1f%% of one core, ", usage.cpuPercent())
-                        + Bytes.words(usage.memoryBytes());
+                        + Text.bytes(usage.memoryBytes());
     }
 
     private static String up(WorkloadStatus workload, Instant now) {
         Instant startedAt = workload.startedAt();
-        return startedAt == null ? NONE : Spans.words(Duration.between(startedAt, now));
+        return startedAt == null ? NONE : Text.duration(Duration.between(startedAt, now));
     }
 
     private static String lastExit(@Nullable Exit exit) {
@@ -180,7 +180,8 @@ public final class StatusText {
         Duration took = run.duration();
         String result = run.result().name().toLowerCase(Locale.ROOT)
                 + (took == null ? "" : " after " + Notation.text(took.truncatedTo(ChronoUnit.MILLIS)));
-        return result + ", begun at " + run.startedAt() + (run.error().isEmpty() ? "" : ": " + OneLine.of(run.error()));
+        return result + ", begun at " + run.startedAt()
+                + (run.error().isEmpty() ? "" : ": " + Text.oneLine(run.error()));
     }
 
     private static String health(@Nullable Health health) {
@@ -188,9 +189,9 @@ public final class StatusText {
             return NONE;
         }
         if (health.verdict() != Health.Verdict.HEALTHY) {
-            return health.verdict() + ": " + OneLine.of(health.problem());
+            return health.verdict() + ": " + Text.oneLine(health.problem());
         }
-        String results = OneLine.of(String.join("; ", health.results()));
+        String results = Text.oneLine(String.join("; ", health.results()));
         return "code " + health.code() + (results.isEmpty() ? "" : ": " + results);
     }
 

@@ -14,8 +14,8 @@ import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.controlplane.PluginStates;
 import io.homeostat.reconcile.plan.Situations;
 import java.util.stream.Collectors;
@@ -65,7 +65,7 @@ public record StatesCommand() implements Command {
                     state.getPendingRevisionId(),
                     state.getPendingPluginStatus());
         }
-        table.print(console.out(), console.ink());
+        table.print(console.out(), console.ansi());
     }
 
     private static void row(
@@ -78,6 +78,6 @@ public record StatesCommand() implements Command {
                 Integer.toString(current.getResponseCode()),
                 isPending ? pendingRevision : "-",
                 isPending ? pending.getStatus().name() : "-",
-                current.getResultsList().stream().map(OneLine::of).collect(Collectors.joining("; ")));
+                current.getResultsList().stream().map(Text::oneLine).collect(Collectors.joining("; ")));
     }
 }

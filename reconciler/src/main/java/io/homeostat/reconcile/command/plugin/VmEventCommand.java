@@ -19,9 +19,9 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Table;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
@@ -95,7 +95,7 @@ public record VmEventCommand(Event event) implements Command {
      */
     public static VmEventCommand of(String word) {
         return new VmEventCommand(Event.ofWord(word)
-                .orElseThrow(() -> new UsageException("'" + OneLine.of(word) + "' is none of " + Event.words())));
+                .orElseThrow(() -> new UsageException("'" + Text.oneLine(word) + "' is none of " + Event.words())));
     }
 
     @Override
@@ -196,8 +196,8 @@ public record VmEventCommand(Event event) implements Command {
                     one.plugin().toString(),
                     one.revision().isEmpty() ? "-" : one.revision(),
                     Integer.toString(one.code()),
-                    one.message().isEmpty() ? "told" : OneLine.of(one.message()));
+                    one.message().isEmpty() ? "told" : Text.oneLine(one.message()));
         }
-        table.print(console.out(), console.ink());
+        table.print(console.out(), console.ansi());
     }
 }

@@ -18,8 +18,8 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.OneLine;
 import io.homeostat.reconcile.command.output.PlanJson;
+import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -136,12 +136,12 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
             case Talk.Had<Health>(String revision, Health health) ->
                 health.verdict() == Verdict.HEALTHY
                         ? "answered " + health.code() + results(health)
-                        : "gave no answer: " + OneLine.of(health.problem());
+                        : "gave no answer: " + Text.oneLine(health.problem());
         };
     }
 
     private static String results(Health health) {
-        String results = health.results().stream().map(OneLine::of).collect(Collectors.joining("; "));
+        String results = health.results().stream().map(Text::oneLine).collect(Collectors.joining("; "));
         return Strings.isNullOrEmpty(results) ? "" : ": " + results;
     }
 }

@@ -27,7 +27,7 @@ class PassRecordTest {
     private final PassRecord record = new PassRecord(
             Set.of(A),
             Set.of(A),
-            new PlainDisplay(new Console(out, out, OutputFormat.TEXT, new Ansi(false)), 9),
+            new ProgressDisplay.Plain(new Console(out, out, OutputFormat.TEXT, new Ansi(false)), 9),
             false);
 
     @Test

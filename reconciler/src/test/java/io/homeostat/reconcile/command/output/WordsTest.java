@@ -12,22 +12,22 @@ import org.junit.jupiter.api.Test;
 class WordsTest {
     @Test
     void bytesHaveTheUnitThatKeepsThemShort() {
-        assertEquals("0 B", Bytes.words(0));
-        assertEquals("1023 B", Bytes.words(1023));
-        assertEquals("1.0 KiB", Bytes.words(1024));
-        assertEquals("12.5 MiB", Bytes.words(12_800 * 1024));
-        assertEquals("4.0 GiB", Bytes.words(4L << 30));
-        assertEquals("2048.0 TiB", Bytes.words(2L << 50));
+        assertEquals("0 B", Text.bytes(0));
+        assertEquals("1023 B", Text.bytes(1023));
+        assertEquals("1.0 KiB", Text.bytes(1024));
+        assertEquals("12.5 MiB", Text.bytes(12_800 * 1024));
+        assertEquals("4.0 GiB", Text.bytes(4L << 30));
+        assertEquals("2048.0 TiB", Text.bytes(2L << 50));
     }
 
     @Test
     void spansHaveAtMostTwoUnits() {
-        assertEquals("0s", Spans.words(Duration.ofSeconds(-5)));
-        assertEquals("59s", Spans.words(Duration.ofSeconds(59)));
-        assertEquals("1m0s", Spans.words(Duration.ofSeconds(60)));
-        assertEquals("59m59s", Spans.words(Duration.ofSeconds(3599)));
-        assertEquals("1h0m", Spans.words(Duration.ofHours(1)));
-        assertEquals("3d4h", Spans.words(Duration.ofHours(76)));
+        assertEquals("0s", Text.duration(Duration.ofSeconds(-5)));
+        assertEquals("59s", Text.duration(Duration.ofSeconds(59)));
+        assertEquals("1m0s", Text.duration(Duration.ofSeconds(60)));
+        assertEquals("59m59s", Text.duration(Duration.ofSeconds(3599)));
+        assertEquals("1h0m", Text.duration(Duration.ofHours(1)));
+        assertEquals("3d4h", Text.duration(Duration.ofHours(76)));
     }
 
     @Test

@@ -23,12 +23,12 @@ import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 /** What the end of a command says of workloads that are not as declared. */
-class ResultsReportTest {
+class WorkloadResultTest {
     private static final Instant OPENS = Instant.parse("2026-11-21T23:30:00Z");
 
     private final PrintStream nobody = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
-    private final PlainDisplay display =
-            new PlainDisplay(new Console(nobody, nobody, OutputFormat.TEXT, new Ansi(false)), 0);
+    private final ProgressDisplay.Plain display =
+            new ProgressDisplay.Plain(new Console(nobody, nobody, OutputFormat.TEXT, new Ansi(false)), 0);
 
     @Test
     void whatWaitsForItsWindowHasNotFailedWhateverKindItIs() throws IOException {
@@ -44,7 +44,7 @@ class ResultsReportTest {
         assertTrue(results.stream().allMatch(WorkloadResult::isLeftUndone));
         assertEquals(
                 "Apply: 0 installed, 0 updated, 0 repaired, 0 removed, 1 failed, 2 waiting, 0 unchanged.",
-                ResultsReport.summary("apply", results));
+                WorkloadResult.summary("apply", results));
         JsonNode json = json(results);
         assertEquals("waiting", json.at("/workloads/0/result").textValue());
         assertEquals("its window is closed", json.at("/workloads/0/message").textValue());
@@ -62,7 +62,7 @@ class ResultsReportTest {
 
     private static JsonNode json(ImmutableList<WorkloadResult> results) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        Json.print(new PrintStream(out, false, StandardCharsets.UTF_8), json -> ResultsReport.write(results, json));
+        Json.print(new PrintStream(out, false, StandardCharsets.UTF_8), json -> WorkloadResult.write(results, json));
         return new ObjectMapper().readTree(out.toByteArray());
     }
 }
