@@ -19,7 +19,10 @@ import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
-import io.homeostat.reconcile.agent.metrics.Telemetry;
+import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.agent.StateUpdates.Follower;
+import io.homeostat.reconcile.agent.StateUpdates.Scope;
+import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.loop.ArchiveRules;
@@ -34,6 +37,7 @@ import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey.Finding;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -41,7 +45,6 @@ import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,14 +69,14 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final MachineSteps steps;
     private final Turns turns = new Turns();
     private final Reconciler reconciler;
-    private final Amendments amendments;
+    private final StateUpdates updates;
     private final SourceReading sources;
-    private final Chores chores;
+    private final Maintenance maintenance;
     private final Modules modules = new Modules();
     private final PluginLooks pluginLooks;
     private final UsageSampler usage;
-    private final @Nullable ExitHints exits;
-    private final Agenda sampling = new Agenda("sampling");
+    private final ProcessFollower processes;
+    private final PeriodicTasks sampling = new PeriodicTasks("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final BootGate boot = new BootGate();
 
@@ -81,6 +84,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private volatile ArchiveRules archives;
 
     /**
+     * @param defaultFiles where YAML is read from when the configuration doesn't say
      * @param store of that state directory, whose lock the caller holds; used, not closed
      * @param metadata asked when rules want to know something of it; used, not closed
      * @param hinted false: cadence and resync have to be enough, as they are where the machine can't tell what happens
@@ -89,7 +93,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     public Agent(
             Layout layout,
             AgentConfig config,
-            Sources machineSources,
+            ImmutableList<Path> defaultFiles,
             StateStore store,
             MetadataServer metadata,
             Clock clock,
@@ -103,17 +107,15 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.plugins = new PluginChannel(clock);
         this.runtimes = new Runtimes(layout, procFs, plugins, clock);
         this.observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
-        this.sources = new SourceReading(machineSources, config, store, clock, hinted, this::readSources);
-        this.exits = hinted ? new ExitHints(new ExitWatcher(procFs), store, this::ended) : null;
+        this.sources = new SourceReading(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginLooks = new PluginLooks(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginLooks);
-        if (exits != null) {
-            residents.add(exits);
-        }
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
-        residents.add(new UsageFollowing(usage, store, declared));
+        this.processes =
+                new ProcessFollower(hinted ? new ExitWatcher(procFs) : null, usage, store, declared, this::ended);
+        residents.add(processes);
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(layout, store, runtimes, clock, () -> this.archives, broadcast::download);
@@ -128,12 +130,12 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.reconciler = new Reconciler(
                 pass,
                 broadcast,
-                new Cadence(declared, clock, () -> this.config.resync(), Agent::chance),
+                new RequeuePolicy(declared, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);
-        this.amendments =
-                new Amendments(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
-        this.chores = new Chores(
-                layout, store, clock, amendments.declaring(), telemetry.watch(), modules, () -> this.config.limits());
+        this.updates =
+                new StateUpdates(store, pass, reconciler, declared, broadcast, observer, () -> Policy.of(this.config));
+        this.maintenance = new Maintenance(
+                layout, store, clock, updates.declaring(), telemetry.watch(), modules, () -> this.config.limits());
         telemetry.metrics().queueDepth(reconciler::depth);
         for (SourceName source : SourceName.values()) {
             telemetry.metrics().sourceProblems(source.word(), () -> problems(store, source));
@@ -167,15 +169,15 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         }
         ImmutableSortedSet<WorkloadId> critical = BootGate.critical(declared.now());
         boot.await(critical, whenUp);
-        chores.in(BOOT, "going on with the boot", boot::open);
-        Scope scope = amendments.scope();
-        chores.tidy(scope);
+        maintenance.in(BOOT, "going on with the boot", boot::open);
+        Scope scope = updates.scope();
+        maintenance.tidy(scope);
         // In front of the queue before anything is taken from it.
-        amendments.hint(critical, Trigger.START);
+        updates.hint(critical, Trigger.START);
         reconciler.start();
-        amendments.hint(scope.all(), Trigger.START);
+        updates.hint(scope.all(), Trigger.START);
         sources.every(() -> config.resync(), this::resync);
-        chores.begin();
+        maintenance.begin();
         sampling.every(usage::pause, "sampling what workloads use", usage::sample);
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
     }
@@ -201,7 +203,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     /**
-     * From here on this configuration holds. What needs a restart stays as it is, see {@link Sources}.
+     * From here on this configuration holds. What needs a restart stays as it is, see {@link SourceReading}.
      *
      * @throws ActuationFailure when its keys can't be read; nothing has changed then
      */
@@ -218,13 +220,13 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
      * @param change made to the store at once; nothing else happens when it throws
      * @param follower is told which workloads there are and says who follows
      */
-    public Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
-        return amendments.declare(change, follower);
+    Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
+        return updates.declare(change, follower);
     }
 
     @Override
     public void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
-        amendments.declare(change);
+        updates.declare(change);
     }
 
     @Override
@@ -238,28 +240,28 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
      *
      * @param change made to the store at once; nothing else happens when it throws
      */
-    public void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        amendments.remember(ids, change);
+    void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
+        updates.remember(ids, change);
     }
 
     /** As {@link #remember(ImmutableCollection, Consumer)}; whoever follows hears of the passes over these workloads that go by it. */
-    public Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
+    Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
-        return amendments.remember(ids, change, follower);
+        return updates.remember(ids, change, follower);
     }
 
     private void readSources() {
         try {
-            sources.read(amendments.declaring());
+            sources.read(updates.declaring());
         } finally {
             // Of several sources one may have been stored.
-            amendments.goByWhatIsStored(Trigger.FILES);
+            updates.goByWhatIsStored(Trigger.FILES);
         }
     }
 
     private void resync() {
         readSources();
-        Scope scope = amendments.scope();
+        Scope scope = updates.scope();
         Duration resync = config.resync();
         for (WorkloadId id : scope.all()) {
             // What is declared comes up by its own cadence; all at once would be a stampede every time.
@@ -282,13 +284,11 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     @Override
     public void close() {
         sources.close();
-        chores.close();
+        maintenance.close();
         sampling.close();
         reconciler.drain(GRACE);
         reconciler.close();
-        if (exits != null) {
-            exits.close();
-        }
+        processes.close();
         steps.close();
         runtimes.close();
         plugins.close();

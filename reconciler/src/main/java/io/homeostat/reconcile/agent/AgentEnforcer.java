@@ -8,6 +8,8 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
+import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.agent.StateUpdates.Follower;
 import io.homeostat.reconcile.command.ApplyProgress;
 import io.homeostat.reconcile.command.Enforcer;
 import io.homeostat.reconcile.command.Workspace;

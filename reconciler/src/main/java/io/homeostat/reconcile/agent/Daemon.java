@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.channel.ControlPlaneChannel;
 import io.homeostat.desired.model.AgentConfig;
@@ -14,9 +15,9 @@ import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
-import io.homeostat.reconcile.agent.log.AgentLog;
-import io.homeostat.reconcile.agent.metrics.MetricsEndpoint;
-import io.homeostat.reconcile.agent.metrics.Telemetry;
+import io.homeostat.reconcile.agent.telemetry.AgentLog;
+import io.homeostat.reconcile.agent.telemetry.MetricsEndpoint;
+import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.environment.AgentFile;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
@@ -34,6 +35,7 @@ import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
 import io.homeostat.reconcile.controlplane.SampledStates;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -141,11 +143,11 @@ public final class Daemon {
     private void enforce(
             AgentConfig config, InstanceClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
         Layout layout = claimed.layout();
-        Sources sources = new Sources(new UserDirectories(environment).desiredFiles());
+        ImmutableList<Path> sources = new UserDirectories(environment).desiredFiles();
         Telemetry telemetry = Telemetry.of(
                 Ticker.systemTicker(), Version.current(), environment.clock().instant());
         telemetry.metrics().log(log);
-        ServiceReport manager = new ServiceReport(environment.variable(ServiceReport.VARIABLE));
+        SystemdNotifier manager = new SystemdNotifier(environment.variable(SystemdNotifier.VARIABLE));
         try (MetadataClient metadata = environment.metadata();
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);

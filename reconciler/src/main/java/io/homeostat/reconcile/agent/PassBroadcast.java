@@ -8,7 +8,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.util.List;
 import java.util.Set;
@@ -22,6 +21,12 @@ import java.util.function.Consumer;
  * declared before, and its end would be taken for an answer. Subscribers are told on the thread of the pass and must not wait.
  */
 final class PassBroadcast implements PassListener {
+    /** Somebody is told of passes, until this is closed. */
+    interface Following extends AutoCloseable {
+        @Override
+        void close();
+    }
+
     private final ImmutableList<PassListener> residents;
     private final List<Subscription> subscriptions = new CopyOnWriteArrayList<>();
 
@@ -32,12 +37,12 @@ final class PassBroadcast implements PassListener {
 
     private final class Subscription implements Following {
         private final ImmutableSortedSet<WorkloadId> ids;
-        private final PassSubscriber subscriber;
+        private final PassListener subscriber;
         private final ReentrantLock telling = new ReentrantLock();
         private final Set<WorkloadId> heard = ConcurrentHashMap.newKeySet();
         private boolean closed;
 
-        private Subscription(ImmutableSortedSet<WorkloadId> ids, PassSubscriber subscriber) {
+        private Subscription(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
             this.ids = ids;
             this.subscriber = subscriber;
         }
@@ -49,7 +54,7 @@ final class PassBroadcast implements PassListener {
             }
         }
 
-        private void tell(WorkloadId id, Consumer<PassSubscriber> what) {
+        private void tell(WorkloadId id, Consumer<PassListener> what) {
             telling.lock();
             try {
                 if (!closed && heard.contains(id)) {
@@ -84,7 +89,7 @@ final class PassBroadcast implements PassListener {
         }
     }
 
-    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassSubscriber subscriber) {
+    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
         Subscription subscription = new Subscription(ids, subscriber);
         subscriptions.add(subscription);
         return subscription;
@@ -121,11 +126,12 @@ final class PassBroadcast implements PassListener {
     }
 
     /** For whoever downloads: tells all who listen by then. */
-    Progress download(WorkloadId id) {
+    @Override
+    public Progress download(WorkloadId id) {
         return (done, total) -> tell(id, subscriber -> subscriber.download(id).bytes(done, total));
     }
 
-    private void tell(WorkloadId id, Consumer<PassSubscriber> what) {
+    private void tell(WorkloadId id, Consumer<PassListener> what) {
         subscriptions.forEach(subscription -> subscription.tell(id, what));
     }
 }

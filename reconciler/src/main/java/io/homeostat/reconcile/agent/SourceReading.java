@@ -1,62 +1,75 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.source.FilesSource;
+import io.homeostat.desired.source.LocalSource;
+import io.homeostat.desired.source.Reading;
+import io.homeostat.desired.source.Stored;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.watch.FileChanges;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** When the sources on this machine are read: at each resync, when a file of theirs changes, and when one asks to be read again. */
 final class SourceReading implements AutoCloseable {
     private static final String READING = "reading the sources";
 
-    private final Sources sources;
+    private final ImmutableList<Path> defaultFiles;
     private final SourceSync sync;
     private final InstantSource clock;
     private final boolean hinted;
     private final Runnable whenDue;
-    private final Agenda agenda = new Agenda("sources");
+    private final PeriodicTasks tasks = new PeriodicTasks("sources");
     private @Nullable FileChanges files;
 
     /**
+     * @param defaultFiles where YAML is read from when the configuration doesn't say
      * @param hinted false: changes of files are seen at the resync only
      * @param whenDue reads them, by {@link #read}, and acts on what they say
      */
     SourceReading(
-            Sources sources,
+            ImmutableList<Path> defaultFiles,
             AgentConfig config,
             StateStore store,
             InstantSource clock,
             boolean hinted,
             Runnable whenDue) {
-        this.sources = sources;
+        this.defaultFiles = defaultFiles;
         this.sync = new SourceSync(store, clock);
         this.clock = clock;
         this.hinted = hinted;
         this.whenDue = whenDue;
-        sync.use(sources.of(config, clock));
+        sync.use(sources(config));
     }
 
     /** Begins to watch the files of this configuration, in place of those of the one before. */
     synchronized void watch(AgentConfig config) {
         close(files);
-        files = hinted ? new FileChanges(sources.paths(config), this::soon) : null;
+        files = hinted ? new FileChanges(paths(config), this::soon) : null;
     }
 
     /** From here on the sources of this configuration count; they are read in a moment. */
     void use(AgentConfig config) {
-        sync.use(sources.of(config, clock));
+        sync.use(sources(config));
         watch(config);
         soon();
     }
 
     /** Has this done again and again, never at the same time as a reading. */
     void every(Supplier<Duration> pause, Runnable resync) {
-        agenda.every(pause, "the resync", resync);
+        tasks.every(pause, "the resync", resync);
     }
 
     /**
@@ -66,11 +79,36 @@ final class SourceReading implements AutoCloseable {
      * @throws StoreException when a source could not be stored; others may have been
      */
     void read(Lock declaring) {
-        sync.read(declaring).ifPresent(wait -> agenda.instead(wait, READING, whenDue));
+        sync.read(declaring).ifPresent(wait -> tasks.instead(wait, READING, whenDue));
     }
 
     private void soon() {
-        agenda.soon(READING, whenDue);
+        tasks.soon(READING, whenDue);
+    }
+
+    private ImmutableMap<SourceName, Function<Stored, Reading>> sources(AgentConfig config) {
+        AgentConfig.Local local = config.sources().local();
+        return ImmutableMap.of(
+                SourceName.FILES,
+                new FilesSource(files(config), clock)::read,
+                SourceName.LOCAL,
+                new LocalSource(paths(local.directories()), ImmutableSet.copyOf(local.disabled()), clock)::read);
+    }
+
+    /** Where a change of a file may be a change of what is declared. */
+    private ImmutableSet<Path> paths(AgentConfig config) {
+        return Stream.concat(
+                        files(config).stream(), paths(config.sources().local().directories()).stream())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private ImmutableList<Path> files(AgentConfig config) {
+        List<String> files = config.sources().files();
+        return files == null ? defaultFiles : paths(files);
+    }
+
+    private static ImmutableList<Path> paths(List<String> names) {
+        return names.stream().map(Path::of).collect(ImmutableList.toImmutableList());
     }
 
     private static void close(@Nullable FileChanges watched) {
@@ -85,6 +123,6 @@ final class SourceReading implements AutoCloseable {
             close(files);
             files = null;
         }
-        agenda.close();
+        tasks.close();
     }
 }

@@ -2,15 +2,21 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Interrupts;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.ZoneOffset;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What this process was started with: its variables, streams, user and signals. */
 final class ThisProcess {
@@ -27,7 +33,7 @@ final class ThisProcess {
                 isTerminal(1),
                 isTerminal(2),
                 Clock.tickMillis(ZoneOffset.UTC),
-                new ProcessSignals());
+                new Signals());
     }
 
     private static long ownUid() {
@@ -46,6 +52,80 @@ final class ThisProcess {
             return file.startsWith("/dev/pts/") || file.startsWith("/dev/tty") || file.equals("/dev/console");
         } catch (IOException e) {
             return false;
+        }
+    }
+
+    /** The signals of this process. */
+    private static final class Signals implements Interrupts {
+
+        @Override
+        public Guard guard() {
+            Thread worker = Thread.currentThread();
+            CountDownLatch closed = new CountDownLatch(1);
+            AtomicBoolean over = new AtomicBoolean();
+            // The JVM ends with 130 or 143 when its hooks are through.
+            Thread hook = new Thread(
+                    () -> {
+                        if (!over.get()) {
+                            worker.interrupt();
+                            awaitQuietly(closed);
+                        }
+                    },
+                    "interrupt");
+            Runtime.getRuntime().addShutdownHook(hook);
+            return () -> {
+                over.set(true);
+                closed.countDown();
+            };
+        }
+
+        @Override
+        public Guard daemon(Runnable onHangUp) {
+            Thread worker = Thread.currentThread();
+            AtomicBoolean over = new AtomicBoolean();
+            Runnable end = () -> {
+                if (!over.get()) {
+                    worker.interrupt();
+                }
+            };
+            instance("TERM", end);
+            instance("INT", end);
+            instance("HUP", () -> {
+                if (!over.get()) {
+                    onHangUp.run();
+                }
+            });
+            return () -> over.set(true);
+        }
+
+        /** By reflection: the compiler's warning of sun.misc.Signal can't be suppressed, and there is no other way to hear of SIGHUP. */
+        private static void instance(String name, Runnable action) {
+            try {
+                Class<?> signal = Class.forName("sun.misc.Signal");
+                Class<?> handler = Class.forName("sun.misc.SignalHandler");
+                InvocationHandler call = (proxy, method, arguments) -> {
+                    if (method.getName().equals("handle")) {
+                        action.run();
+                    }
+                    return null;
+                };
+                Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, call);
+                signal.getMethod("handle", signal, handler)
+                        .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException("this JVM can't instance the signal " + name, e);
+            }
+        }
+
+        private static void awaitQuietly(CountDownLatch latch) {
+            try {
+                if (!latch.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                    System.err.println("homeostat: interrupted, and what was under way did not end within "
+                            + PATIENCE.toSeconds() + " s; the next command continues from what is there");
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -15,14 +15,14 @@ import io.homeostat.reconcile.command.output.TerminalSize;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import io.homeostat.reconcile.loop.Convergence;
 import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Set;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
-public final class ApplyProgress implements PassSubscriber, AutoCloseable {
+public final class ApplyProgress implements PassListener, AutoCloseable {
     private final Console console;
     private final String word;
     private final ProgressDisplay display;

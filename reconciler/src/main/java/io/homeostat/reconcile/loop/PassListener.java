@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.loop;
 
+import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Set;
@@ -8,6 +9,11 @@ import java.util.Set;
 public interface PassListener {
     /** A pass begins: what it sees and does goes by what is declared from now on. */
     default void begun(PassId pass) {}
+
+    /** Who hears of a workload's download from now on. */
+    default Progress download(WorkloadId id) {
+        return Progress.NONE;
+    }
 
     /** A step is about to be executed. */
     void starting(Step step);

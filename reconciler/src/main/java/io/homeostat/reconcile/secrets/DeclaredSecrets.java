@@ -85,7 +85,7 @@ public final class DeclaredSecrets {
             String word = node.asText();
             int equals = word.indexOf('=');
             String value = equals < 0 ? word : word.substring(equals + 1);
-            if (valueFollows || (equals >= 0 && SecretPatterns.isNameOfSecret(word.substring(0, equals)))) {
+            if (valueFollows || (equals >= 0 && SecretMask.Patterns.isNameOfSecret(word.substring(0, equals)))) {
                 text(value, mask);
             } else if (!word.startsWith("-") || equals >= 0) {
                 WORDS.split(value).forEach(part -> word(part, mask));
@@ -94,7 +94,7 @@ public final class DeclaredSecrets {
                 word(word.substring(2), mask);
             }
             url(word, mask);
-            valueFollows = word.startsWith("-") && equals < 0 && SecretPatterns.isNameOfSecret(word);
+            valueFollows = word.startsWith("-") && equals < 0 && SecretMask.Patterns.isNameOfSecret(word);
         }
     }
 

@@ -39,7 +39,7 @@ public enum WorkloadState {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
             return STATE_VALUE_UNSPECIFIED;
         }
-        List<ObservedInstance> processes = Sight.processes(situation);
+        List<ObservedInstance> processes = WorkloadStatus.processes(situation);
         boolean wanted = plan.reason() == Reason.UNCLAIMED
                 || plan.reason() == Reason.PAUSED
                 || (situation.declared() != null && !isKeptStopped(plan));

@@ -10,12 +10,17 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
+import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.usage.Usage;
+import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.record.Conditions;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -74,9 +79,9 @@ public record WorkloadStatus(
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
         LastRun execution = LastRun.of(situation);
-        Optional<ObservedInstance> main = newestRunning(Sight.processes(situation));
+        Optional<ObservedInstance> main = newestRunning(processes(situation));
         String current = main.map(process -> process.instance().revision())
-                .or(() -> Sight.activeRevision(situation))
+                .or(() -> activeRevision(situation))
                 .or(() -> localRevision(history))
                 .orElse(null);
         return new WorkloadStatus(
@@ -160,5 +165,61 @@ public record WorkloadStatus(
         return history.attempts().start().count() > 0
                 ? history.attempts().start().error()
                 : "";
+    }
+
+    static ImmutableList<ObservedInstance> processes(Situation situation) {
+        return seen(situation.seen().processes()).orElse(ImmutableList.of());
+    }
+
+    /** The revision that the workload's symlink points to. */
+    static Optional<String> activeRevision(Situation situation) {
+        Optional<String> active = seen(situation.seen().active()).flatMap(link -> link);
+        ImmutableList<Installation> installations =
+                seen(situation.seen().installations()).orElse(ImmutableList.of());
+        return active.flatMap(directory -> installations.stream()
+                .filter(installation -> installation.directory().equals(directory))
+                .map(Installation::revision)
+                .findFirst());
+    }
+
+    private static <T> Optional<T> seen(Observation<T> look) {
+        return switch (look) {
+            case Observation.Seen<T>(T value) -> Optional.of(value);
+            case Observation.Unseen<T>(String why) -> Optional.empty();
+        };
+    }
+
+    /**
+     * How a one-shot fares.
+     *
+     * @param run the last one of what is declared now; null when that has not run yet
+     * @param nextDue when time alone makes it run again; null when it does not
+     */
+    public record LastRun(
+            @Nullable OneShotRun run, @Nullable Instant nextDue) {
+
+        /** Null of what is no one-shot, and of what nobody declares. */
+        static @Nullable LastRun of(Situation situation) {
+            Declaration declared = situation.declared();
+            return declared == null
+                            || declared.workload().lifecycle().execution().triggers() == null
+                    ? null
+                    : new LastRun(
+                            Schedule.lastRun(situation, declared).orElse(null),
+                            new Schedule(situation, declared).next().orElse(null));
+        }
+
+        /** Of the configuration that the last run had; empty when there was none. */
+        String configHash(Situation situation) {
+            Declaration declared = situation.declared();
+            boolean ran = run != null && run.hasStarted();
+            return ran && declared != null
+                    ? Traits.of(declared.workload().spec()).configHash()
+                    : "";
+        }
+
+        String error() {
+            return run == null ? "" : run.error();
+        }
     }
 }

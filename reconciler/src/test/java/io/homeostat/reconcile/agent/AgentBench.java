@@ -19,7 +19,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.ControlGroups;
-import io.homeostat.reconcile.agent.metrics.Telemetry;
+import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -67,7 +67,7 @@ final class AgentBench implements AutoCloseable {
         Agent started = assertDoesNotThrow(() -> new Agent(
                 layout,
                 config("resync: " + resync),
-                new Sources(ImmutableList.of(declared())),
+                ImmutableList.of(declared()),
                 store,
                 path -> new MetadataServer.Answer.Absent(),
                 clock,

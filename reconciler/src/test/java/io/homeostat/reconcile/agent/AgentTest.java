@@ -19,8 +19,9 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.plan.Step;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -228,7 +229,7 @@ class AgentTest {
         return Written.workload(sleeper(name, 1000));
     }
 
-    private static final class Heard implements PassSubscriber {
+    private static final class Heard implements PassListener {
         private final List<String> words = new CopyOnWriteArrayList<>();
 
         @Override

@@ -6,9 +6,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.fetch.Progress;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.agent.PassBroadcast.Following;
 import io.homeostat.reconcile.loop.PassId;
+import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.loop.PassSubscriber;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.plan.Step;
 import java.util.ArrayList;
@@ -68,7 +69,7 @@ class PassBroadcastTest {
         return new PassId(id, number, Trigger.REQUEST);
     }
 
-    private static final class Heard implements PassSubscriber {
+    private static final class Heard implements PassListener {
         private final List<String> words = new ArrayList<>();
 
         @Override

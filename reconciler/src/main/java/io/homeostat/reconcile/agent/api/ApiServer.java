@@ -77,7 +77,7 @@ public final class ApiServer implements AutoCloseable {
         Service service = new Service(handler, CALLS);
         try {
             Server server = transport
-                    .server(socket, new PeerGuard(allowed, CONNECTIONS), service)
+                    .server(socket, new LocalTransport.PeerGuard(allowed, CONNECTIONS), service)
                     .start();
             Files.setPosixFilePermissions(socket, PosixFilePermissions.fromString("rw-------"));
             return new ApiServer(socket, server, service, transport);

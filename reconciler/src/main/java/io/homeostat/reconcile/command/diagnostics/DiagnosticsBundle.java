@@ -158,7 +158,7 @@ public final class DiagnosticsBundle {
     private void log(WorkloadId id, Path log) throws IOException, InterruptedException {
         for (Path file : List.of(log.resolveSibling(log.getFileName() + ".1"), log)) {
             if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-                archive.add("logs/" + name(id) + "/" + file.getFileName(), () -> LogEnd.of(file, MOST_LOG));
+                archive.add("logs/" + name(id) + "/" + file.getFileName(), () -> LastBytes.of(file, MOST_LOG));
             }
         }
     }

@@ -1,4 +1,4 @@
-/** The diagnostics archive: what is needed to look for a fault from afar, without secrets. */
+/** Looking for faults: checks of the host and the state directory, and the archive for whoever looks from afar. */
 @NullMarked
 package io.homeostat.reconcile.command.diagnostics;
 

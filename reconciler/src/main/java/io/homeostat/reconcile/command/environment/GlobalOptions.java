@@ -18,4 +18,13 @@ public record GlobalOptions(
     public boolean debug() {
         return logLevel.filter(level -> level.compareTo(LogLevel.DEBUG) >= 0).isPresent();
     }
+
+    /** How much is logged to standard error. */
+    public enum LogLevel {
+        ERROR,
+        WARN,
+        INFO,
+        DEBUG,
+        TRACE
+    }
 }

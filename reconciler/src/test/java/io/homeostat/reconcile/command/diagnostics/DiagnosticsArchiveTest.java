@@ -94,8 +94,8 @@ class DiagnosticsArchiveTest {
 
         assertEquals(
                 "it is no regular file",
-                assertThrows(IOException.class, () -> LogEnd.of(link, 100)).getMessage());
-        assertEquals("root:x", LogEnd.of(secret, 6));
-        assertFalse(LogEnd.of(secret, 5).contains("x"));
+                assertThrows(IOException.class, () -> LastBytes.of(link, 100)).getMessage());
+        assertEquals("root:x", LastBytes.of(secret, 6));
+        assertFalse(LastBytes.of(secret, 5).contains("x"));
     }
 }

@@ -1,0 +1,188 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableCollection;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
+import com.google.common.collect.Sets;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.Reconciler;
+import io.homeostat.reconcile.loop.Trigger;
+import io.homeostat.reconcile.loop.WorkloadPass;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Changes from outside of what passes go by: of what is declared, and of what is remembered. Each is stored, then passes go by it, then the
+ * workloads that it concerns are looked at.
+ */
+final class StateUpdates {
+    private static final Logger LOG = LoggerFactory.getLogger(StateUpdates.class);
+
+    /** Somebody who wants to know how a change is carried out. */
+    @FunctionalInterface
+    interface Follower {
+        /** Called before the first pass that goes by the change; returns who is told of these passes. */
+        PassListener follow(Scope scope) throws InterruptedException;
+    }
+
+    /**
+     * The workloads that passes are about.
+     *
+     * @param all that are declared, remembered or left on the machine
+     * @param declared those of them that somebody wants
+     */
+    record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<WorkloadId> declared) {
+        /** Only those of these workloads. */
+        Scope about(ImmutableCollection<WorkloadId> ids) {
+            return new Scope(
+                    ImmutableSortedSet.copyOf(ids),
+                    ImmutableSortedSet.copyOf(Sets.intersection(declared, ImmutableSet.copyOf(ids))));
+        }
+
+        static Scope of(DesiredState desired, StateReader store, Observer observer) {
+            ImmutableSortedSet<WorkloadId> wanted =
+                    ImmutableSortedSet.copyOf(desired.declarations().keySet());
+            TreeSet<WorkloadId> all = new TreeSet<>(wanted);
+            all.addAll(store.histories().keySet());
+            store.instances().stream().map(Instance::workload).forEach(all::add);
+            switch (observer.traces()) {
+                case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
+                case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
+                    LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
+            }
+            return new Scope(ImmutableSortedSet.copyOf(all), wanted);
+        }
+    }
+
+    private final StateStore store;
+    private final WorkloadPass pass;
+    private final Reconciler reconciler;
+    private final DeclaredState declared;
+    private final PassBroadcast broadcast;
+    private final Observer observer;
+    private final Supplier<Policy> policy;
+    private final ReentrantLock declaring = new ReentrantLock();
+
+    /** @param policy asked each time, since it can be configured anew */
+    StateUpdates(
+            StateStore store,
+            WorkloadPass pass,
+            Reconciler reconciler,
+            DeclaredState declared,
+            PassBroadcast broadcast,
+            Observer observer,
+            Supplier<Policy> policy) {
+        this.store = store;
+        this.pass = pass;
+        this.reconciler = reconciler;
+        this.declared = declared;
+        this.broadcast = broadcast;
+        this.observer = observer;
+        this.policy = policy;
+    }
+
+    /** Held by whoever changes what is declared, or goes by it for good. */
+    Lock declaring() {
+        return declaring;
+    }
+
+    /** All that there is something to do about, as things are declared now. */
+    Scope scope() {
+        return scope(declared.now());
+    }
+
+    /** See {@link Agent#declare(Consumer, Follower)}. */
+    Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
+        declaring.lock();
+        try {
+            pass.amend(() -> change.accept(store));
+            DesiredState next = wanted();
+            Scope scope = scope(next);
+            Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
+            become(next);
+            hint(scope.all(), Trigger.REQUEST);
+            return following;
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    /** @param change says of which workloads it wants to know how they fare, changed or not */
+    void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
+        declaring.lock();
+        try {
+            AtomicReference<ImmutableSet<WorkloadId>> look = new AtomicReference<>(ImmutableSet.of());
+            pass.amend(() -> look.set(change.apply(store)));
+            hint(become(wanted()), Trigger.REQUEST);
+            hint(look.get(), Trigger.REQUEST);
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    /** Lets passes go by what is stored by now. */
+    void goByWhatIsStored(Trigger trigger) {
+        declaring.lock();
+        try {
+            hint(become(wanted()), trigger);
+        } finally {
+            declaring.unlock();
+        }
+    }
+
+    /** See {@link Agent#remember(ImmutableCollection, Consumer)}. */
+    void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
+        pass.amend(() -> change.accept(store));
+        look(ids);
+    }
+
+    /** See {@link Agent#remember(ImmutableCollection, Consumer, Follower)}. */
+    Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
+            throws InterruptedException {
+        pass.amend(() -> change.accept(store));
+        Scope scope = scope().about(ids);
+        Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
+        look(ids);
+        return following;
+    }
+
+    void hint(ImmutableCollection<WorkloadId> ids, Trigger trigger) {
+        ids.forEach(id -> reconciler.hint(id, trigger));
+    }
+
+    private void look(ImmutableCollection<WorkloadId> ids) {
+        ids.forEach(pass::abandonFetching);
+        hint(ids, Trigger.REQUEST);
+    }
+
+    private ImmutableSortedSet<WorkloadId> become(DesiredState next) {
+        ImmutableSortedSet<WorkloadId> changed = declared.become(next);
+        changed.forEach(pass::abandonFetching);
+        return changed;
+    }
+
+    private DesiredState wanted() {
+        return StoredState.desired(store.declarations()).under(policy.get());
+    }
+
+    private Scope scope(DesiredState desired) {
+        return Scope.of(desired, store, observer);
+    }
+}

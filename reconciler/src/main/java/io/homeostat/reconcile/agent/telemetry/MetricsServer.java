@@ -1,0 +1,331 @@
+package io.homeostat.reconcile.agent.telemetry;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Serves {@code /metrics} and {@code /healthz} over HTTP/1, on a TCP port or a unix socket and on nothing else. Whoever connects gets one
+ * answer; connections, the time each may take and what it may send are bounded, so that nobody keeps the others out for long.
+ */
+public final class MetricsServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MetricsServer.class);
+    private static final String UNIX = "unix:";
+    private static final int MOST_CONNECTIONS = 32;
+    private static final int LONGEST_FIRST_LINE = 1024;
+    private static final int LONGEST_HEADERS = 8192;
+    static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final EventLoopGroup loop =
+            new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("metrics", true), NioIoHandler.newFactory());
+    private final Supplier<String> metrics;
+    private final Supplier<Optional<String>> problem;
+    private final Duration patience;
+    private @Nullable PrivateSocket socket;
+    private @Nullable Channel listening;
+
+    private MetricsServer(Supplier<String> metrics, Supplier<Optional<String>> problem, Duration patience) {
+        this.metrics = metrics;
+        this.problem = problem;
+        this.patience = patience;
+    }
+
+    /**
+     * Listens, or says in the log why it can't: an agent without metrics is better than none.
+     *
+     * @param listen {@code HOST:PORT}, {@code unix:/PATH}; empty: nothing is done
+     * @param metrics what {@code /metrics} answers; may take a while
+     * @param problem why the agent is not well, empty when it is; must answer at once
+     */
+    public static Optional<MetricsServer> start(
+            String listen, Supplier<String> metrics, Supplier<Optional<String>> problem) {
+        try {
+            Optional<SocketAddress> address = address(listen);
+            return address.isPresent()
+                    ? Optional.of(open(address.get(), metrics, problem, PATIENCE))
+                    : Optional.empty();
+        } catch (IOException | IllegalArgumentException e) {
+            LOG.warn(
+                    "metrics.listen: cannot listen on {}: {}; the agent goes on without /metrics and /healthz",
+                    listen,
+                    e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * @param listen {@code HOST:PORT}, {@code [IPv6]:PORT}, {@code unix:/PATH}, or empty
+     * @return empty when nothing is to be listened on
+     * @throws IllegalArgumentException when it is none of these
+     */
+    static Optional<SocketAddress> address(String listen) {
+        if (listen.isEmpty()) {
+            return Optional.empty();
+        }
+        if (listen.startsWith(UNIX)) {
+            return Optional.of(UnixDomainSocketAddress.of(listen.substring(UNIX.length())));
+        }
+        int colon = listen.lastIndexOf(':');
+        if (colon < 1) {
+            throw new IllegalArgumentException("'" + listen + "' is neither HOST:PORT nor unix:/PATH");
+        }
+        String host = listen.substring(0, colon);
+        if (host.startsWith("[") && host.endsWith("]")) {
+            host = host.substring(1, host.length() - 1);
+        }
+        return Optional.of(new InetSocketAddress(host, Integer.parseInt(listen.substring(colon + 1))));
+    }
+
+    static MetricsServer open(
+            SocketAddress address, Supplier<String> metrics, Supplier<Optional<String>> problem, Duration patience)
+            throws IOException {
+        MetricsServer server = new MetricsServer(metrics, problem, patience);
+        try {
+            server.bind(address);
+            return server;
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    private void bind(SocketAddress address) throws IOException {
+        ConnectionLimit connections = new ConnectionLimit(MOST_CONNECTIONS, patience);
+        ServerBootstrap bootstrap = new ServerBootstrap()
+                .group(loop)
+                .option(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .childOption(ChannelOption.ALLOCATOR, UnpooledByteBufAllocator.DEFAULT)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline()
+                                .addLast(
+                                        connections.one(),
+                                        new HttpServerCodec(new HttpDecoderConfig()
+                                                .setMaxInitialLineLength(LONGEST_FIRST_LINE)
+                                                .setMaxHeaderSize(LONGEST_HEADERS)),
+                                        new RequestHandler(metrics, problem));
+                    }
+                });
+        if (address instanceof UnixDomainSocketAddress unix) {
+            PrivateSocket place = PrivateSocket.prepare(unix.getPath());
+            socket = place;
+            listening = bound(bootstrap.channel(NioServerDomainSocketChannel.class), place.address());
+            place.publish();
+        } else {
+            if (address instanceof InetSocketAddress internet && internet.isUnresolved()) {
+                throw new IOException("the host is not known");
+            }
+            listening = bound(
+                    bootstrap.channel(NioServerSocketChannel.class).option(ChannelOption.SO_REUSEADDR, true), address);
+        }
+    }
+
+    private static Channel bound(ServerBootstrap bootstrap, SocketAddress address) throws IOException {
+        var binding = bootstrap.bind(address).awaitUninterruptibly();
+        if (binding.cause() != null) {
+            throw new IOException(binding.cause().getMessage(), binding.cause());
+        }
+        return binding.channel();
+    }
+
+    /** Where it listens; with the port that the kernel chose when it was to choose one. */
+    public SocketAddress address() {
+        Channel channel = listening;
+        if (channel == null) {
+            throw new IllegalStateException("not listening");
+        }
+        return channel.localAddress();
+    }
+
+    @Override
+    public void close() {
+        if (listening != null) {
+            listening.close().awaitUninterruptibly(1, TimeUnit.SECONDS);
+        }
+        loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).awaitUninterruptibly(1, TimeUnit.SECONDS);
+        if (socket != null) {
+            try {
+                socket.close();
+            } catch (IOException e) {
+                LOG.warn("the socket of /metrics stays behind: {}", e.getMessage());
+            }
+        }
+    }
+
+    /** Bounds how many connections there are and how long one lasts, from its first byte to its last. */
+    private static final class ConnectionLimit {
+        private final int most;
+        private final Duration patience;
+        private final AtomicInteger open = new AtomicInteger();
+
+        ConnectionLimit(int most, Duration patience) {
+            this.most = most;
+            this.patience = patience;
+        }
+
+        /** Bounds one connection. */
+        ChannelHandler one() {
+            return new One();
+        }
+
+        private final class One extends ChannelInboundHandlerAdapter {
+            private @Nullable Future<?> end;
+
+            @Override
+            public void channelActive(ChannelHandlerContext context) {
+                if (open.incrementAndGet() > most) {
+                    ChannelFuture _ = context.close();
+                    return;
+                }
+                end = context.executor()
+                        .schedule(
+                                () -> {
+                                    ChannelFuture _ = context.close();
+                                },
+                                patience.toMillis(),
+                                TimeUnit.MILLISECONDS);
+                context.fireChannelActive();
+            }
+
+            @Override
+            public void channelInactive(ChannelHandlerContext context) {
+                open.decrementAndGet();
+                if (end != null) {
+                    end.cancel(false);
+                }
+                context.fireChannelInactive();
+            }
+        }
+    }
+
+    /** RequestHandler the first request of a connection and ends it. */
+    private static final class RequestHandler extends SimpleChannelInboundHandler<HttpObject> {
+        private static final String TEXT = "text/plain; charset=utf-8";
+
+        /** The text format that every version of Prometheus reads. */
+        private static final String EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
+
+        private final Supplier<String> metrics;
+        private final Supplier<Optional<String>> problem;
+        private boolean answered;
+
+        RequestHandler(Supplier<String> metrics, Supplier<Optional<String>> problem) {
+            this.metrics = metrics;
+            this.problem = problem;
+        }
+
+        @Override
+        protected void channelRead0(ChannelHandlerContext context, HttpObject part) {
+            if (answered || !(part instanceof HttpRequest request)) {
+                return;
+            }
+            answered = true;
+            boolean head = request.method().equals(HttpMethod.HEAD);
+            if (request.decoderResult().isFailure()) {
+                answer(context, HttpResponseStatus.BAD_REQUEST, TEXT, "not a request that is understood here\n", false);
+            } else if (!head && !request.method().equals(HttpMethod.GET)) {
+                answer(context, HttpResponseStatus.METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD\n", false);
+            } else {
+                answer(context, path(request.uri()), head);
+            }
+        }
+
+        private void answer(ChannelHandlerContext context, String path, boolean head) {
+            switch (path) {
+                // On the event loop: it must answer also when nothing else does.
+                case "/healthz" -> {
+                    Optional<String> why = problem.get();
+                    answer(
+                            context,
+                            why.isEmpty() ? HttpResponseStatus.OK : HttpResponseStatus.SERVICE_UNAVAILABLE,
+                            TEXT,
+                            why.map(LogLines::escaped).orElse("ok") + "\n",
+                            head);
+                }
+                case "/metrics" -> Thread.startVirtualThread(() -> scrape(context, head));
+                default ->
+                    answer(context, HttpResponseStatus.NOT_FOUND, TEXT, "here are /metrics and /healthz\n", head);
+            }
+        }
+
+        private void scrape(ChannelHandlerContext context, boolean head) {
+            try {
+                answer(context, HttpResponseStatus.OK, EXPOSITION, metrics.get(), head);
+            } catch (RuntimeException e) {
+                LOG.warn("/metrics could not be answered", e);
+                answer(context, HttpResponseStatus.INTERNAL_SERVER_ERROR, TEXT, "see the agent's log\n", head);
+            }
+        }
+
+        private static void answer(
+                ChannelHandlerContext context, HttpResponseStatus status, String type, String text, boolean head) {
+            ByteBuf body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
+            int length = body.readableBytes();
+            if (head) {
+                body.clear();
+            }
+            DefaultFullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body);
+            response.headers()
+                    .set(HttpHeaderNames.CONTENT_TYPE, type)
+                    .set(HttpHeaderNames.CONTENT_LENGTH, length)
+                    .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+            if (status.equals(HttpResponseStatus.METHOD_NOT_ALLOWED)) {
+                response.headers().set(HttpHeaderNames.ALLOW, "GET, HEAD");
+            }
+            ChannelFuture _ = context.writeAndFlush(response).addListener(ChannelFutureListener.CLOSE);
+        }
+
+        private static String path(String uri) {
+            int query = uri.indexOf('?');
+            return query < 0 ? uri : uri.substring(0, query);
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            // Whoever connected has gone, or sent what is no HTTP: their affair.
+            LOG.debug("a connection to /metrics broke", cause);
+            ChannelFuture _ = context.close();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package io.homeostat.reconcile.agent.telemetry;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A unix socket that only its owner can connect to, from the first instant on: it is bound in a directory that nobody else can enter,
+ * and then moved to its place. What a dead process left there is replaced; what is alive, or no socket, is not touched.
+ */
+final class PrivateSocket implements AutoCloseable {
+    private final Path place;
+    private final Path directory;
+    private @Nullable Object ours;
+
+    private PrivateSocket(Path place, Path directory) {
+        this.place = place;
+        this.directory = directory;
+    }
+
+    /** @throws IOException when the place is taken, or no socket can be made there; says why */
+    static PrivateSocket prepare(Path place) throws IOException {
+        checkFree(place);
+        Path parent = Objects.requireNonNull(place.toAbsolutePath().getParent(), "a socket needs a directory");
+        return new PrivateSocket(
+                place,
+                Files.createTempDirectory(
+                        parent,
+                        ".h",
+                        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))));
+    }
+
+    /** Where to bind. */
+    UnixDomainSocketAddress address() {
+        return UnixDomainSocketAddress.of(directory.resolve("s"));
+    }
+
+    /** To be called when it is bound: makes it visible. */
+    void publish() throws IOException {
+        Path bound = directory.resolve("s");
+        Files.setPosixFilePermissions(bound, PosixFilePermissions.fromString("rw-------"));
+        ours = key(bound);
+        Files.move(bound, place, StandardCopyOption.ATOMIC_MOVE);
+        // Now, not at the end: one that is killed would leave it behind, each time another.
+        Files.deleteIfExists(directory);
+    }
+
+    private static void checkFree(Path place) throws IOException {
+        if (!Files.exists(place, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        if (!Files.readAttributes(place, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                .isOther()) {
+            throw new FileAlreadyExistsException(place + " is in the way and no socket");
+        }
+        try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(place))) {
+            throw new FileAlreadyExistsException(place + " is in use by another process");
+        } catch (ConnectException e) {
+            // Nobody listens: a dead process left it.
+        }
+    }
+
+    private static @Nullable Object key(Path path) throws IOException {
+        return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                .fileKey();
+    }
+
+    /** Removes what is ours, and nothing that has taken its place. */
+    @Override
+    public void close() throws IOException {
+        Files.deleteIfExists(directory.resolve("s"));
+        Files.deleteIfExists(directory);
+        try {
+            if (ours != null && ours.equals(key(place))) {
+                Files.delete(place);
+            }
+        } catch (NoSuchFileException e) {
+            // Somebody has removed it already.
+        }
+    }
+}

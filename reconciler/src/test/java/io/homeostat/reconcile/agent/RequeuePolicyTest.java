@@ -1,0 +1,100 @@
+package io.homeostat.reconcile.agent;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class RequeuePolicyTest {
+    private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
+    private static final Duration RESYNC = Duration.ofSeconds(30);
+    private static final WorkloadId ID = WorkloadId.process("a");
+
+    private Optional<Declaration> declared = Optional.empty();
+    private double chance;
+    private final RequeuePolicy cadence = new RequeuePolicy(
+            () -> new DesiredState(
+                    declared.map(one -> ImmutableSortedMap.of(ID, one)).orElse(ImmutableSortedMap.of())),
+            () -> NOW,
+            () -> RESYNC,
+            () -> chance);
+
+    @Test
+    void whatNobodyDeclaresAndNothingIsLeftOfIsNotLookedAtAgain() {
+        assertEquals(Optional.empty(), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void whatIsWithdrawnButNotGoneYetIsLookedAtAgain() {
+        assertEquals(Optional.of(Duration.ofSeconds(5)), cadence.apply(ID, later(NOW.plusSeconds(5))));
+    }
+
+    @Test
+    void aProcessWithoutAProbeIsLookedAtInTheResync() {
+        declare("");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void aProbeIsAskedInItsInterval() {
+        declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 3s}");
+        assertEquals(Optional.of(Duration.ofSeconds(3)), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void anIntervalLongerThanTheResyncMakesNothingLater() {
+        declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 1h}");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, settled()));
+    }
+
+    @Test
+    void aLongPauseIsInterruptedByTheResync() {
+        declare("");
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(NOW.plusSeconds(3600))));
+        assertEquals(Optional.of(RESYNC), cadence.apply(ID, later(Instant.MAX)));
+    }
+
+    @Test
+    void workloadsThatBeganTogetherComeApart() {
+        declare("");
+        chance = 0.5;
+        assertEquals(Optional.of(Duration.ofMillis(28_500)), cadence.apply(ID, settled()));
+    }
+
+    private void declare(String more) {
+        String text = """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {install: local, entryPoint: /bin/sleep%s}
+                """.formatted(more.isEmpty() ? "" : ", " + more);
+        declared =
+                Optional.of(new Declaration(Written.workload(text), SourceName.FILES, 1, "hash", ImmutableList.of()));
+    }
+
+    private static PassResult settled() {
+        return new PassResult.Settled(plan());
+    }
+
+    private static PassResult later(Instant until) {
+        return new PassResult.Later(plan(), new Step.Wait(ID, until, Step.Wait.Kind.RETRY, "a test"));
+    }
+
+    private static WorkloadPlan plan() {
+        return new WorkloadPlan(ID, Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
+    }
+}

@@ -1,0 +1,155 @@
+package io.homeostat.reconcile.command.diagnostics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.sqlite.StateLock;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
+import io.homeostat.reconcile.command.diagnostics.Doctor.Finding.Level;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DoctorTest {
+    private static final Clock NOW = Clock.fixed(Instant.parse("2026-11-20T12:00:00Z"), ZoneOffset.UTC);
+
+    @TempDir
+    private Path directory;
+
+    private Layout layout() {
+        return new Layout(directory.resolve("s"), directory.resolve("r"), "m");
+    }
+
+    private static Finding finding(String check, Layout layout, Path... sources) {
+        return new Doctor(layout, List.of(sources), NOW)
+                .look().stream()
+                        .filter(finding -> finding.check().equals(check))
+                        .findFirst()
+                        .orElseThrow();
+    }
+
+    private List<Path> everything() throws IOException {
+        try (Stream<Path> files = Files.walk(directory)) {
+            return files.sorted().toList();
+        }
+    }
+
+    @Test
+    void lookingCreatesNothingAndEveryDoubtHasARemedy() throws IOException {
+        List<Path> before = everything();
+        for (Finding finding : new Doctor(layout(), List.of(directory), NOW).look()) {
+            assertFalse(finding.message().isEmpty());
+            assertEquals(finding.level() != Level.OK, !finding.remedy().isEmpty(), finding.toString());
+            assertFalse(finding.message().startsWith("could not be looked at"), finding.toString());
+        }
+        assertEquals(before, everything());
+    }
+
+    @Test
+    void aDatabaseThatIsWellIsReadAndOneThatIsDamagedIsAFailure() throws IOException {
+        StateStores.openForWriting(layout(), NOW).store().close();
+        assertEquals(Level.OK, finding("database", layout()).level());
+        Files.writeString(layout().database(), "this is no database");
+        List<Path> before = everything();
+
+        Finding damaged = finding("database", layout());
+
+        assertEquals(Level.FAIL, damaged.level(), damaged.toString());
+        assertEquals(before, everything());
+    }
+
+    @Test
+    void whoHoldsTheLockIsNamed() {
+        try (StateLock _ =
+                StateLock.acquire(layout().lock(), "apply", Duration.ofSeconds(5), Clock.systemUTC(), message -> {})) {
+            assertTrue(finding("lock", layout()).message().startsWith("held by "));
+        }
+        assertEquals(
+                "nobody is working on the state directory",
+                finding("lock", layout()).message());
+    }
+
+    @Test
+    void aRunDirectoryThatIsTooLongForSocketsIsAFailure() {
+        Layout deep = new Layout(directory, directory.resolve("x".repeat(90)), "m");
+
+        assertEquals(Level.FAIL, finding("sockets", deep).level());
+        assertEquals(
+                Level.OK,
+                finding("sockets", new Layout(directory, Path.of("/run/homeostat"), "m"))
+                        .level());
+    }
+
+    @Test
+    void aStateDirectoryThatOthersCanWriteToIsAWarningAndAFileInItsPlaceAFailure() throws IOException {
+        Files.createDirectory(layout().stateDir());
+        Files.setPosixFilePermissions(layout().stateDir(), PosixFilePermissions.fromString("rwxrwxrwx"));
+        assertEquals(Level.WARN, finding("state directory", layout()).level());
+        Files.delete(layout().stateDir());
+        Files.writeString(layout().stateDir(), "");
+        assertEquals(Level.FAIL, finding("state directory", layout()).level());
+    }
+
+    @Test
+    void aFileSystemOfMemoryIsAWarning() throws IOException {
+        Path memory = Path.of("/dev/shm");
+        assumeTrue(
+                Files.isDirectory(memory) && Files.getFileStore(memory).type().equals("tmpfs"));
+        Finding finding = finding("disk", new Layout(memory.resolve("none"), directory, "m"));
+
+        assertTrue(finding.level() != Level.OK, finding.toString());
+    }
+
+    @Test
+    void aClockOfAnotherCenturyIsAFailure() {
+        Clock wrong = Clock.fixed(Instant.EPOCH, ZoneOffset.UTC);
+        assertEquals(Level.FAIL, new HostChecks(Path.of("/proc"), wrong).clock().level());
+        assertEquals(Level.OK, new HostChecks(Path.of("/proc"), NOW).clock().level());
+    }
+
+    @Test
+    void fewWatchesAndFewFilesAreWarnings() throws IOException {
+        Path inotify = Files.createDirectories(directory.resolve("sys/fs/inotify"));
+        Files.writeString(inotify.resolve("max_user_watches"), "100\n");
+        Files.writeString(inotify.resolve("max_user_instances"), "128\n");
+        Path self = Files.createDirectories(directory.resolve("self"));
+        Files.writeString(
+                self.resolve("limits"), "Max open files            256                  4096                 files\n");
+        HostChecks host = new HostChecks(directory, NOW);
+
+        assertEquals(Level.WARN, host.inotify().level());
+        assertEquals(Level.WARN, host.openFiles().level());
+    }
+
+    @Test
+    void processesThatAreHiddenAreAWarning() throws IOException {
+        Path self = Files.createDirectories(directory.resolve("self"));
+        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=invisible 0 0\n");
+        assertEquals(Level.WARN, new HostChecks(directory, NOW).proc().level());
+        Files.writeString(self.resolve("mounts"), "proc /proc proc rw,hidepid=0 0 0\n");
+        assertEquals(Level.OK, new HostChecks(directory, NOW).proc().level());
+        Files.writeString(self.resolve("mounts"), "tmpfs /tmp tmpfs rw 0 0\n");
+        assertEquals(Level.FAIL, new HostChecks(directory, NOW).proc().level());
+    }
+
+    @Test
+    void aSourceThatIsNotThereIsAWarning() {
+        assertEquals(
+                Level.WARN,
+                finding("source", layout(), directory.resolve("none")).level());
+        assertEquals(Level.OK, finding("source", layout(), directory).level());
+    }
+}
