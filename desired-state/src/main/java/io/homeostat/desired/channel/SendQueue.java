@@ -9,8 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,8 +23,6 @@ final class SendQueue {
     private final ChannelTiming timing;
     private final Ticker ticker;
     private final RateLimit rateLimit;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
     private final Map<String, Pending> pending = new LinkedHashMap<>();
     private long heldUntil;
     private boolean closed;
@@ -82,56 +79,37 @@ final class SendQueue {
                     .build());
         }
         CompletableFuture<Status> future = new CompletableFuture<>();
-        lock.lock();
-        try {
+        synchronized (this) {
             if (closed) {
                 return CompletableFuture.failedFuture(closedChannel());
             }
             Pending message = new Pending(request, future, ticker.read());
             pending.put(id, message);
             var _ = future.whenComplete((status, failure) -> forget(id, message));
-            changed.signalAll();
-        } finally {
-            lock.unlock();
+            notifyAll();
         }
         return future;
     }
 
-    int size() {
-        lock.lock();
-        try {
-            return pending.size();
-        } finally {
-            lock.unlock();
-        }
+    synchronized int size() {
+        return pending.size();
     }
 
     /** Sets what the control plane's headers allow; see {@link RateLimit#limit}. */
-    void limit(long messagesPerMinute, long bytesPerMinute) {
-        lock.lock();
-        try {
-            rateLimit.limit(messagesPerMinute, bytesPerMinute);
-        } finally {
-            lock.unlock();
-        }
+    synchronized void limit(long messagesPerMinute, long bytesPerMinute) {
+        rateLimit.limit(messagesPerMinute, bytesPerMinute);
     }
 
     /** Forgets what is in flight: there is a new stream. */
-    void startOver() {
-        lock.lock();
-        try {
-            long now = ticker.read();
-            pending.values().forEach(message -> message.due = now);
-        } finally {
-            lock.unlock();
-        }
+    synchronized void startOver() {
+        long now = ticker.read();
+        pending.values().forEach(message -> message.due = now);
     }
 
     /** Takes the control plane's answer to a message; ignored if that was never sent, or is answered already. */
     void answered(String id, Status status) {
         Pending done;
-        lock.lock();
-        try {
+        synchronized (this) {
             Pending message = pending.get(id);
             if (message != null && status.getCode() == Code.RESOURCE_EXHAUSTED_VALUE) {
                 message.refusals = Math.min(message.refusals + 1, MAX_REFUSALS);
@@ -139,13 +117,11 @@ final class SendQueue {
                 heldUntil = ticker.read()
                         + timing.exhausted().multipliedBy(message.refusals).toNanos();
                 message.due = heldUntil;
-                changed.signalAll();
+                notifyAll();
                 return;
             }
             done = pending.remove(id);
-            changed.signalAll();
-        } finally {
-            lock.unlock();
+            notifyAll();
         }
         if (done != null) {
             done.future.complete(status);
@@ -153,58 +129,39 @@ final class SendQueue {
     }
 
     /** Looks again, as something about the link may have changed. */
-    void wakeUp() {
-        lock.lock();
-        try {
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
+    synchronized void wakeUp() {
+        notifyAll();
     }
 
     /** Waits for the next message to be sent; null if the link is over. */
     @Nullable
-    StreamAgentMessagesRequest take(Link link) throws InterruptedException {
-        lock.lockInterruptibly();
-        try {
-            while (!link.over()) {
-                Turn turn = link.open() ? turn() : Turn.NOTHING;
-                if (turn.request != null) {
-                    return turn.request;
-                }
-                if (turn.pause == Long.MAX_VALUE) {
-                    changed.await();
-                } else {
-                    long _ = changed.awaitNanos(turn.pause);
-                }
+    synchronized StreamAgentMessagesRequest take(Link link) throws InterruptedException {
+        while (!link.over()) {
+            Turn turn = link.open() ? turn() : Turn.NOTHING;
+            if (turn.request != null) {
+                return turn.request;
             }
-            return null;
-        } finally {
-            lock.unlock();
+            TimeUnit.NANOSECONDS.timedWait(this, turn.pause);
         }
+        return null;
     }
 
     /** Takes what may be sent now; it counts as sent. */
-    Turn turn() {
-        lock.lock();
-        try {
-            long now = ticker.read();
-            Pending next = next();
-            if (next == null) {
-                return Turn.NOTHING;
-            }
-            long wait = Math.max(next.due - now, heldUntil - now);
-            if (wait <= 0) {
-                wait = rateLimit.take(next.request.getSerializedSize());
-            }
-            if (wait > 0) {
-                return new Turn(null, wait);
-            }
-            next.due = now + timing.acknowledgement().toNanos();
-            return new Turn(next.request, 0);
-        } finally {
-            lock.unlock();
+    synchronized Turn turn() {
+        long now = ticker.read();
+        Pending next = next();
+        if (next == null) {
+            return Turn.NOTHING;
         }
+        long wait = Math.max(next.due - now, heldUntil - now);
+        if (wait <= 0) {
+            wait = rateLimit.take(next.request.getSerializedSize());
+        }
+        if (wait > 0) {
+            return new Turn(null, wait);
+        }
+        next.due = now + timing.acknowledgement().toNanos();
+        return new Turn(next.request, 0);
     }
 
     /**
@@ -227,27 +184,19 @@ final class SendQueue {
 
     void close() {
         Map<String, Pending> left;
-        lock.lock();
-        try {
+        synchronized (this) {
             closed = true;
             left = new LinkedHashMap<>(pending);
             pending.clear();
-            changed.signalAll();
-        } finally {
-            lock.unlock();
+            notifyAll();
         }
         left.values().forEach(message -> message.future.completeExceptionally(closedChannel()));
     }
 
     /** Removes this very message: the id may have been answered meanwhile, and be in use again. */
-    private void forget(String id, Pending message) {
-        lock.lock();
-        try {
-            pending.remove(id, message);
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
+    private synchronized void forget(String id, Pending message) {
+        pending.remove(id, message);
+        notifyAll();
     }
 
     private static CancellationException closedChannel() {

@@ -2,6 +2,8 @@ package io.homeostat.desired.source;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.protobuf.Struct;
+import com.google.protobuf.Value;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program.Install;
@@ -49,6 +51,17 @@ public final class ManifestReader {
             .put("spec.execution", "manifest.execution_model")
             .buildOrThrow();
 
+    /** As many as a YAML document may have keys and values. */
+    private static final int MOST_PARTS = 100_000;
+
+    private static final Result TOO_MUCH = new Result(
+            Optional.empty(),
+            ImmutableList.of(new Problem(
+                    "manifest",
+                    "more than " + MOST_PARTS
+                            + " arguments, rules, and keys and values of a configuration; write fewer, or send the configuration as a"
+                            + " string")));
+
     private ManifestReader() {}
 
     /**
@@ -87,8 +100,8 @@ public final class ManifestReader {
     }
 
     private static Result read(ConfigurePlugin message, Install install) {
-        if (ManifestSize.isTooMuch(message)) {
-            return ManifestSize.REFUSED;
+        if (isTooMuch(message)) {
+            return TOO_MUCH;
         }
         List<Problem> problems = new ArrayList<>();
         if (message.getAction() != Action.INSTALL) {
@@ -111,8 +124,8 @@ public final class ManifestReader {
         if (!(plugin.spec() instanceof PluginSpec spec)) {
             throw new IllegalArgumentException(plugin.id() + " takes no configuration");
         }
-        if (ManifestSize.isTooMuch(message)) {
-            return ManifestSize.REFUSED;
+        if (isTooMuch(message)) {
+            return TOO_MUCH;
         }
         List<Problem> problems = new ArrayList<>();
         Config config = new ManifestDocument(message, Install.LOCAL, problems)
@@ -137,5 +150,31 @@ public final class ManifestReader {
             }
         }
         return new Problem(path, error.detail());
+    }
+
+    /** Asked before a document is made of a message: a value takes two bytes in a message, and a hundred times that in a document. */
+    private static boolean isTooMuch(ConfigurePlugin message) {
+        long parts = (long) message.getPlugin().getArgumentsCount()
+                + message.getManifest().getExecutionModel().getRulesCount()
+                + parts(message.getManifest().getStructConfig());
+        return parts > MOST_PARTS;
+    }
+
+    private static long parts(Struct struct) {
+        return struct.getFieldsMap().values().stream()
+                .mapToLong(value -> 1 + parts(value))
+                .sum();
+    }
+
+    private static long parts(Value value) {
+        return switch (value.getKindCase()) {
+            case STRUCT_VALUE -> 1 + parts(value.getStructValue());
+            case LIST_VALUE ->
+                1
+                        + value.getListValue().getValuesList().stream()
+                                .mapToLong(ManifestReader::parts)
+                                .sum();
+            default -> 1;
+        };
     }
 }

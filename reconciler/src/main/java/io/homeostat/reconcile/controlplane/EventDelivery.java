@@ -58,7 +58,9 @@ public final class EventDelivery implements AutoCloseable {
     private final Outbox outbox;
     private final Channel channel;
     private final RedeliveryPolicy policy;
-    private final BlockingQueue<Notice> notices = new LinkedBlockingQueue<>();
+    /** What the thread is to do; it does nothing but this and {@link #advance}. */
+    private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
+
     private final AtomicBoolean changed = new AtomicBoolean();
     private final Thread thread;
 
@@ -70,6 +72,7 @@ public final class EventDelivery implements AutoCloseable {
     private String lastRefusal = "";
     private boolean storeFailing;
     private boolean opened;
+    private boolean closed;
     private boolean idle;
     private boolean changedSinceRefill = true;
     /** Whether the store's queue held more than the last page. */
@@ -84,7 +87,7 @@ public final class EventDelivery implements AutoCloseable {
 
     static EventDelivery start(Outbox outbox, Channel channel, RedeliveryPolicy policy) {
         EventDelivery delivery = new EventDelivery(outbox, channel, policy);
-        delivery.begin();
+        delivery.start();
         return delivery;
     }
 
@@ -95,7 +98,7 @@ public final class EventDelivery implements AutoCloseable {
         this.thread = Thread.ofPlatform().name("events").daemon(true).unstarted(this::deliver);
     }
 
-    private void begin() {
+    private void start() {
         try {
             // At once, so that nothing is missed while the thread starts.
             open();
@@ -113,32 +116,19 @@ public final class EventDelivery implements AutoCloseable {
         }
     }
 
-    /** What wakes the thread up. */
-    private sealed interface Notice {
-        /** The queue has changed. */
-        record Changed() implements Notice {}
-
-        /** The control plane has answered. */
-        record Answered(Queued event, Status status) implements Notice {}
-
-        /** An event may be sent again. */
-        record Due(Queued event) implements Notice {}
-
-        /** Delivery ends. */
-        record Closed() implements Notice {}
-    }
-
     private void changed() {
         if (changed.compareAndSet(false, true)) {
-            notices.add(new Notice.Changed());
+            tasks.add(() -> {
+                changed.set(false);
+                changedSinceRefill = true;
+            });
         }
     }
 
     private void deliver() {
         try {
-            boolean open = true;
-            while (open) {
-                open = await(advance());
+            while (!closed) {
+                await(advance());
             }
             settle();
         } catch (InterruptedException e) {
@@ -155,7 +145,7 @@ public final class EventDelivery implements AutoCloseable {
     /**
      * Sends and settles what there is.
      *
-     * @return how long to wait for a notice; empty: until there is one
+     * @return how long to wait for a task; empty: until there is one
      */
     private Optional<Duration> advance() {
         try {
@@ -181,30 +171,15 @@ public final class EventDelivery implements AutoCloseable {
         }
     }
 
-    /**
-     * Waits for a notice, and takes all there are.
-     *
-     * @return whether delivery goes on
-     */
-    private boolean await(Optional<Duration> timeout) throws InterruptedException {
-        Notice notice =
-                timeout.isEmpty() ? notices.take() : notices.poll(timeout.get().toNanos(), TimeUnit.NANOSECONDS);
-        idle = notice == null;
-        while (notice != null) {
-            switch (notice) {
-                case Notice.Changed() -> {
-                    changed.set(false);
-                    changedSinceRefill = true;
-                }
-                case Notice.Answered(Queued event, Status status) -> answered(event, status);
-                case Notice.Due(Queued event) -> queues.putBack(event);
-                case Notice.Closed() -> {
-                    return false;
-                }
-            }
-            notice = notices.poll();
+    /** Waits for a task, and does all there are. */
+    private void await(Optional<Duration> timeout) throws InterruptedException {
+        Runnable task =
+                timeout.isEmpty() ? tasks.take() : tasks.poll(timeout.get().toNanos(), TimeUnit.NANOSECONDS);
+        idle = task == null;
+        while (task != null && !closed) {
+            task.run();
+            task = tasks.poll();
         }
-        return true;
     }
 
     /** Acknowledged events that are not settled yet are still in the store's queue, but not sent again. */
@@ -241,8 +216,8 @@ public final class EventDelivery implements AutoCloseable {
     private void send(Queued next, UUID messageId, MessageBody message) {
         CompletableFuture<Status> answer = channel.send(messageId.toString(), message);
         sent.put(next, answer);
-        CompletableFuture<Status> _ = answer.whenComplete((status, failure) ->
-                notices.add(failure == null ? new Notice.Answered(next, status) : new Notice.Closed()));
+        CompletableFuture<Status> _ = answer.whenComplete(
+                (status, failure) -> tasks.add(failure == null ? () -> answered(next, status) : () -> closed = true));
     }
 
     private void answered(Queued event, Status status) {
@@ -251,7 +226,7 @@ public final class EventDelivery implements AutoCloseable {
             case RedeliveryPolicy.Decision.Delivered() -> finish(event, delivered);
             case RedeliveryPolicy.Decision.Retry(Duration delay) ->
                 CompletableFuture.delayedExecutor(delay.toMillis(), TimeUnit.MILLISECONDS)
-                        .execute(() -> notices.add(new Notice.Due(event)));
+                        .execute(() -> tasks.add(() -> queues.putBack(event)));
             case RedeliveryPolicy.Decision.Discard(String why) -> {
                 lastRefusal = why;
                 finish(event, refused);
@@ -281,7 +256,7 @@ public final class EventDelivery implements AutoCloseable {
     @Override
     public void close() {
         outbox.listen(() -> {});
-        notices.add(new Notice.Closed());
+        tasks.add(() -> closed = true);
         try {
             thread.join(CLOSE_TIMEOUT);
         } catch (InterruptedException e) {

@@ -6,7 +6,8 @@ import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.proto.acs.MessageBody;
-import java.util.TreeMap;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -20,8 +21,8 @@ final class ReplySender {
     static final int MOST_PENDING = 8;
 
     private final CompletableFuture<Channel> channel;
-    private final TreeMap<Long, CompletableFuture<Status>> pending = new TreeMap<>();
-    private long next;
+    /** The oldest first. */
+    private final Deque<CompletableFuture<Status>> pending = new ArrayDeque<>();
 
     /** @param channel completed once there is one: the first message may come before */
     ReplySender(CompletableFuture<Channel> channel) {
@@ -41,9 +42,8 @@ final class ReplySender {
                 .build();
         CompletableFuture<Void> _ = channel.thenAccept(open -> {
             CompletableFuture<Status> sent = open.send(message);
-            long number = keep(sent);
+            keep(sent);
             CompletableFuture<Void> _ = sent.handle((status, failure) -> {
-                forget(number);
                 ended(type, status, failure, acknowledged);
                 return null;
             });
@@ -65,25 +65,17 @@ final class ReplySender {
         }
     }
 
-    private long keep(CompletableFuture<Status> sent) {
+    private void keep(CompletableFuture<Status> sent) {
         CompletableFuture<Status> oldest = null;
-        long number;
         synchronized (pending) {
-            number = next++;
-            pending.put(number, sent);
+            pending.removeIf(CompletableFuture::isDone);
+            pending.addLast(sent);
             if (pending.size() > MOST_PENDING) {
-                oldest = pending.pollFirstEntry().getValue();
+                oldest = pending.removeFirst();
             }
         }
         if (oldest != null) {
             oldest.cancel(false);
-        }
-        return number;
-    }
-
-    private void forget(long number) {
-        synchronized (pending) {
-            pending.remove(number);
         }
     }
 }

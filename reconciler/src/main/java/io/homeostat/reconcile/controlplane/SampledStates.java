@@ -5,6 +5,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.proto.acp.CurrentPluginStates;
+import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,18 +61,18 @@ public final class SampledStates implements PluginStates.Source {
     /** @param most about how many characters of results each revision keeps */
     private static CurrentPluginStates shortened(CurrentPluginStates states, int most) {
         CurrentPluginStates.Builder shorter = states.toBuilder();
-        shorter.getDaemonPluginStatesBuilderList().forEach(state -> {
+        for (DaemonPluginState.Builder state : shorter.getDaemonPluginStatesBuilderList()) {
             cut(state.getCurrentPluginStatusBuilder(), most);
             if (state.hasPendingPluginStatus()) {
                 cut(state.getPendingPluginStatusBuilder(), most);
             }
-        });
-        shorter.getOneShotPluginStatesBuilderList().forEach(state -> {
+        }
+        for (OneShotPluginState.Builder state : shorter.getOneShotPluginStatesBuilderList()) {
             cut(state.getCurrentPluginStatusBuilder(), most);
             if (state.hasPendingPluginStatus()) {
                 cut(state.getPendingPluginStatusBuilder(), most);
             }
-        });
+        }
         return shorter.build();
     }
 
