@@ -43,6 +43,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.TreeSet;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -147,7 +148,8 @@ final class TimerTest {
 
         assertEquals("1", only(TICK).revision());
         assertEquals(Phase.STARTED, only(TICK).phase());
-        assertEquals("broken", store.history(TICK).failed().revision());
+        assertEquals(
+                "broken", Objects.requireNonNull(store.history(TICK).failed()).revision());
         assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.running.keySet());
     }
 
