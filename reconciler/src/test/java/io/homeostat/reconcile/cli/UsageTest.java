@@ -215,7 +215,7 @@ class UsageTest {
                         + " takes control groups of version 2.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"kinds\":[\"Plugin\",\"Process\",\"Agent\"]}\n",
+                "{\"kinds\":[\"Plugin\",\"Process\",\"Timer\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());
