@@ -182,7 +182,7 @@ final class OperabilityTest {
         }
         assertFalse(all.contains("hunter2-of-e2e"), all);
         assertTrue(all.contains("homeostat-diagnostics/agent/threads.txt"), all);
-        assertTrue(all.contains("ThreadDump.take"), all);
+        assertTrue(all.contains("InspectCommand.threads"), all);
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
         homeostat.run("diagnostics", archive.toString()).exits(1).says("exists already");
         agent.terminate().exits(0);
