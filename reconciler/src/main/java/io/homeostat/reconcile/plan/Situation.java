@@ -104,10 +104,6 @@ public record Situation(
         return new Situation(declared, policy, next, host, relations, archives, history, pause, seed, now);
     }
 
-    public Situation withRelations(Relations next) {
-        return new Situation(declared, policy, seen, host, next, archives, history, pause, seed, now);
-    }
-
     /** The same, seen as late as that. */
     public Situation at(Instant later) {
         return new Situation(declared, policy, seen, host, relations, archives, history, pause, seed, later);
