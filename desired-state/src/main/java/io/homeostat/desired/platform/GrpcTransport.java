@@ -1,6 +1,7 @@
 package io.homeostat.desired.platform;
 
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.ChannelHandlerContext;
@@ -34,6 +35,7 @@ public final class GrpcTransport implements AutoCloseable {
     private static final UnixDomainSocketAddress ANY = UnixDomainSocketAddress.of("socket");
 
     private @Nullable EventLoopGroup loop;
+    private boolean closed;
 
     /** To a unix socket, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
@@ -91,6 +93,10 @@ public final class GrpcTransport implements AutoCloseable {
     }
 
     private synchronized EventLoopGroup loop() {
+        if (closed) {
+            // By a call that was given up before it began: a thread started for it would never be ended.
+            throw Status.UNAVAILABLE.withDescription("the transport is closed").asRuntimeException();
+        }
         EventLoopGroup running = loop;
         if (running == null) {
             running = new MultiThreadIoEventLoopGroup(
@@ -103,6 +109,7 @@ public final class GrpcTransport implements AutoCloseable {
     /** Ends at once: Netty's default quiet period would delay the end of every command. */
     @Override
     public synchronized void close() {
+        closed = true;
         if (loop != null) {
             Future<?> _ = loop.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
             loop = null;
