@@ -27,8 +27,11 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The kernel's own control groups, where this machine lets us. */
+@Execution(ExecutionMode.SAME_THREAD)
 class RealLimitsTest {
     private static final Duration DEADLINE = Duration.ofSeconds(60);
     private static final WorkloadId ID = WorkloadId.process("hungry");

@@ -10,10 +10,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** Files that are made to cost: each ends soon, with an error that says what was too much. */
 @Isolated("Holds itself to a time.")
+@Execution(ExecutionMode.SAME_THREAD)
 class BoundsTest {
     private static final int MANY = 2_000_000;
 

@@ -35,10 +35,13 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** What a plugin is told, and what a call leaves behind. */
 @Isolated("Counts all of this JVM's threads, and takes over what it logs.")
+@Execution(ExecutionMode.SAME_THREAD)
 final class PluginChannelTest extends PluginChannelTestBed {
     @Test
     void startTellsTheStateDirectoryAndTheConfiguration() throws Exception {
@@ -205,6 +208,8 @@ final class PluginChannelTest extends PluginChannelTestBed {
 
     @Test
     void aClosedChannelLeavesNoThread() throws Exception {
+        // Those of the tests before take a moment to end.
+        await().atMost(LONG).until(() -> loops() == 0);
         try (PluginServer plugin = PluginServer.on(socket())) {
             assertEquals(Verdict.HEALTHY, channel.status(socket(), LONG).verdict());
             assertEquals(1, plugin.requests.size());

@@ -15,10 +15,13 @@ import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** What a plugin says is its own fault, and what we take to ask it we give back. */
 @Isolated("Counts all of this JVM's threads and descriptors.")
+@Execution(ExecutionMode.SAME_THREAD)
 class PluginFaultTest {
     private static final Duration LONG = Duration.ofSeconds(30);
     private static final int CALLS = 500;

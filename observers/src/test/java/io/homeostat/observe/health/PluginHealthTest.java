@@ -18,10 +18,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** What an answer to a health check says of a plugin, or that there is none. */
 @Isolated("Holds answers to fractions of a second.")
+@Execution(ExecutionMode.SAME_THREAD)
 final class PluginHealthTest extends PluginChannelTestBed {
     @Test
     void anAnswerIsHealthWhateverItsCode() throws Exception {

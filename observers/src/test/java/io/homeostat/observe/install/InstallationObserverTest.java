@@ -19,10 +19,13 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** What is installed, active, cached and left over, and when that can not be said. */
 @Isolated("Holds itself to a time.")
+@Execution(ExecutionMode.SAME_THREAD)
 final class InstallationObserverTest extends InstalledMachine {
     @Test
     void aMachineWithoutAnyDirectoryHasNothing() {

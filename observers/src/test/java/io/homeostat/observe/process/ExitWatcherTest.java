@@ -23,9 +23,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 @Isolated("Counts all of this JVM's descriptors.")
+@Execution(ExecutionMode.SAME_THREAD)
 class ExitWatcherTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
 

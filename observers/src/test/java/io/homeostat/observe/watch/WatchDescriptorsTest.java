@@ -14,10 +14,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** What watching takes of the kernel it gives back. */
 @Isolated("Counts all of this JVM's descriptors.")
+@Execution(ExecutionMode.SAME_THREAD)
 class WatchDescriptorsTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
 

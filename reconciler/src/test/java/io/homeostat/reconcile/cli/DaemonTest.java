@@ -31,11 +31,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** An agent that is told to end before it has come to its work. */
 @Timeout(60)
 @Isolated("Takes over what all of this JVM logs.")
+@Execution(ExecutionMode.SAME_THREAD)
 class DaemonTest {
     private static final int OK = 200;
     private static final int NOT_NOW = 503;

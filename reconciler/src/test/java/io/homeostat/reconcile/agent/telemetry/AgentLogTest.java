@@ -23,10 +23,13 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.Isolated;
 
 @Timeout(60)
 @Isolated("Takes over what all of this JVM logs.")
+@Execution(ExecutionMode.SAME_THREAD)
 class AgentLogTest {
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
     private final LoggerContext context = new LoggerContext();
