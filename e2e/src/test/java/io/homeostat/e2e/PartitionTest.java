@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** A control plane that is away, and an agent that is killed: nothing is lost, and nothing done twice. */
 final class PartitionTest {
     private static final int SEED = 20261121;
-    private static final int KILLS = 6;
+    private static final int KILLS = Boolean.getBoolean("storms") ? 6 : 3;
     private static final int LONGEST_MILLIS = 400;
 
     @RegisterExtension

@@ -217,12 +217,12 @@ final class ServerFaultsTest extends DownloadTestBed {
     @Test
     void anAttemptEndsWhenItsTimeIsOver() {
         serve(ok().withFixedDelay(20_000));
-        Source impatient = new Source(bucket.url(SIGNED), key, Duration.ofMillis(200), 2);
+        Source impatient = new Source(bucket.url(SIGNED), key, Duration.ofMillis(2500), 2);
 
         ActuationFailure failure = failure(impatient);
 
         assertFalse(failure.fatal());
-        assertMessage(failure, "it took longer than the 0.2 s allowed for one attempt (source.timeout)");
+        assertMessage(failure, "it took longer than the 2.5 s allowed for one attempt (source.timeout)");
         bucket.verify(2, getRequestedFor(urlPathEqualTo(PATH)));
     }
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The plugin protocol's Stop comes before signals, and never before Start. */
 class StopPluginTest {
     private static final Duration LONG = Duration.ofSeconds(60);
-    private static final Duration SHORT = Duration.ofMillis(900);
+    private static final Duration SHORT = Duration.ofSeconds(3);
 
     @TempDir
     Path root;
