@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.actuate.fetch.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader;
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.fetch.RawServer;
 import io.homeostat.actuate.unpack.TarBuilder;
 import io.homeostat.actuate.unpack.UnpackLimits;

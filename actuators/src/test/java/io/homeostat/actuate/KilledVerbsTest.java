@@ -3,9 +3,9 @@ package io.homeostat.actuate;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.actuate.fetch.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader;
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.fetch.RawServer;
 import io.homeostat.actuate.install.Activator;
 import io.homeostat.actuate.unpack.TarBuilder;

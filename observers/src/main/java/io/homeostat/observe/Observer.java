@@ -3,9 +3,11 @@ package io.homeostat.observe;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.host.HostFacts.HostFact;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks at the machine and changes nothing. Never throws because of what it finds: what cannot be seen is {@link Observation.Unseen}.
@@ -31,4 +33,24 @@ public interface Observer {
 
     /** Every workload that has left a trace on the machine, whoever declared it. */
     Observation<ImmutableSet<WorkloadId>> traces();
+
+    /** Which declaration's health check applies to a launch: after a rollback it is not the newest one. */
+    @FunctionalInterface
+    interface Checks {
+        /** Checks nothing. */
+        Checks NONE = instance -> null;
+
+        /** Null when its health is not to be checked. */
+        @Nullable
+        WorkloadSpec of(Instance instance);
+    }
+
+    /** Looks at the instances of one kind of workload. */
+    interface InstanceObserver {
+        /**
+         * Finds out what has become of a workload's instances: those that are remembered and those that only the machine knows, oldest first.
+         */
+        Observation<ImmutableList<ObservedInstance>> look(
+                WorkloadId id, ImmutableList<Instance> instances, Checks checks);
+    }
 }

@@ -2,15 +2,19 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcessObserver;
 import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
 
 /** Instances that are processes of this host: whether they run, how healthy they are, and which files they have lost. */
 public final class ProcessInstances implements InstanceObserver {
@@ -49,5 +53,18 @@ public final class ProcessInstances implements InstanceObserver {
             }
         }
         return Observation.seen(asked.build());
+    }
+
+    /** Finds out how a running instance is. */
+    public interface InstanceHealth extends AutoCloseable {
+        /**
+         * How it is.
+         *
+         * @param spec says how to check it; null when it is not to be asked
+         */
+        Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec);
+
+        @Override
+        default void close() {}
     }
 }

@@ -2,18 +2,19 @@ package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.HealthCheck;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Metrics;
+import io.homeostat.desired.model.Lifecycle.Restart;
+import io.homeostat.desired.model.Lifecycle.Start;
+import io.homeostat.desired.model.Lifecycle.Stop;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.HealthCheck;
-import io.homeostat.desired.model.lifecycle.Lifecycle;
-import io.homeostat.desired.model.lifecycle.Limits;
-import io.homeostat.desired.model.lifecycle.Metrics;
-import io.homeostat.desired.model.lifecycle.Restart;
-import io.homeostat.desired.model.lifecycle.Start;
-import io.homeostat.desired.model.lifecycle.Stop;
+import io.homeostat.observe.Observer.Checks;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

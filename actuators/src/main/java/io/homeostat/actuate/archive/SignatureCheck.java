@@ -1,12 +1,15 @@
 package io.homeostat.actuate.archive;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -68,6 +71,28 @@ public final class SignatureCheck {
             }
         } catch (IOException e) {
             throw new ActuationFailure(what + Disk.reason(e), false, e);
+        }
+    }
+
+    /**
+     * Whose signatures are accepted, and whether one is required.
+     *
+     * @param required whether an archive without a signature of theirs may not
+     */
+    public record SignaturePolicy(boolean required, TrustedKeys keys) {
+        /** Accepts all archives. */
+        public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
+
+        /**
+         * The configured policy.
+         *
+         * @throws ActuationFailure when a key can't be read
+         */
+        public static SignaturePolicy of(AgentConfig.Signatures signatures) throws ActuationFailure {
+            return new SignaturePolicy(
+                    signatures.require(),
+                    TrustedKeys.read(
+                            signatures.keys().stream().map(Path::of).collect(ImmutableList.toImmutableList())));
         }
     }
 }

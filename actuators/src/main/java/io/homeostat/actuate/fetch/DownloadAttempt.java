@@ -4,12 +4,15 @@ import io.homeostat.actuate.Chunk;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.archive.ArchiveFormat;
 import io.homeostat.actuate.archive.ArchiveStore;
-import io.homeostat.actuate.fetch.Fetched.Body;
+import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.FailureCause.Kind;
+import java.io.Closeable;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -269,6 +272,28 @@ final class DownloadAttempt {
             public void close() throws IOException {
                 channel.close();
             }
+        }
+    }
+
+    /**
+     * The beginning of a source's answer.
+     *
+     * @param offset where in the archive the body begins
+     * @param total bytes of the whole archive, -1 when the source does not say
+     * @param validator identifies this version of the archive when the rest is requested later; empty when nothing does
+     * @param html whether the source calls it a web page
+     */
+    record Fetched(Body body, long offset, long total, String validator, boolean html) {
+
+        /** The bytes of an archive as they arrive. */
+        interface Body extends Closeable {
+            /**
+             * Waits for at least one byte and takes as many as are there and fit.
+             *
+             * @return false at the end
+             * @throws FailedAttempt when the deadline passes first
+             */
+            boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt;
         }
     }
 }

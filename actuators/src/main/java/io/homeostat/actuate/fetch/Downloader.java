@@ -175,4 +175,36 @@ public final class Downloader implements AutoCloseable {
     public void close() {
         http.close();
     }
+
+    /**
+     * Limits of a download.
+     *
+     * @param maxBytes the largest archive, in bytes
+     * @param reserveBytes what has to stay free on the file system, in bytes
+     */
+    public record DownloadLimits(long maxBytes, long reserveBytes) {
+        public static final DownloadLimits DEFAULT = new DownloadLimits(4L << 30, 64L << 20);
+
+        public DownloadLimits {
+            if (maxBytes < 1 || reserveBytes < 0) {
+                throw new IllegalArgumentException(
+                        "bad download limits: " + maxBytes + " bytes, reserve " + reserveBytes);
+            }
+        }
+    }
+
+    /** Receives the progress of a download. Called often, on the downloading thread, so it has to be quick. */
+    @FunctionalInterface
+    public interface Progress {
+        /** Ignores progress. */
+        Progress NONE = (done, total) -> {};
+
+        /**
+         * Reports progress.
+         *
+         * @param done bytes received, including those of earlier attempts; back to 0 when a download starts over
+         * @param total bytes of the whole archive, -1 while unknown
+         */
+        void bytes(long done, long total);
+    }
 }

@@ -3,7 +3,8 @@ package io.homeostat.actuate.fetch;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.homeostat.actuate.Chunk;
-import io.homeostat.actuate.fetch.Fetched.Body;
+import io.homeostat.actuate.fetch.DownloadAttempt.Fetched;
+import io.homeostat.actuate.fetch.DownloadAttempt.Fetched.Body;
 import io.homeostat.actuate.fetch.Timing.Deadline;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.state.history.FailureCause;

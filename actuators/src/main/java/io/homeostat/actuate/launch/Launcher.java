@@ -1,22 +1,23 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
-import io.homeostat.actuate.limits.CgroupPlan;
+import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.CallerLocale;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
-import io.homeostat.observe.process.LaunchMarks;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.ProcFs;
 import java.io.File;
 import java.io.IOException;
@@ -295,6 +296,41 @@ public final class Launcher {
             return Resources.toString(Resources.getResource(Launcher.class, name), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new IllegalStateException("the program is damaged: " + name + " can't be read", e);
+        }
+    }
+
+    /**
+     * What to launch.
+     *
+     * @param instance as stored before; names the launch
+     * @param executable absolute
+     * @param arguments as declared; the {@link Launcher} adds those of the plugin protocol
+     * @param env added to our own environment
+     * @param user name or number; null for our own user
+     * @param plugin whether it is told to serve the plugin protocol, and where
+     */
+    public record LaunchRequest(
+            Instance instance,
+            Path executable,
+            ImmutableList<String> arguments,
+            ImmutableMap<String, String> env,
+            @Nullable String user,
+            boolean plugin) {
+
+        /** A program that is told nothing but what is declared. */
+        public LaunchRequest(
+                Instance instance,
+                Path executable,
+                ImmutableList<String> arguments,
+                ImmutableMap<String, String> env,
+                @Nullable String user) {
+            this(instance, executable, arguments, env, user, false);
+        }
+
+        /** Without the values, which may be secret. */
+        @Override
+        public String toString() {
+            return "LaunchRequest[" + instance.workload() + " " + instance.launchId() + " " + executable + "]";
         }
     }
 }

@@ -4,14 +4,15 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.Disk;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.CgroupHierarchy;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.Controller;
 import io.homeostat.observe.limits.LimitFiles;
 import io.homeostat.observe.limits.LimitObserver;
-import io.homeostat.observe.limits.LimitObstacles;
+import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -221,5 +222,38 @@ public final class LimitEnforcer {
                     .<LimitResult>map(LimitResult.Unavailable::new)
                     .orElseGet(LimitResult.Enforced::new);
         }
+    }
+
+    /** Whether the declared limits are enforced. */
+    public sealed interface LimitResult {
+
+        /** All of them are, or there are none. */
+        record Enforced() implements LimitResult {}
+
+        /**
+         * Some or all are not.
+         *
+         * @param reason which, why, and what to do, for people
+         */
+        record Unavailable(String reason) implements LimitResult {}
+    }
+
+    /**
+     * How a process joins the groups of its workload.
+     *
+     * @param procs absolute paths of {@code cgroup.procs} files: before it becomes the program, the process writes {@code 0}, which means the
+     *     writer, into each of them; in a subshell {@code $$} would be another process
+     * @param enforcement whether all declared limits then apply to it
+     * @param required whether a process that cannot join all of them must not run
+     * @param oomKills how many processes of the workload the OOM killer has killed so far
+     */
+    public record CgroupPlan(
+            ImmutableList<Path> procs, LimitResult enforcement, boolean required, Observation<Long> oomKills) {
+        /** No groups to join. */
+        public static final CgroupPlan NONE = new CgroupPlan(
+                ImmutableList.of(),
+                new LimitResult.Enforced(),
+                false,
+                Observation.unseen("no control groups are used"));
     }
 }

@@ -4,21 +4,21 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.PluginSockets;
-import io.homeostat.actuate.stop.StopResult.How;
+import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.health.PluginChannel;
-import io.homeostat.observe.health.PluginReply;
+import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
-import io.homeostat.observe.process.LaunchMarks;
 import io.homeostat.observe.process.Pidfd;
 import io.homeostat.observe.process.Pidfd.Opened;
 import io.homeostat.observe.process.ProcFs;
@@ -282,6 +282,49 @@ public final class Stopper {
             return procFs.stat(pid)
                     .filter(stat -> stat.startTicks() == startTicks)
                     .isPresent();
+        }
+    }
+
+    /**
+     * Which launch to stop, and how.
+     *
+     * @param cleanup whether a plugin should leave nothing behind, because it is being removed
+     * @param timeout until everything is killed
+     * @param plugin whether to ask with the plugin protocol first; such a workload has had a socket
+     */
+    public record StopRequest(Instance instance, boolean cleanup, Duration timeout, boolean plugin) {}
+
+    /**
+     * How a launch ended.
+     *
+     * @param how the strongest means that was needed
+     * @param exit of the main process, if it was recorded
+     */
+    public record StopResult(How how, Optional<Exit> exit) {
+        /** From the gentlest to the strongest. */
+        public enum How {
+            /** Nothing ran any more. */
+            ALREADY_GONE,
+            /** The plugin protocol's Stop was enough. */
+            ASKED,
+            /** SIGTERM. */
+            TERMINATED,
+            /** SIGKILL. */
+            KILLED;
+
+            How or(How other) {
+                return compareTo(other) >= 0 ? this : other;
+            }
+        }
+
+        /** For people. */
+        public String words() {
+            return switch (how) {
+                case ALREADY_GONE -> "had ended already";
+                case ASKED -> "ended when it was asked to";
+                case TERMINATED -> "ended after SIGTERM";
+                case KILLED -> "did not end in time and was killed";
+            };
         }
     }
 }

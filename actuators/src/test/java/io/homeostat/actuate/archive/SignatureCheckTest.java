@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.hash.Hashing;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.LocalDisk;
+import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import java.nio.file.Files;

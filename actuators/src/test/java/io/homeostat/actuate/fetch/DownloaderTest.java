@@ -17,6 +17,8 @@ import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.actuate.archive.ArchiveStore;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Source;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Machine;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Source;
 import java.io.IOException;
 import java.nio.file.Files;

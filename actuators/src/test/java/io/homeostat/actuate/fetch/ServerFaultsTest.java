@@ -16,6 +16,8 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Machine;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.unpack.TarBuilder;
 import io.homeostat.desired.model.Source;
 import java.net.URI;

@@ -12,7 +12,7 @@ import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.install.InstallationMarker;
 import io.homeostat.observe.process.ProcFs;

@@ -13,6 +13,7 @@ import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.TestBed;
+import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;

@@ -8,9 +8,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.limits.LimitResult.Enforced;
+import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
+import io.homeostat.actuate.limits.LimitEnforcer.LimitResult.Enforced;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.Observation;

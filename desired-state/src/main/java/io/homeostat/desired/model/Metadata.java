@@ -1,8 +1,8 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Matches;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Matches;
 
 /** What a workload is called. */
 public record Metadata(

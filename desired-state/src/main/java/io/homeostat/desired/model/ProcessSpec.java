@@ -1,8 +1,7 @@
 package io.homeostat.desired.model;
 
-import io.homeostat.desired.model.lifecycle.Lifecycle;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Inline;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Inline;
 import org.jspecify.annotations.Nullable;
 
 /** Any program; no protocol, an optional probe. */

@@ -2,10 +2,10 @@ package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.schema.Default;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Keys;
-import io.homeostat.desired.model.schema.Matches;
+import io.homeostat.desired.model.schema.Fields.Default;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Keys;
+import io.homeostat.desired.model.schema.Fields.Matches;
 import org.jspecify.annotations.Nullable;
 
 /** The program of a workload: its files, and how it is executed. */

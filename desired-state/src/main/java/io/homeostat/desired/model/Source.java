@@ -1,11 +1,11 @@
 package io.homeostat.desired.model;
 
-import io.homeostat.desired.model.schema.Default;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Location;
-import io.homeostat.desired.model.schema.Matches;
-import io.homeostat.desired.model.schema.Range;
-import io.homeostat.desired.model.schema.Secret;
+import io.homeostat.desired.model.schema.Fields.Default;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Location;
+import io.homeostat.desired.model.schema.Fields.Matches;
+import io.homeostat.desired.model.schema.Fields.Range;
+import io.homeostat.desired.model.schema.Fields.Secret;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,6 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableSortedMap;
-import io.homeostat.desired.model.lifecycle.Lifecycle;
 import org.jspecify.annotations.Nullable;
 
 /** One declared workload: a document that was read and found valid, paths and defaults filled in. */

@@ -1,6 +1,5 @@
 package io.homeostat.desired.model;
 
-import io.homeostat.desired.model.lifecycle.Lifecycle;
 import org.jspecify.annotations.Nullable;
 
 /** What a document declares of a workload, one record a kind. */

@@ -4,9 +4,9 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Problem;
-import io.homeostat.desired.yaml.ReadResult;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -33,11 +33,11 @@ public final class FilesSource {
      * What the files declare now. A file with an error, or that can't be read, keeps what is stored of it; nothing is thrown
      * for what is on the disk. The origin of a workload is the absolute path of its file.
      */
-    public Reading read(Stored stored) {
+    public SourceSnapshot read(StoredWorkloads stored) {
         Retention retention = new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), clock.instant());
         List<Input> inputs = new ArrayList<>();
         for (Path path : paths) {
-            if (Roots.there(path, stored, retention)) {
+            if (retention.isThere(path)) {
                 inputs.add(new Input.Watched(path));
             }
         }

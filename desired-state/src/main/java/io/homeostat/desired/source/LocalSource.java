@@ -7,11 +7,11 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.Input;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.desired.yaml.Problem;
-import io.homeostat.desired.yaml.ReadResult;
-import io.homeostat.desired.yaml.ReadWorkload;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.io.IOException;
 import java.io.InputStream;
@@ -59,24 +59,24 @@ public final class LocalSource {
      * What the manifests declare now. One that is wrong or can't be read keeps what is stored of it; nothing is thrown for
      * what is on the disk. The origin of a workload is the absolute path of its manifest.
      */
-    public Reading read(Stored stored) {
+    public SourceSnapshot read(StoredWorkloads stored) {
         return new Pass(stored).reading();
     }
 
     /** One look at all directories. */
     private final class Pass {
-        private final Stored stored;
+        private final StoredWorkloads stored;
         private final Retention retention;
         private final Map<WorkloadId, String> declared = new HashMap<>();
 
-        Pass(Stored stored) {
+        Pass(StoredWorkloads stored) {
             this.stored = stored;
             this.retention = new Retention(SourceName.LOCAL, directories, stored, disabled, clock.instant());
         }
 
-        Reading reading() {
+        SourceSnapshot reading() {
             for (Path directory : directories) {
-                if (Roots.there(directory, stored, retention)) {
+                if (retention.isThere(directory)) {
                     children(directory).forEach(this::plugin);
                 }
             }

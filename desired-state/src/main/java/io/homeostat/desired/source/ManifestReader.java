@@ -9,7 +9,7 @@ import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Program.Install;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.yaml.DocumentReader;
-import io.homeostat.desired.yaml.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.PluginInstallationType;

@@ -5,12 +5,13 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.SourceContent;
-import io.homeostat.desired.state.SourceProblem;
+import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.IoReason;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -34,7 +35,7 @@ final class Retention {
 
     private final SourceName source;
     private final ImmutableList<Path> roots;
-    private final Stored stored;
+    private final StoredWorkloads stored;
     private final ImmutableSet<String> disabled;
     private final Instant now;
     private final List<ToApply> documents = new ArrayList<>();
@@ -46,7 +47,12 @@ final class Retention {
      * @param roots the configured paths, absolute; what was stored from elsewhere is no longer wanted
      * @param disabled the names of workloads that are not retained either
      */
-    Retention(SourceName source, ImmutableList<Path> roots, Stored stored, ImmutableSet<String> disabled, Instant now) {
+    Retention(
+            SourceName source,
+            ImmutableList<Path> roots,
+            StoredWorkloads stored,
+            ImmutableSet<String> disabled,
+            Instant now) {
         this.source = source;
         this.roots = roots;
         this.stored = stored;
@@ -58,12 +64,33 @@ final class Retention {
         documents.add(new ToApply(workload, origin));
     }
 
+    /**
+     * Whether a configured path has something to read. One that isn't there declares nothing; but if it was a directory with
+     * declarations, its file system may not be mounted, and nothing is withdrawn.
+     */
+    boolean isThere(Path root) {
+        if (Files.exists(root, LinkOption.NOFOLLOW_LINKS) || !(Whereabouts.of(root) instanceof Whereabouts.Gone)) {
+            return true;
+        }
+        Path parent = root.getParent();
+        boolean wasFile = stored.origins().contains(root.toString());
+        Path missing = wasFile && parent != null ? parent : root;
+        if (stored.anyBelow(root) || (wasFile && !Files.isDirectory(missing))) {
+            problem(
+                    root.toString(),
+                    missing
+                            + ": no such directory; what was declared there stays in force. Create it, empty, to withdraw"
+                            + " that, or restore it");
+        }
+        return false;
+    }
+
     /** @param path the file or directory that is wrong: all that was stored from it and from below it is retained */
     void problem(String path, String message) {
         problems.add(new SourceProblem(source, path, message));
     }
 
-    Reading reading() {
+    SourceSnapshot reading() {
         Set<String> wrong = new HashSet<>();
         for (SourceProblem problem : problems) {
             wrong.add(problem.origin());
@@ -80,7 +107,7 @@ final class Retention {
         }
         documents.removeIf(document -> retained.contains(document.origin()));
         retained.removeIf(this::retainedWithoutTheDisabled);
-        return new Reading(
+        return new SourceSnapshot(
                 new SourceContent(
                         source,
                         ImmutableList.copyOf(documents),

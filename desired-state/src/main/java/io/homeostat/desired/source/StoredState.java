@@ -2,22 +2,57 @@ package io.homeostat.desired.source;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** What is stored of all sources, as the one desired state that plan, status, apply and the agent go by. */
 public final class StoredState {
     private StoredState() {}
 
-    /** The desired state, see {@link Precedence#merge}. */
+    /** Every declared workload, by its strongest source. */
     public static DesiredState desired(ImmutableCollection<StoredDeclaration> declarations) {
-        return Precedence.merge(
-                declarations.stream().map(StoredState::declaration).collect(ImmutableList.toImmutableList()));
+        return merge(declarations.stream().map(StoredState::declaration).collect(ImmutableList.toImmutableList()));
     }
 
     private static Declaration declaration(StoredDeclaration stored) {
         return new Declaration(
                 stored.workload(), stored.source(), stored.generation(), stored.hash(), ImmutableList.of());
+    }
+
+    /**
+     * One declaration per workload: where several sources declare one, the earliest in the order of {@link SourceName} wins.
+     *
+     * @throws IllegalArgumentException if one source declares a workload twice
+     */
+    static DesiredState merge(ImmutableCollection<Declaration> declarations) {
+        Map<WorkloadId, SortedMap<SourceName, Declaration>> rivals = new TreeMap<>();
+        for (Declaration declaration : declarations) {
+            Declaration other = rivals.computeIfAbsent(declaration.id(), id -> new TreeMap<>())
+                    .put(declaration.source(), declaration);
+            if (other != null) {
+                throw new IllegalArgumentException(
+                        declaration.source().word() + " declares " + declaration.id() + " twice");
+            }
+        }
+        ImmutableSortedMap.Builder<WorkloadId, Declaration> winners = ImmutableSortedMap.naturalOrder();
+        rivals.forEach((id, bySource) -> winners.put(id, winner(bySource)));
+        return new DesiredState(winners.buildOrThrow());
+    }
+
+    private static Declaration winner(SortedMap<SourceName, Declaration> bySource) {
+        Declaration strongest = bySource.sequencedValues().getFirst();
+        return new Declaration(
+                strongest.workload(),
+                strongest.source(),
+                strongest.generation(),
+                strongest.hash(),
+                bySource.keySet().stream().skip(1).collect(ImmutableList.toImmutableList()));
     }
 }

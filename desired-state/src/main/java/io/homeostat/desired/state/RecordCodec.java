@@ -14,8 +14,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.schema.Inline;
-import io.homeostat.desired.model.schema.Key;
+import io.homeostat.desired.model.schema.Fields;
+import io.homeostat.desired.model.schema.Fields.Inline;
 import io.homeostat.desired.yaml.DocumentCodec;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
@@ -32,7 +32,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records as JSON, for what the agent stores for itself. Uses {@link Key} and {@link Inline} as documents do, but is as lenient as
+ * Records as JSON, for what the agent stores for itself. Uses {@link Fields.Key} and {@link Inline} as documents do, but is as lenient as
  * those are strict: unknown keys are ignored, and what is left out is null, 0, false or empty, which is also how such values are
  * written. Enum constants are written by name and read in any case, with or without underscores.
  */
@@ -184,7 +184,7 @@ public final class RecordCodec {
     /** The record of a sealed interface that goes by this word. */
     private static Class<?> alternative(Class<?> type, String word) {
         for (Class<?> alternative : type.getPermittedSubclasses()) {
-            Key key = alternative.getAnnotation(Key.class);
+            Fields.Key key = alternative.getAnnotation(Fields.Key.class);
             if (key != null && key.value().equals(word)) {
                 return alternative;
             }
@@ -233,7 +233,7 @@ public final class RecordCodec {
     }
 
     private void put(Record record, ObjectNode node) {
-        Key word = record.getClass().getAnnotation(Key.class);
+        Fields.Key word = record.getClass().getAnnotation(Fields.Key.class);
         if (word != null) {
             node.put(TYPE, word.value());
         }
@@ -285,7 +285,7 @@ public final class RecordCodec {
 
     private record Part(String key, Type type, boolean nullable, boolean inline, Method accessor) {
         static Part of(RecordComponent component) {
-            Key key = component.getAnnotation(Key.class);
+            Fields.Key key = component.getAnnotation(Fields.Key.class);
             return new Part(
                     key == null ? component.getName() : key.value(),
                     component.getGenericType(),

@@ -2,11 +2,13 @@ package io.homeostat.desired.state;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.util.Optional;
 
-/** What is remembered, as it was when the last {@link Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
+/** What is remembered, as it was when the last {@link StateStore.Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
 public interface StateReader extends AutoCloseable {
     /** What each source declares; several may declare the same workload. */
     ImmutableList<StoredDeclaration> declarations();
@@ -42,4 +44,41 @@ public interface StateReader extends AutoCloseable {
 
     @Override
     void close();
+
+    /**
+     * A workload as one source declares it.
+     *
+     * @param origin where the source has it from: the absolute PATH that was applied, which {@code --prune} goes by, or a file
+     * @param generation grows by one with each change that this source makes, from 1; goes on growing when it withdraws the
+     *     workload and declares it again
+     * @param hash of the declaration
+     * @param length of its document, in characters
+     */
+    record StoredDeclaration(
+            SourceName source, Workload workload, String origin, long generation, String hash, int length) {}
+
+    /**
+     * Why something that a source reads is not in force as it stands there.
+     *
+     * @param origin what could not be read, as in {@link StateReader.StoredDeclaration#origin}
+     * @param message where it is wrong and what would be right; no secrets in it
+     */
+    record SourceProblem(SourceName source, String origin, String message) {}
+
+    /**
+     * How many events wait for the control plane, and how many it will never hear of.
+     *
+     * @param open whether events are queued, because a control plane is configured
+     * @param queued events that it has not acknowledged
+     * @param dropped events that were the oldest when there were too many ({@code limits.events}); since the queue was first opened
+     * @param refused events that it would not take; since the queue was first opened
+     * @param withheld refused items of its messages of which no event tells, because there were too many
+     */
+    record EventQueue(boolean open, long queued, long dropped, long refused, long withheld) {
+        /** Of a machine that never had a control plane. */
+        public static final EventQueue NONE = new EventQueue(false, 0, 0, 0, 0);
+    }
+
+    /** An event with its place in the sequence; ids grow by the order in which events were stored. */
+    record StoredEvent(long id, Event event) {}
 }

@@ -2,13 +2,19 @@ package io.homeostat.desired.state;
 
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What must be remembered. When a method returns, what it stored survives a power cut; when it throws
@@ -84,7 +90,7 @@ public interface StateStore extends StateReader {
 
     /**
      * Deletes the oldest events until {@code keep} are left; those that the control plane has yet to be told of only when all others
-     * are deleted. These are counted ({@link EventQueue#dropped}) and said in an event.
+     * are deleted. These are counted ({@link StateReader.EventQueue#dropped}) and said in an event.
      *
      * @return how many it was not told of
      */
@@ -120,6 +126,102 @@ public interface StateStore extends StateReader {
 
         public Workload workload() {
             return document.workload();
+        }
+    }
+
+    /**
+     * What one look or one step added to what is remembered of a workload; stored as a whole or not at all.
+     *
+     * @param history the new history; null when it stays as it is
+     * @param dropHistory true: nothing is left of the workload, forget its history (not its events)
+     * @param instances launches that are new or have changed
+     * @param ended ids of launches that are over
+     * @param events what happened, oldest first
+     */
+    record Change(
+            WorkloadId workload,
+            @Nullable WorkloadHistory history,
+            boolean dropHistory,
+            ImmutableList<Instance> instances,
+            ImmutableList<String> ended,
+            ImmutableList<Event> events) {
+
+        public static Change ofInstance(Instance instance) {
+            return new Change(
+                    instance.workload(),
+                    null,
+                    false,
+                    ImmutableList.of(instance),
+                    ImmutableList.of(),
+                    ImmutableList.of());
+        }
+    }
+
+    /**
+     * What one message of the control plane changes; stored as a whole or not at all.
+     *
+     * @param messageId as the control plane gave it; a message that was stored before changes nothing
+     * @param declared what {@link SourceName#CONTROL_PLANE} declares from now on, each workload at most once
+     * @param withdrawn what it declares no longer; none of them is declared
+     * @param histories of workloads of which something else has to be remembered than before
+     * @param events what happened, oldest first
+     * @param withheld how many refused items no event tells of, because there were too many
+     */
+    record ControlPlaneChange(
+            String messageId,
+            ImmutableList<ToApply> declared,
+            ImmutableSet<WorkloadId> withdrawn,
+            ImmutableMap<WorkloadId, WorkloadHistory> histories,
+            ImmutableList<Event> events,
+            int withheld) {
+
+        /** One all of which is told. */
+        public ControlPlaneChange(
+                String messageId,
+                ImmutableList<ToApply> declared,
+                ImmutableSet<WorkloadId> withdrawn,
+                ImmutableMap<WorkloadId, WorkloadHistory> histories,
+                ImmutableList<Event> events) {
+            this(messageId, declared, withdrawn, histories, events, 0);
+        }
+
+        public ControlPlaneChange {
+            ImmutableSet<WorkloadId> ids =
+                    declared.stream().map(one -> one.workload().id()).collect(ImmutableSet.toImmutableSet());
+            if (ids.size() != declared.size()
+                    || !Sets.intersection(ids, withdrawn).isEmpty()) {
+                throw new IllegalArgumentException("a workload is declared twice, or withdrawn as well: " + ids);
+            }
+        }
+    }
+
+    /**
+     * All that a source says now.
+     *
+     * @param documents each workload at most once
+     * @param retainedOrigins what can't be read now: what was stored from there stays in force
+     * @param problems what is wrong with the source, each of this source; empty when all of it could be read
+     */
+    record SourceContent(
+            SourceName source,
+            ImmutableList<ToApply> documents,
+            ImmutableSet<String> retainedOrigins,
+            ImmutableList<SourceProblem> problems) {
+
+        public SourceContent {
+            Set<WorkloadId> ids = new HashSet<>();
+            for (ToApply document : documents) {
+                if (!ids.add(document.workload().id())) {
+                    throw new IllegalArgumentException(
+                            source.word() + " declares " + document.workload().id() + " twice");
+                }
+            }
+            for (SourceProblem problem : problems) {
+                if (problem.source() != source) {
+                    throw new IllegalArgumentException(
+                            "a problem of " + problem.source().word() + " in what " + source.word() + " says");
+                }
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.yaml.Constraints.Bound;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Either;
 import io.homeostat.desired.yaml.FieldType.Entries;

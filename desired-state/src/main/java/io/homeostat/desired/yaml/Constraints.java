@@ -6,19 +6,22 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Restart;
+import io.homeostat.desired.model.Lifecycle.Triggers;
+import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Limits;
-import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
-import io.homeostat.desired.model.lifecycle.Restart;
-import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Word;
+import io.homeostat.desired.yaml.Node.Entry;
+import io.homeostat.desired.yaml.Node.Mapping;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.ZoneId;
+import org.jspecify.annotations.Nullable;
 
 /** The rules that take more than one field, by the record whose fields they are. */
 final class Constraints {
@@ -299,5 +302,86 @@ final class Constraints {
 
         /** Adds subschemas that all have to hold; none where JSON Schema has no words for the rule. */
         default void schema(ArrayNode allOf) {}
+    }
+
+    /** A mapping whose fields have been read one by one, for the rules that take several of them. */
+    static final class Bound {
+        private final Shape shape;
+        private final Mapping mapping;
+        private final Node at;
+        private final String path;
+        private final @Nullable Object[] values;
+        private final boolean[] given;
+        private final Report report;
+
+        /**
+         * @param at what a missing field is reported at
+         * @param path to the mapping, empty for the document itself
+         * @param values in the order of the shape's fields; null for what is wrong or left out without a default
+         * @param given in the same order, whether the key is there, if only mistyped
+         */
+        Bound(
+                Shape shape,
+                Mapping mapping,
+                Node at,
+                String path,
+                @Nullable Object[] values,
+                boolean[] given,
+                Report report) {
+            this.shape = shape;
+            this.mapping = mapping;
+            this.at = at;
+            this.path = path;
+            this.values = values;
+            this.given = given;
+            this.report = report;
+        }
+
+        @Nullable
+        Object value(String key) {
+            return values[shape.indexOf(key)];
+        }
+
+        /** The value as it is written; null when the key was left out. */
+        @Nullable
+        Node written(String key) {
+            Entry entry = entry(key);
+            return entry == null ? null : entry.value();
+        }
+
+        boolean has(String key) {
+            return given[shape.indexOf(key)];
+        }
+
+        /** Says what is wrong with the record as a whole. */
+        void error(String message) {
+            report.error(at, path, message);
+        }
+
+        /** Says what is wrong with the value of a key that is there. */
+        void errorAtValue(String key, String message) {
+            Node value = written(key);
+            report.error(value == null ? at : value, Binder.join(path, key), message);
+        }
+
+        /** Says what is wrong with a key being there. */
+        void errorAtKey(String key, String message) {
+            Entry entry = entry(key);
+            report.error(entry == null ? at : entry.key(), Binder.join(path, key), message);
+        }
+
+        void warningAtValue(String key, String message) {
+            Node value = written(key);
+            report.warning(value == null ? at : value, Binder.join(path, key), message);
+        }
+
+        private @Nullable Entry entry(String key) {
+            for (Entry entry : mapping.entries()) {
+                if (entry.key().text().equals(key)) {
+                    return entry;
+                }
+            }
+            return null;
+        }
     }
 }

@@ -220,4 +220,68 @@ public final class DocumentReader {
             return new Problem(place.file(), place.line(), place.column(), message);
         }
     }
+
+    /** Where documents are read from. */
+    public sealed interface Input {
+        /** A file, or a directory with all {@code .yaml} and {@code .yml} files below it. */
+        record At(Path path) implements Input {}
+
+        /** As {@link At}, but never a device or a fifo, which could be read for ever. */
+        record Watched(Path path) implements Input {}
+
+        /**
+         * Standard input, for one.
+         *
+         * @param name as errors call it
+         * @param stream read to its end, not closed
+         * @param directory where relative paths in the documents start from
+         */
+        record Stream(String name, InputStream stream, Path directory) implements Input {}
+
+        /**
+         * What another process has read.
+         *
+         * @param name as errors call it
+         * @param input what led to it, see {@link ReadWorkload#input}
+         * @param directory where relative paths in the documents start from; null: there may be none
+         */
+        record Text(String name, String input, @Nullable Path directory, String text) implements Input {}
+    }
+
+    /**
+     * What documents say.
+     *
+     * @param workloads all that are valid in themselves, in the order they were read; to be used only when there is no error
+     * @param texts that they were read from, for whoever sends them on
+     * @param errors sorted by place
+     * @param warnings sorted by place; what is valid but probably not meant
+     */
+    public record ReadResult(
+            ImmutableList<ReadWorkload> workloads,
+            ImmutableList<Input.Text> texts,
+            ImmutableList<Problem> errors,
+            ImmutableList<Problem> warnings) {
+        public boolean valid() {
+            return errors.isEmpty();
+        }
+
+        /** The workloads without their places. */
+        public ImmutableList<Workload> declared() {
+            return workloads.stream().map(ReadWorkload::workload).collect(ImmutableList.toImmutableList());
+        }
+    }
+
+    /**
+     * A workload and where it was read.
+     *
+     * @param input the one of the inputs that led to the file: a path as it was given, or the name of a stream
+     * @param file as errors name it
+     * @param line where the document begins, from 1
+     */
+    public record ReadWorkload(Workload workload, String input, String file, int line) {
+        /** {@code file:line}. */
+        public String origin() {
+            return file + ":" + line;
+        }
+    }
 }

@@ -2,11 +2,11 @@ package io.homeostat.desired.yaml;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;

@@ -6,8 +6,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Metadata;
-import io.homeostat.desired.model.schema.Doc;
+import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Bytes;
 import io.homeostat.desired.yaml.FieldType.Either;
@@ -23,6 +24,7 @@ import io.homeostat.desired.yaml.FieldType.Time;
 import io.homeostat.desired.yaml.FieldType.Url;
 import io.homeostat.desired.yaml.FieldType.Whole;
 import io.homeostat.desired.yaml.FieldType.Word;
+import io.homeostat.desired.yaml.Shape.Defaults;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -96,7 +98,8 @@ public final class JsonSchema {
 
     private static String name(Class<?> type) {
         Class<?> outer = type.getDeclaringClass();
-        return outer == null ? type.getSimpleName() : name(outer) + type.getSimpleName();
+        // The fields of a lifecycle stand in the spec itself; no document has an object of that name.
+        return outer == null || outer == Lifecycle.class ? type.getSimpleName() : name(outer) + type.getSimpleName();
     }
 
     private static ObjectNode reference(String name) {

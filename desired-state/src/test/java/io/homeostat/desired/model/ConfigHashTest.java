@@ -17,20 +17,19 @@ class ConfigHashTest {
 
     @Test
     void noConfigurationHasAnEmptyHash() {
-        assertEquals("", ConfigHash.of(null));
+        assertEquals("", Config.hash(null));
     }
 
     @Test
     void aStringIsHashedAsItsUtf8() {
         assertEquals(
                 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-                ConfigHash.of(new Config("abc", null)));
+                Config.hash(new Config("abc", null)));
         assertEquals(
                 Hashing.sha256().hashString("ä", StandardCharsets.UTF_8).toString(),
-                ConfigHash.of(new Config("ä", null)));
+                Config.hash(new Config("ä", null)));
         assertEquals(
-                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-                ConfigHash.of(new Config("", null)));
+                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Config.hash(new Config("", null)));
     }
 
     @Test
@@ -39,16 +38,15 @@ class ConfigHashTest {
                 .putFields("a", Value.newBuilder().setNumberValue(1).build())
                 .build()
                 .toByteArray();
-        assertEquals(Hashing.sha256().hashBytes(serialized).toString(), ConfigHash.of(struct("{\"a\": 1}")));
+        assertEquals(Hashing.sha256().hashBytes(serialized).toString(), Config.hash(struct("{\"a\": 1}")));
     }
 
     @Test
     void theOrderOfKeysDoesNotMatter() throws Exception {
-        String hash = ConfigHash.of(struct("{\"a\": {\"x\": 1, \"y\": [true, null]}, \"b\": \"c\", \"d\": 1.5}"));
-        assertEquals(
-                hash, ConfigHash.of(struct("{\"d\": 1.5, \"b\": \"c\", \"a\": {\"y\": [true, null], \"x\": 1.0}}")));
+        String hash = Config.hash(struct("{\"a\": {\"x\": 1, \"y\": [true, null]}, \"b\": \"c\", \"d\": 1.5}"));
+        assertEquals(hash, Config.hash(struct("{\"d\": 1.5, \"b\": \"c\", \"a\": {\"y\": [true, null], \"x\": 1.0}}")));
         assertNotEquals(
-                hash, ConfigHash.of(struct("{\"a\": {\"x\": 1, \"y\": [null, true]}, \"b\": \"c\", \"d\": 1.5}")));
+                hash, Config.hash(struct("{\"a\": {\"x\": 1, \"y\": [null, true]}, \"b\": \"c\", \"d\": 1.5}")));
     }
 
     @Test

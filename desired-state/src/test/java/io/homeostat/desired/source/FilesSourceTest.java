@@ -38,7 +38,7 @@ class FilesSourceTest {
     void aWorkloadComesFromTheAbsolutePathOfItsFile() throws IOException {
         Path file = files.write("b/one.yaml", process("one", "two"));
         files.write("a.yaml", process("three"));
-        Reading reading = source.read(files.stored());
+        SourceSnapshot reading = source.read(files.stored());
         assertEquals(List.of("three", "one", "two"), names(reading));
         assertEquals(file.toString(), reading.content().documents().getLast().origin());
         assertEquals(ImmutableList.of(), reading.content().problems());
@@ -52,7 +52,7 @@ class FilesSourceTest {
         read();
         files.write("bad.yaml", process("a", "b").replace("name: b", "nam: b"));
         files.write("good.yaml", process("c", "d"));
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(ImmutableSet.of(bad.toString()), reading.content().retainedOrigins());
         assertEquals(List.of("c", "d"), names(reading));
         assertEquals(
@@ -65,7 +65,7 @@ class FilesSourceTest {
     @Test
     void aFileThatIsBrokenWhenItIsFirstReadDeclaresNothing() throws IOException {
         files.write("bad.yaml", process("a") + process("-"));
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(List.of(), names(reading));
         assertEquals(ImmutableSet.of(), reading.content().retainedOrigins());
         assertEquals(1, reading.content().problems().size());
@@ -87,7 +87,7 @@ class FilesSourceTest {
         Path second = files.write("2.yaml", process("b"));
         read();
         files.write("2.yaml", process("a", "b"));
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(
                 ImmutableList.of(second + ":4:18: metadata.name: process/a is declared twice, first at " + first
                         + ":4:18; remove or rename one"),
@@ -102,7 +102,7 @@ class FilesSourceTest {
         files.write("1.yaml", process("a"));
         read();
         Files.move(files.path("1.yaml"), files.path("2.yaml"));
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(List.of("a"), names(reading));
         assertEquals(ImmutableSet.of(), reading.content().retainedOrigins());
     }
@@ -113,7 +113,7 @@ class FilesSourceTest {
         read();
         Files.delete(file);
         files.age(Duration.ofSeconds(2));
-        Reading reading = files.store(source.read(files.stored()));
+        SourceSnapshot reading = files.store(source.read(files.stored()));
         assertEquals(ImmutableList.of(), reading.content().problems());
         assertEquals(List.of(), files.inForce());
     }
@@ -124,7 +124,7 @@ class FilesSourceTest {
         read();
         Files.move(file, files.path("a.yaml~"), StandardCopyOption.ATOMIC_MOVE);
         files.age(Duration.ofMillis(1500));
-        Reading reading = files.store(source.read(files.stored()));
+        SourceSnapshot reading = files.store(source.read(files.stored()));
         assertEquals(ImmutableList.of(), reading.content().problems());
         assertEquals(Optional.of(Duration.ofMillis(500)), reading.lookAgain());
         assertEquals(List.of("a"), files.inForce());
@@ -136,7 +136,7 @@ class FilesSourceTest {
         read();
         files.write("a.yaml", "");
         SourceFixture.changed(file, NOW.minusMillis(1));
-        Reading reading = files.store(source.read(files.stored()));
+        SourceSnapshot reading = files.store(source.read(files.stored()));
         assertEquals(ImmutableList.of(), reading.content().problems());
         assertEquals(Optional.of(Duration.ofMillis(1999)), reading.lookAgain());
         assertEquals(ImmutableSet.of(file.toString()), reading.content().retainedOrigins());
@@ -175,13 +175,13 @@ class FilesSourceTest {
         read();
         files.write("a.yaml", "");
         SourceFixture.changed(file, NOW.plusSeconds(3600));
-        Reading reading = files.store(source.read(files.stored()));
+        SourceSnapshot reading = files.store(source.read(files.stored()));
         assertEquals(Optional.empty(), reading.lookAgain());
         assertEquals(List.of(), files.inForce());
     }
 
     /** With everything an hour old. */
-    private Reading read() throws IOException {
+    private SourceSnapshot read() throws IOException {
         files.age(Duration.ofHours(1));
         return files.store(source.read(files.stored()));
     }

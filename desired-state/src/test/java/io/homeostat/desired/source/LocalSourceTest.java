@@ -47,7 +47,7 @@ class LocalSourceTest {
         files.write("empty/readme", "no manifest");
         files.write("core_plugin", "a program");
         files.write(".hidden/manifest.yaml", process("hidden"));
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(List.of("plugin-a", "plugin-b"), names(reading));
         assertEquals(ImmutableList.of(), messages(reading));
         assertEquals(SourceName.LOCAL, reading.content().source());
@@ -72,7 +72,7 @@ class LocalSourceTest {
         read();
         Files.delete(manifest);
         Files.delete(manifest.getParent());
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(ImmutableList.of(), messages(reading));
         assertEquals(List.of("b"), files.inForce());
     }
@@ -83,7 +83,7 @@ class LocalSourceTest {
         read();
         Files.delete(manifest);
         files.age(Duration.ofSeconds(1));
-        Reading reading = files.store(source().read(files.stored()));
+        SourceSnapshot reading = files.store(source().read(files.stored()));
         assertEquals(Optional.of(Duration.ofSeconds(1)), reading.lookAgain());
         assertEquals(List.of("a"), files.inForce());
     }
@@ -96,7 +96,7 @@ class LocalSourceTest {
         files.write("b/manifest.yaml", "b: [");
         files.write("a/manifest.binpb", "\u0007");
         files.age(Duration.ofHours(1));
-        Reading reading = files.store(source("a", "b2").read(files.stored()));
+        SourceSnapshot reading = files.store(source("a", "b2").read(files.stored()));
         assertEquals(2, reading.content().problems().size());
         assertEquals(List.of("b1"), files.inForce());
     }
@@ -114,7 +114,7 @@ class LocalSourceTest {
     void aNameThatTwoManifestsDeclareIsAnErrorAtTheLaterOne() throws IOException {
         Path first = manifest("a", "same");
         Path second = manifest("b", "same");
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(
                 ImmutableList.of(
                         second + ": plugin/same is declared twice, first at " + first + "; remove or rename one"),
@@ -201,7 +201,7 @@ class LocalSourceTest {
             }
             Files.write(manifest, bytes);
             SourceFixture.changed(manifest, NOW.minusSeconds(60));
-            Reading reading = source().read(files.stored());
+            SourceSnapshot reading = source().read(files.stored());
             assertTrue(
                     reading.content().problems().isEmpty()
                             ? reading.content().documents().size() == 1
@@ -223,7 +223,7 @@ class LocalSourceTest {
     }
 
     /** With everything an hour old. */
-    private Reading read() throws IOException {
+    private SourceSnapshot read() throws IOException {
         files.age(Duration.ofHours(1));
         return files.store(source().read(files.stored()));
     }

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.Value;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Rule;
-import io.homeostat.desired.model.lifecycle.Triggers;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Rule;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.ExecutionModel;
 import io.homeostat.proto.acp.PluginType;

@@ -37,13 +37,13 @@ class MountedConfigTest {
         files.write("..2026_2/a.yaml", process("a", "b"));
         Files.createSymbolicLink(files.path("..data"), Path.of("..2026_1"));
         Path link = Files.createSymbolicLink(files.path("a.yaml"), Path.of("..data/a.yaml"));
-        Reading first = files.store(source.read(files.stored()));
+        SourceSnapshot first = files.store(source.read(files.stored()));
         assertEquals(List.of("a"), names(first));
         assertEquals(link.toString(), first.content().documents().getFirst().origin());
 
         Files.createSymbolicLink(files.path("..data_tmp"), Path.of("..2026_2"));
         Files.move(files.path("..data_tmp"), files.path("..data"), StandardCopyOption.ATOMIC_MOVE);
-        Reading second = files.store(source.read(files.stored()));
+        SourceSnapshot second = files.store(source.read(files.stored()));
         assertEquals(List.of("a", "b"), names(second));
         assertEquals(ImmutableList.of(), messages(second));
     }
@@ -56,7 +56,7 @@ class MountedConfigTest {
         }
         Files.createSymbolicLink(files.path(".#a.yaml"), Path.of("me@host.1234:567"));
         Files.createSymbolicLink(files.path("lock"), Path.of("me@host.1234:567"));
-        Reading reading = source.read(files.stored());
+        SourceSnapshot reading = source.read(files.stored());
         assertEquals(List.of("a"), names(reading));
         assertEquals(ImmutableList.of(), messages(reading));
     }
@@ -67,7 +67,7 @@ class MountedConfigTest {
         files.store(source.read(files.stored()));
         Files.createLink(files.path("a.yaml"), file);
         Files.createSymbolicLink(files.path("c.yaml"), file);
-        Reading reading = files.store(source.read(files.stored()));
+        SourceSnapshot reading = files.store(source.read(files.stored()));
         assertEquals(List.of("b"), names(reading));
         assertEquals(ImmutableList.of(), messages(reading));
     }

@@ -36,7 +36,7 @@ class PrecedenceTest {
     @Test
     void theWinnerKeepsItsGenerationAndHash() {
         DesiredState merged =
-                Precedence.merge(ImmutableList.of(declaration("a", FILES, 7, "f"), declaration("a", APPLIED, 3, "g")));
+                StoredState.merge(ImmutableList.of(declaration("a", FILES, 7, "f"), declaration("a", APPLIED, 3, "g")));
         Declaration winner = merged.declarations().values().asList().getFirst();
         assertEquals(3, winner.generation());
         assertEquals("g", winner.hash());
@@ -49,7 +49,7 @@ class PrecedenceTest {
                 ImmutableList.of(declaration("a", LOCAL, 1, "f"), declaration("a", LOCAL, 1, "f"));
         assertEquals(
                 "local declares plugin/a twice",
-                assertThrows(IllegalArgumentException.class, () -> Precedence.merge(twice))
+                assertThrows(IllegalArgumentException.class, () -> StoredState.merge(twice))
                         .getMessage());
     }
 
@@ -63,7 +63,7 @@ class PrecedenceTest {
                     .orElseThrow();
             declarations.add(declaration(each.substring(0, 1), source, 1, "hash"));
         }
-        List<String> merged = Precedence.merge(declarations.build()).declarations().values().stream()
+        List<String> merged = StoredState.merge(declarations.build()).declarations().values().stream()
                 .map(winner -> winner.id() + " " + winner.source().word() + " " + winner.overruled())
                 .toList();
         assertEquals(List.of(expected), merged);

@@ -3,7 +3,7 @@ package io.homeostat.desired.source;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.state.SourceProblem;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore.ToApply;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,7 +20,7 @@ final class SourceFixture {
     static final Instant NOW = Instant.parse("2026-11-20T12:00:00Z");
 
     private final Path directory;
-    private Stored stored = new Stored(ImmutableListMultimap.of());
+    private StoredWorkloads stored = new StoredWorkloads(ImmutableListMultimap.of());
 
     SourceFixture(Path directory) {
         this.directory = directory;
@@ -52,12 +52,12 @@ final class SourceFixture {
         }
     }
 
-    Stored stored() {
+    StoredWorkloads stored() {
         return stored;
     }
 
     /** What the store would have after this reading: the documents, and what is retained of what it had. */
-    Reading store(Reading reading) {
+    SourceSnapshot store(SourceSnapshot reading) {
         ImmutableListMultimap.Builder<String, Workload> next = ImmutableListMultimap.builder();
         for (ToApply document : reading.content().documents()) {
             next.put(document.origin(), document.workload());
@@ -65,11 +65,11 @@ final class SourceFixture {
         for (String origin : reading.content().retainedOrigins()) {
             next.putAll(origin, stored.from(origin));
         }
-        stored = new Stored(next.build());
+        stored = new StoredWorkloads(next.build());
         return reading;
     }
 
-    static List<String> names(Reading reading) {
+    static List<String> names(SourceSnapshot reading) {
         return reading.content().documents().stream()
                 .map(document -> document.workload().id().name())
                 .toList();
@@ -83,7 +83,7 @@ final class SourceFixture {
                 .toList();
     }
 
-    static ImmutableList<String> messages(Reading reading) {
+    static ImmutableList<String> messages(SourceSnapshot reading) {
         return reading.content().problems().stream()
                 .map(SourceProblem::message)
                 .collect(ImmutableList.toImmutableList());

@@ -9,8 +9,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.StoredDeclaration;
 import io.homeostat.desired.state.sqlite.StateStores;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -94,7 +94,7 @@ class SourcesAndStoreTest {
 
     private ImmutableSet<WorkloadId> look() throws IOException {
         files.age(Duration.ofHours(1));
-        Reading reading = source.read(Stored.of(SourceName.FILES, store.declarations()));
+        SourceSnapshot reading = source.read(StoredWorkloads.of(SourceName.FILES, store.declarations()));
         return store.replace(reading.content(), NOW);
     }
 }

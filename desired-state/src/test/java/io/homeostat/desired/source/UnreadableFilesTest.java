@@ -49,7 +49,7 @@ class UnreadableFilesTest {
         Files.setPosixFilePermissions(sub, PosixFilePermissions.fromString("---------"));
         try {
             assumeFalse(Files.isReadable(sub), "root reads everything");
-            Reading reading = files.store(source(directory).read(files.stored()));
+            SourceSnapshot reading = files.store(source(directory).read(files.stored()));
             assertEquals(ImmutableList.of(sub + ": the directory can't be read: permission denied"), messages(reading));
             assertEquals(ImmutableSet.of(deep.toString()), reading.content().retainedOrigins());
             assertEquals(List.of("a", "b"), files.inForce());
@@ -67,7 +67,7 @@ class UnreadableFilesTest {
         assertEquals(List.of("a"), files.inForce());
         Files.delete(link);
         Files.createSymbolicLink(link, link);
-        Reading reading = read();
+        SourceSnapshot reading = read();
         assertEquals(List.of("a"), files.inForce());
         assertTrue(messages(reading).getFirst().startsWith(link + ": can't be read: "), messages(reading)::toString);
     }
@@ -102,7 +102,7 @@ class UnreadableFilesTest {
 
     @Test
     void aConfiguredDirectoryThatWasNeverThereDeclaresNothing() throws IOException {
-        Reading reading = source(files.path("missing")).read(files.stored());
+        SourceSnapshot reading = source(files.path("missing")).read(files.stored());
         assertEquals(ImmutableList.of(), messages(reading));
         assertEquals(List.of(), names(reading));
     }
@@ -113,7 +113,7 @@ class UnreadableFilesTest {
         read();
         Files.delete(file);
         Files.delete(directory);
-        Reading reading = files.store(source(directory).read(files.stored()));
+        SourceSnapshot reading = files.store(source(directory).read(files.stored()));
         assertEquals(
                 ImmutableList.of(
                         directory
@@ -155,7 +155,7 @@ class UnreadableFilesTest {
         Files.createSymbolicLink(files.path("other"), Path.of("/dev/zero"));
         files.write("good.yaml", process("good"));
         String advice = ": neither a file nor a directory; remove it or give it another name";
-        Reading reading = source(directory).read(files.stored());
+        SourceSnapshot reading = source(directory).read(files.stored());
         assertEquals(ImmutableList.of(fifo + advice, device + advice), messages(reading));
         assertEquals(List.of("good"), names(reading));
         assertEquals(
@@ -183,7 +183,7 @@ class UnreadableFilesTest {
             }
         }
         Files.writeString(temporary.resolve("d0/a.yaml"), process("a"));
-        Reading reading = source(temporary.resolve("d39")).read(files.stored());
+        SourceSnapshot reading = source(temporary.resolve("d39")).read(files.stored());
         assertEquals(List.of("a"), names(reading));
         assertEquals(ImmutableList.of(), messages(reading));
     }
@@ -197,7 +197,7 @@ class UnreadableFilesTest {
         Files.createDirectories(deep);
         Files.writeString(deep.resolve("a.yaml"), process("a"));
         files.write("b.yaml", process("b"));
-        Reading reading = source(directory).read(files.stored());
+        SourceSnapshot reading = source(directory).read(files.stored());
         assertEquals(List.of("b"), names(reading));
         assertTrue(messages(reading).getFirst().endsWith(": more than 64 directories deep; move it up"));
     }
@@ -214,7 +214,7 @@ class UnreadableFilesTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt(256);
             }
             Files.write(file, bytes);
-            Reading reading = source(directory).read(files.stored());
+            SourceSnapshot reading = source(directory).read(files.stored());
             assertTrue(
                     reading.content().problems().isEmpty()
                             || reading.content().retainedOrigins().equals(ImmutableSet.of(file.toString())),
@@ -226,12 +226,12 @@ class UnreadableFilesTest {
         return new FilesSource(ImmutableList.of(path), InstantSource.fixed(NOW));
     }
 
-    private Reading read() throws IOException {
+    private SourceSnapshot read() throws IOException {
         return read(directory);
     }
 
     /** With everything an hour old. */
-    private Reading read(Path path) throws IOException {
+    private SourceSnapshot read(Path path) throws IOException {
         files.age(Duration.ofHours(1));
         return files.store(source(path).read(files.stored()));
     }

@@ -12,6 +12,8 @@ import com.networknt.schema.InputFormat;
 import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaRegistry;
 import com.networknt.schema.SpecificationVersion;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -2,11 +2,13 @@ package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableList;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Structs;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.proto.plugin.ApplyRequest;
@@ -14,7 +16,6 @@ import io.homeostat.proto.plugin.GetStatusRequest;
 import io.homeostat.proto.plugin.GuestAgentPluginGrpc;
 import io.homeostat.proto.plugin.GuestAgentPluginGrpc.GuestAgentPluginBlockingStub;
 import io.homeostat.proto.plugin.StartRequest;
-import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
 import java.io.IOException;
 import java.net.BindException;
@@ -88,7 +89,7 @@ public final class PluginChannel implements AutoCloseable {
 
     private Health status(Path socket, GetStatusRequest request, Duration timeout) {
         try {
-            Status status = call(socket, timeout, plugin -> plugin.getStatus(request));
+            var status = call(socket, timeout, plugin -> plugin.getStatus(request));
             return new Health(
                     Verdict.HEALTHY,
                     status.getCode(),
@@ -180,5 +181,49 @@ public final class PluginChannel implements AutoCloseable {
     @Override
     public void close() {
         transport.close();
+    }
+
+    /** What came of a call to a plugin. */
+    public sealed interface PluginReply {
+        /** It accepted. */
+        record Done() implements PluginReply {}
+
+        /** It does not implement the method; for Apply this asks for a restart with the new configuration. */
+        record Unimplemented() implements PluginReply {}
+
+        /**
+         * It answered with an error.
+         *
+         * @param code gRPC's
+         */
+        record Refused(int code, String problem) implements PluginReply {}
+
+        /** No answer within the deadline; what the plugin did is not known. */
+        record TimedOut(String problem) implements PluginReply {}
+
+        /** No connection, or it broke off; what the plugin did is not known. */
+        record Unreachable(String problem) implements PluginReply {}
+
+        /** For people: what went wrong; empty when nothing did. */
+        default String words() {
+            return switch (this) {
+                case Done() -> "";
+                case Unimplemented() -> "does not implement the call";
+                case Refused(int code, String problem) -> problem;
+                case TimedOut(String problem) -> problem;
+                case Unreachable(String problem) -> problem;
+            };
+        }
+
+        /** For programs: why it went wrong, if it did. */
+        default FailureCause cause() {
+            return switch (this) {
+                case Done() -> FailureCause.of(FailureCause.Kind.REFUSED);
+                case Unimplemented() -> new FailureCause(FailureCause.Kind.REFUSED, Status.Code.UNIMPLEMENTED.value());
+                case Refused(int code, String problem) -> new FailureCause(FailureCause.Kind.REFUSED, code);
+                case TimedOut(String problem) -> FailureCause.of(FailureCause.Kind.TIMED_OUT);
+                case Unreachable(String problem) -> FailureCause.of(FailureCause.Kind.CONNECTION_LOST);
+            };
+        }
     }
 }

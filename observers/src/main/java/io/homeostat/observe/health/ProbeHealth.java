@@ -3,9 +3,9 @@ package io.homeostat.observe.health;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.InstanceHealth;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 

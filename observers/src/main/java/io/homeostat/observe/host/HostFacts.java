@@ -1,8 +1,12 @@
 package io.homeostat.observe.host;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.observe.Observation;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is true of the machine as a whole.
@@ -22,5 +26,25 @@ public record HostFacts(
     public Observation<Optional<String>> get(HostFact fact) {
         Observation<Optional<String>> answer = answers.get(fact);
         return answer == null ? Observation.unseen("nobody was asked") : answer;
+    }
+
+    /**
+     * A fact about this host that a rule asks for.
+     *
+     * @param attribute as in the rule: a key of os-release for scope os, else a path of the metadata server
+     */
+    public record HostFact(Rule.Scope scope, String attribute) {
+        public static HostFact of(Rule rule) {
+            return new HostFact(rule.scope(), rule.attribute());
+        }
+
+        /** All facts that are needed to decide whether a workload is to run; none for one that is not declared. */
+        public static ImmutableSet<HostFact> askedBy(@Nullable Declaration declared) {
+            return declared == null
+                    ? ImmutableSet.of()
+                    : declared.workload().lifecycle().execution().rules().stream()
+                            .map(HostFact::of)
+                            .collect(ImmutableSet.toImmutableSet());
+        }
     }
 }

@@ -8,6 +8,7 @@ import com.google.common.collect.Sets;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;
+import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

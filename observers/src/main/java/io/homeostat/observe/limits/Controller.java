@@ -1,6 +1,6 @@
 package io.homeostat.observe.limits;
 
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import java.util.EnumSet;
 import java.util.Locale;
 

@@ -2,7 +2,7 @@ package io.homeostat.observe.limits;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.limits.CgroupHierarchy.Version;

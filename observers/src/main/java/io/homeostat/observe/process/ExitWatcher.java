@@ -3,7 +3,7 @@ package io.homeostat.observe.process;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.Pidfd.Opened;
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -2,7 +2,7 @@ package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
 import com.google.common.primitives.Longs;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -166,5 +166,19 @@ public record LaunchDirectory(Path path) {
             // Unlike an error of opening, one of reading does not name the file.
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
+    }
+
+    /** Environment variables by which the processes of a launch can be recognised even when nothing about it is remembered. */
+    public static final class LaunchMarks {
+        /** In the workload's processes and their children: the id of the launch. */
+        public static final String LAUNCH = "HOMEOSTAT_LAUNCH_ID";
+
+        /** In the workload's processes: {@code plugin/ops-agent}. */
+        public static final String WORKLOAD = "HOMEOSTAT_WORKLOAD";
+
+        /** In the keeper, our process that waits for the workload's main process: the id of the launch. */
+        public static final String KEEPER = "HOMEOSTAT_KEEPER";
+
+        private LaunchMarks() {}
     }
 }

@@ -2,9 +2,9 @@ package io.homeostat.observe.process;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;

@@ -3,7 +3,7 @@ package io.homeostat.observe.process;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;

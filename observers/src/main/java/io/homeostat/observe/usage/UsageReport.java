@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
 import io.homeostat.desired.model.WorkloadId;
+import java.time.Instant;
 import java.util.Set;
 
 /**
@@ -25,4 +26,13 @@ public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, Immu
                 ImmutableListMultimap.copyOf(Multimaps.filterKeys(samples, ids::contains)),
                 ImmutableMap.copyOf(Maps.filterKeys(last, ids::contains)));
     }
+
+    /**
+     * What the whole process tree of a workload used.
+     *
+     * @param at end of the interval
+     * @param cpuPercent of one core, over the interval that ended then; above 100 on several cores, never negative
+     * @param memoryBytes at the end of the interval
+     */
+    public record Usage(Instant at, double cpuPercent, long memoryBytes) {}
 }

@@ -15,6 +15,7 @@ import io.grpc.Status.Code;
 import io.homeostat.desired.model.Config;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.StartRequest;
 import io.homeostat.proto.plugin.StopRequest;

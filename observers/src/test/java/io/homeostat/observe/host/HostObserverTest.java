@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.lifecycle.Rule.Scope;
+import io.homeostat.desired.model.Lifecycle.Rule.Scope;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -5,9 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.lifecycle.Rule.Scope;
+import io.homeostat.desired.model.Lifecycle.Rule.Scope;
 import io.homeostat.desired.platform.MetadataServer.Answer;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.io.Resources;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import java.io.IOException;

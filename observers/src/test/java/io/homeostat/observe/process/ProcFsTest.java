@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
 import java.nio.file.Path;

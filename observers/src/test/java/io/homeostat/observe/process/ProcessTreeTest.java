@@ -3,10 +3,11 @@ package io.homeostat.observe.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

@@ -7,7 +7,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.AgentConfig;
-import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

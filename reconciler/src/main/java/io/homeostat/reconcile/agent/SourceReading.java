@@ -7,8 +7,8 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.LocalSource;
-import io.homeostat.desired.source.Reading;
-import io.homeostat.desired.source.Stored;
+import io.homeostat.desired.source.SourceSnapshot;
+import io.homeostat.desired.source.StoredWorkloads;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.watch.FileChanges;
@@ -86,7 +86,7 @@ final class SourceReading implements AutoCloseable {
         tasks.soon(READING, whenDue);
     }
 
-    private ImmutableMap<SourceName, Function<Stored, Reading>> sources(AgentConfig config) {
+    private ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources(AgentConfig config) {
         AgentConfig.Local local = config.sources().local();
         return ImmutableMap.of(
                 SourceName.FILES,

@@ -3,11 +3,11 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.source.Reading;
-import io.homeostat.desired.source.Stored;
+import io.homeostat.desired.source.SourceSnapshot;
+import io.homeostat.desired.source.StoredWorkloads;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.StoredDeclaration;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -21,7 +21,7 @@ import java.util.function.Function;
 final class SourceSync {
     private final StateStore store;
     private final InstantSource clock;
-    private volatile ImmutableMap<SourceName, Function<Stored, Reading>> sources = ImmutableMap.of();
+    private volatile ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources = ImmutableMap.of();
 
     SourceSync(StateStore store, InstantSource clock) {
         this.store = store;
@@ -29,7 +29,7 @@ final class SourceSync {
     }
 
     /** From here on these are read: each is told what is stored of it, and says what it declares. */
-    void use(ImmutableMap<SourceName, Function<Stored, Reading>> next) {
+    void use(ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> next) {
         sources = next;
     }
 
@@ -47,7 +47,7 @@ final class SourceSync {
         List<StoreException> failures = new ArrayList<>();
         sources.forEach((name, source) -> {
             try {
-                Reading reading = source.apply(Stored.of(name, before));
+                SourceSnapshot reading = source.apply(StoredWorkloads.of(name, before));
                 if (Thread.currentThread().isInterrupted()) {
                     return;
                 }
@@ -63,7 +63,7 @@ final class SourceSync {
         return again.stream().min(Comparator.naturalOrder());
     }
 
-    private void replace(Reading reading, Lock storing) {
+    private void replace(SourceSnapshot reading, Lock storing) {
         storing.lock();
         try {
             store.replace(reading.content(), clock.instant());

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.homeostat.desired.yaml.Explain;
-import io.homeostat.desired.yaml.Explanation;
+import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;

@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Problem;
-import io.homeostat.desired.yaml.ReadResult;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;

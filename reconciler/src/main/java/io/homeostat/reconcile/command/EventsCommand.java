@@ -5,7 +5,7 @@ import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.EventsRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.source.StoredState;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.PlanRequest;
 import io.homeostat.reconcile.command.environment.ExitStatus;

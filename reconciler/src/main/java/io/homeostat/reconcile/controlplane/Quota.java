@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.util.HashMap;
 import java.util.Map;

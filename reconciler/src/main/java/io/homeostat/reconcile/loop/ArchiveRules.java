@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.actuate.archive.SignaturePolicy;
-import io.homeostat.actuate.fetch.DownloadLimits;
+import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.unpack.UnpackLimits;
 import io.homeostat.desired.model.AgentConfig;
 

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.loop;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.archive.SignatureCheck;
 import io.homeostat.actuate.fetch.Downloader;
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;

@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.Change;
 import java.util.Objects;
 
 /** Writes down what passes learn. Events that tell of an end get the last lines that the workload has logged. */

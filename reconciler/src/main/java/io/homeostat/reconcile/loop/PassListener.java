@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.loop;
 
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Set;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Restart;
-import io.homeostat.desired.model.lifecycle.Start;
+import io.homeostat.desired.model.Lifecycle.Restart;
+import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.platform.Backoff;
-import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;

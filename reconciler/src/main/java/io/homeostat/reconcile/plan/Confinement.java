@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;

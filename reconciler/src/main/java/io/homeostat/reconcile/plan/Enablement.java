@@ -1,14 +1,14 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Execution.Match;
-import io.homeostat.desired.model.lifecycle.Execution.State;
-import io.homeostat.desired.model.lifecycle.Rule;
-import io.homeostat.desired.state.history.Decision;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Execution.Match;
+import io.homeostat.desired.model.Lifecycle.Execution.State;
+import io.homeostat.desired.model.Lifecycle.Rule;
+import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Optional;

@@ -4,10 +4,10 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.observe.Checks;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.Observer.Checks;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 

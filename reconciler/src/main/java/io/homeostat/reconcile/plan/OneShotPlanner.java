@@ -2,10 +2,10 @@ package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.history.Failures;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;

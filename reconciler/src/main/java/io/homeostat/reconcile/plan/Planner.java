@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observation;

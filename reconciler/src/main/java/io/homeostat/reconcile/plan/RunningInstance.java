@@ -1,13 +1,13 @@
 package io.homeostat.reconcile.plan;
 
-import io.homeostat.desired.model.lifecycle.HealthCheck;
+import io.homeostat.desired.model.Lifecycle.HealthCheck;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
-import io.homeostat.desired.state.history.Failures;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;

@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.plan;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Triggers;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.Observation;

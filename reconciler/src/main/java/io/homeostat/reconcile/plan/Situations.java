@@ -2,13 +2,13 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.Checks;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
-import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.InstantSource;
 import java.util.function.Function;
 import java.util.function.LongSupplier;

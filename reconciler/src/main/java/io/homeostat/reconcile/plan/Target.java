@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.plan;
 
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.model.lifecycle.Lifecycle;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.observe.install.Installation;
 import java.util.List;

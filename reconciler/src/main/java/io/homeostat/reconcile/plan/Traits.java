@@ -4,7 +4,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -100,7 +99,7 @@ public record Traits(
 
     /** Empty when there is nothing that a running instance could be given. */
     public String configHash() {
-        return ConfigHash.of(config);
+        return Config.hash(config);
     }
 
     /** Whether there is anything to ask an instance for its health. */

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
+import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.model.lifecycle.Execution;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.install.ArchiveKey;
 import java.nio.charset.StandardCharsets;

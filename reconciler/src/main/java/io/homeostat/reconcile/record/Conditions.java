@@ -2,13 +2,13 @@ package io.homeostat.reconcile.record;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.limits.ObservedLimits;

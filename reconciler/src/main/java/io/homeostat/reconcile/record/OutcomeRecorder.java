@@ -1,17 +1,17 @@
 package io.homeostat.reconcile.record;
 
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.Failures;
-import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.install.ArchiveKey;
@@ -112,7 +112,7 @@ public final class OutcomeRecorder {
         Instance instance = onlyInstance(situation);
         switch (outcome) {
             case Outcome.Done done -> {
-                notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+                notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 notes.event(EventType.PLUGIN_STARTED, instance.revision(), "");
                 if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
@@ -135,7 +135,7 @@ public final class OutcomeRecorder {
             case Outcome.Done done -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
                 notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "");
-                notes.put(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+                notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
             }
             case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {

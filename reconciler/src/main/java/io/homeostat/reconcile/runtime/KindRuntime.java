@@ -5,7 +5,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.InstanceObserver;
+import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 

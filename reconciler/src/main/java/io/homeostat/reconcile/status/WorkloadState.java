@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;

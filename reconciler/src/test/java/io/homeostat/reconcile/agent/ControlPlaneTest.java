@@ -20,7 +20,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.proto.acp.AgentInfo;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;

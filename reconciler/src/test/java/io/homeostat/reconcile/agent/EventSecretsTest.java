@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import java.io.IOException;
 import java.util.List;
 import java.util.stream.Stream;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.agent.PassBroadcast.Following;
 import io.homeostat.reconcile.loop.PassId;

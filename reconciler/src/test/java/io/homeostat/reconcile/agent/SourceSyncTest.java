@@ -10,10 +10,10 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.source.Reading;
-import io.homeostat.desired.state.SourceContent;
-import io.homeostat.desired.state.SourceProblem;
+import io.homeostat.desired.source.SourceSnapshot;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -91,8 +91,8 @@ class SourceSyncTest {
         assertFalse(store.problems().isEmpty());
     }
 
-    private static Reading unreadable() {
-        return new Reading(
+    private static SourceSnapshot unreadable() {
+        return new SourceSnapshot(
                 new SourceContent(SourceName.FILES, ImmutableList.of(), ImmutableSet.of(), ImmutableList.of(PROBLEM)),
                 Optional.empty());
     }

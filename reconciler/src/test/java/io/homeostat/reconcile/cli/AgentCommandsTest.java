@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.usage.Usage;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.cli.Shell.Result;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Version;

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.actuate.limits.GroupRemover;
 import io.homeostat.actuate.limits.LimitEnforcer;
-import io.homeostat.actuate.limits.LimitResult;
+import io.homeostat.actuate.limits.LimitEnforcer.LimitResult;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.Observation;

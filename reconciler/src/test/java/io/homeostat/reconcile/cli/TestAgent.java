@@ -7,7 +7,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.yaml.AgentConfigReader;
-import io.homeostat.observe.usage.Usage;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.agent.CommandServer;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.Enforcer;

@@ -3,9 +3,9 @@ package io.homeostat.reconcile.controlplane;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.state.EventQueue;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.EventQueue;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

@@ -2,9 +2,9 @@ package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StateStore.Change;
 import java.time.Instant;
 import java.util.stream.IntStream;
 

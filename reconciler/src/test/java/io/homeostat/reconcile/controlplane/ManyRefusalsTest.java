@@ -5,7 +5,7 @@ import static io.homeostat.reconcile.controlplane.Messages.install;
 import static io.homeostat.reconcile.controlplane.Messages.remove;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.state.EventQueue;
+import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.nio.file.Path;
 import java.time.Duration;

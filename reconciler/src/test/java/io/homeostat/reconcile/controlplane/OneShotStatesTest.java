@@ -4,9 +4,8 @@ import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
@@ -35,7 +34,7 @@ class OneShotStatesTest {
         assertEquals(
                 Protocol.timestamp(NOW.minusSeconds(9)),
                 state.getCurrentPluginStatus().getUpdateTime());
-        assertEquals(ConfigHash.of(new Config("c", null)), state.getConfigHash());
+        assertEquals(Config.hash(new Config("c", null)), state.getConfigHash());
     }
 
     @Test

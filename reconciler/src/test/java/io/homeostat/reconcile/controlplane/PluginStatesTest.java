@@ -8,14 +8,13 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.ConfigHash;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
-import io.homeostat.observe.usage.Usage;
 import io.homeostat.observe.usage.UsageReport;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.Metric;
@@ -50,7 +49,7 @@ class PluginStatesTest {
         assertStatus(StatusValue.RUNNING, 7, List.of("do not restart me"), asked, state.getCurrentPluginStatus());
         assertEquals("", state.getPendingRevisionId());
         assertFalse(state.hasPendingPluginStatus());
-        assertEquals(ConfigHash.of(new Config("c", null)), state.getConfigHash());
+        assertEquals(Config.hash(new Config("c", null)), state.getConfigHash());
     }
 
     @Test

@@ -5,26 +5,26 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState.Policy;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.Pause;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.desired.state.history.FailedRevision;
-import io.homeostat.desired.state.history.Failures;
-import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -33,8 +33,8 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.limits.Controller;
-import io.homeostat.observe.limits.LimitObstacles;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import io.homeostat.reconcile.record.ObservationRecorder;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
@@ -288,7 +288,7 @@ public final class Example {
     private Instance instance(String revision, Phase start) {
         Workload workload = Declarations.workload(id, revision, ImmutableList.of(), "c");
         String config = start == Phase.STARTED && workload.spec() instanceof PluginSpec plugin
-                ? ConfigHash.of(plugin.config())
+                ? Config.hash(plugin.config())
                 : "";
         String target = new Declarations()
                 .declare(id, revision, ImmutableList.of(), "c")

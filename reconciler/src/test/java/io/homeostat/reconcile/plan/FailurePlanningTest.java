@@ -6,9 +6,9 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.desired.state.history.Failures;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;

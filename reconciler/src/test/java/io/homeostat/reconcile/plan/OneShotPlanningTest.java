@@ -3,9 +3,9 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Triggers;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;

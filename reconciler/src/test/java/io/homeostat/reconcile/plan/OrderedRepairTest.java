@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.MaxDisruption;
+import io.homeostat.desired.model.Lifecycle.Triggers;
+import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
-import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
-import io.homeostat.desired.model.lifecycle.MaxDisruption;
-import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.model.schema.Size;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Relations.Need;

@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Policy;
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Reason;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.state.ProcessIdentity;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.Written;
 import java.time.Duration;

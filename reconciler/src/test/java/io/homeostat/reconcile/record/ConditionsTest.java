@@ -7,14 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.MoreCollectors;
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Condition.Status;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Example;

@@ -9,11 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.desired.state.history.FailedRevision;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Situation;

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.history.Attempts.Told;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.Told;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -10,12 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.Iterables;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.desired.state.history.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.record;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;

@@ -5,7 +5,7 @@ import static io.homeostat.reconcile.plan.Example.failed;
 import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.observe.health.Health;
 import java.time.Duration;

@@ -2,12 +2,12 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
@@ -180,7 +180,7 @@ final class FakeExecutor implements StepExecutor {
             clock.advance(step.timeout());
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.TIMED_OUT), "no answer", false);
         }
-        process.configHash = ConfigHash.of(step.config());
+        process.configHash = Config.hash(step.config());
         disk.worked(process);
         agentMayDie(id, "before it notes that a plugin has started");
         process.note = instance.withPhase(Phase.STARTED, process.configHash);
@@ -200,7 +200,7 @@ final class FakeExecutor implements StepExecutor {
                 || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "not accepted", false);
         }
-        process.configHash = ConfigHash.of(step.config());
+        process.configHash = Config.hash(step.config());
         agentMayDie(step.workload(), "before it notes that a plugin has its configuration");
         process.note = process.note.withPhase(Phase.STARTED, process.configHash);
         return Outcome.done();

@@ -2,10 +2,10 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.model.lifecycle.Limits;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;

@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.ProcessIdentity;
 import io.homeostat.desired.state.history.Exit;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -2,11 +2,11 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Change;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashSet;
 import java.util.Set;

@@ -1,12 +1,12 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
-import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.Duration;
 import java.util.Optional;
 

@@ -3,9 +3,9 @@ package io.homeostat.reconcile.sim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import java.time.Duration;
 import java.util.List;

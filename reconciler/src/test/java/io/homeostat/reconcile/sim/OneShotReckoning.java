@@ -1,8 +1,8 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Triggers;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;

@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Triggers;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.reconcile.loop.PassResult;

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.SourceName;
-import io.homeostat.desired.model.lifecycle.Limits;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.reconcile.loop.PassResult;
 import java.time.Duration;

@@ -1,12 +1,12 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.MaxDisruption;
+import io.homeostat.desired.model.Lifecycle.Rule;
+import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
-import io.homeostat.desired.model.lifecycle.MaxDisruption;
-import io.homeostat.desired.model.lifecycle.Rule;
-import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.SplittableRandom;

@@ -3,11 +3,11 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.Lifecycle.Execution.State;
+import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Execution.State;
-import io.homeostat.desired.model.lifecycle.MaxDisruption;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.observe.host.HostFact;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import java.util.Optional;
 
 /** Which declarations can be brought about on a machine on which nothing goes wrong any more. */

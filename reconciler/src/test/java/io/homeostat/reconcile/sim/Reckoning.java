@@ -1,14 +1,14 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
-import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.plan.Step;
@@ -145,7 +145,7 @@ final class Reckoning {
                 () -> id + " runs without " + process.lost + " or from damaged files: " + process);
         if (declared.workload().spec() instanceof PluginSpec plugin) {
             Invariant.CONVERGES.require(
-                    ConfigHash.of(plugin.config()).equals(process.configHash),
+                    Config.hash(plugin.config()).equals(process.configHash),
                     () -> id + " runs with a wrong configuration: " + process);
             Invariant.CONVERGES.require(
                     process.feels == Health.Verdict.HEALTHY, () -> id + " runs and is not well: " + process);

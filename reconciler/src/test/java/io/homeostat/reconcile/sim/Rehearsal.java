@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.state.Change;
-import io.homeostat.desired.state.history.Failures;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import java.util.List;

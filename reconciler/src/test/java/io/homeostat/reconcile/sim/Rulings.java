@@ -1,13 +1,13 @@
 package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Execution.State;
+import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Execution.State;
-import io.homeostat.desired.model.lifecycle.Rule;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.host.HostFact;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Step;
 import java.util.EnumSet;
 import java.util.HashMap;

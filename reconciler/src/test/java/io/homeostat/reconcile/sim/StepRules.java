@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
@@ -10,8 +10,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
@@ -153,7 +153,7 @@ final class StepRules {
         String content =
                 spec.source() == null ? "" : String.valueOf(spec.source().sha256());
         boolean sameConfig = !(spec instanceof PluginSpec plugin)
-                || (ConfigHash.of(plugin.config()).equals(instance.configHash())
+                || (Config.hash(plugin.config()).equals(instance.configHash())
                         && instance.configHash().equals(process.configHash));
         boolean wellByItsProbe = !(spec instanceof ProcessSpec asked)
                 || Declarations.address(asked.probe())

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;

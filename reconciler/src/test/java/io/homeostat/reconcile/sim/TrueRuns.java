@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Triggers;
-import io.homeostat.desired.state.Change;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.Step;

@@ -2,14 +2,14 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.lifecycle.Limits;
-import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Instant;

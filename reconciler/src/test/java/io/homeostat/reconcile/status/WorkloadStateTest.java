@@ -3,12 +3,12 @@ package io.homeostat.reconcile.status;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.lifecycle.Execution;
-import io.homeostat.desired.model.lifecycle.Rule;
-import io.homeostat.desired.model.lifecycle.Triggers;
-import io.homeostat.desired.state.Phase;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Lifecycle.Rule;
+import io.homeostat.desired.model.Lifecycle.Triggers;
+import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
-import io.homeostat.desired.state.history.Failures;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;

@@ -1,6 +1,11 @@
 package io.homeostat.desired.state.history;
 
-import io.homeostat.desired.model.schema.Inline;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.schema.Fields;
+import io.homeostat.desired.model.schema.Fields.Inline;
+import io.homeostat.desired.state.EventType;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What was tried for one declaration and has failed; another declaration begins anew.
@@ -56,5 +61,49 @@ public record Attempts(
 
     public Attempts withTold(Told next) {
         return new Attempts(hash, install, start, configure, limits, upkeep, restartToConfigure, next);
+    }
+
+    /**
+     * Failures in a row at one thing.
+     *
+     * @param count how often it failed; 0 when it has not
+     * @param last when it last failed; null when it has not
+     * @param error what went wrong last
+     * @param fatal trying again can't help until the declaration changes
+     */
+    public record Failures(int count, @Nullable Instant last, String error, boolean fatal) {
+        public static final Failures NONE = new Failures(0, null, "", false);
+
+        public Failures failed(Instant at, String why, boolean isFatal) {
+            return new Failures(count + 1, at, why, isFatal);
+        }
+    }
+
+    /**
+     * What events have told of a declaration, so that none is told again and again while something keeps failing.
+     *
+     * @param revision that was told to be declared; of a workload that is to be removed, the one that was declared last
+     * @param failures which ones have been told since something last went well, the newest last; so many that causes which take turns
+     *     are told once each. Earlier versions stored digests of messages under another key: those are forgotten
+     */
+    public record Told(String revision, @Fields.Key("told") ImmutableList<ToldFailure> failures) {
+        public static final Told NOTHING = new Told("", ImmutableList.of());
+
+        private static final int REMEMBERED = 8;
+
+        public static Told of(String revision) {
+            return new Told(revision, ImmutableList.of());
+        }
+
+        public Told and(ToldFailure failure) {
+            ImmutableList<ToldFailure> all = ImmutableList.<ToldFailure>builder()
+                    .addAll(failures)
+                    .add(failure)
+                    .build();
+            return new Told(revision, all.subList(Math.max(0, all.size() - REMEMBERED), all.size()));
+        }
+
+        /** A failure that an event has told of; it is told again only when it is another one, or when something has gone well meanwhile. */
+        public record ToldFailure(EventType type, String revision, FailureCause cause) {}
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.history;
 
+import io.homeostat.desired.state.history.Attempts.Failures;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 

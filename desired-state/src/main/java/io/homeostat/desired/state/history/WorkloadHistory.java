@@ -1,7 +1,12 @@
 package io.homeostat.desired.state.history;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.schema.Key;
+import io.homeostat.desired.model.Lifecycle.Execution;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.schema.Fields;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.Told;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record WorkloadHistory(
         long observedGeneration,
-        @Key("trial") Attempts attempts,
-        @Key("proven") @Nullable LastKnownGood lastKnownGood,
+        @Fields.Key("trial") Attempts attempts,
+        @Fields.Key("proven") @Nullable LastKnownGood lastKnownGood,
         @Nullable FailedRevision failed,
         RunRecord run,
         @Nullable Decision decision,
@@ -79,4 +84,32 @@ public record WorkloadHistory(
     public WorkloadHistory withConditions(ImmutableList<Condition> next) {
         return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, failed, run, decision, next);
     }
+
+    /**
+     * A declaration that was tried as an upgrade and undone.
+     *
+     * @param hash of the declaration
+     * @param times how often it has been tried and undone
+     * @param error why it failed the last time
+     */
+    public record FailedRevision(String hash, String revision, int times, Instant at, String error) {}
+
+    /**
+     * The last revision that was seen healthy, with all that is needed to run it again after a failed upgrade.
+     *
+     * @param workload the whole declaration it ran with
+     * @param hash the declaration's hash
+     * @param directory where it is installed; null when it is local
+     */
+    public record LastKnownGood(
+            Workload workload, String hash, @Nullable String directory) {}
+
+    /**
+     * Whether a workload was last found to be meant for this machine. It stays when its rules can't be answered for a while, and over
+     * restarts of the agent.
+     *
+     * @param why which rule decided, for people; empty when no rule had to be asked
+     * @param since when the state last changed
+     */
+    public record Decision(Execution.State state, String why, Instant since) {}
 }

@@ -3,7 +3,7 @@ package io.homeostat.desired.state.sqlite;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;

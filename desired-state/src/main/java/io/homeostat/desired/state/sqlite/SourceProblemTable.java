@@ -7,7 +7,7 @@ import com.google.common.collect.Sets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.SourceProblem;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;

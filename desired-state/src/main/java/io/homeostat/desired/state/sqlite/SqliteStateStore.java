@@ -3,16 +3,18 @@ package io.homeostat.desired.state.sqlite;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Change;
-import io.homeostat.desired.state.ControlPlaneChange;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
-import io.homeostat.desired.state.SourceContent;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.StateStore.ControlPlaneChange;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -237,5 +239,38 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     @FunctionalInterface
     private interface Writing {
         void to(Connection connection) throws SQLException;
+    }
+
+    /** Which messages of the control plane were stored, within one transaction. */
+    static final class ReceivedMessages {
+        /** Far more than a control plane can have under way: it waits for acknowledgements. */
+        static final int REMEMBERED = 1_000;
+
+        private ReceivedMessages() {}
+
+        /**
+         * Remembers a message, and forgets the oldest one beyond the bound.
+         *
+         * @param id of any length; none at all is no identity, and always new
+         * @return false when it is remembered already
+         */
+        static boolean add(Connection connection, String id) throws SQLException {
+            if (id.isEmpty()) {
+                return true;
+            }
+            String digest =
+                    Hashing.sha256().hashString(id, StandardCharsets.UTF_8).toString();
+            int added = Database.update(
+                    connection,
+                    "INSERT INTO received_message(digest) VALUES (?) ON CONFLICT (digest) DO NOTHING",
+                    digest);
+            if (added == 1) {
+                Database.update(
+                        connection,
+                        "DELETE FROM received_message WHERE id <= (SELECT max(id) - ? FROM received_message)",
+                        REMEMBERED);
+            }
+            return added == 1;
+        }
     }
 }

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.StoredEvent;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.agent.telemetry;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.observe.usage.Usage;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,7 +1,7 @@
 package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
-import io.homeostat.actuate.fetch.Progress;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import java.io.PrintStream;
 import java.util.ArrayList;

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 

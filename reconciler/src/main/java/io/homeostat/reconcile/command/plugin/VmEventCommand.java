@@ -9,7 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.health.PluginChannel;
-import io.homeostat.observe.health.PluginReply;
+import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.VmEventRequest;

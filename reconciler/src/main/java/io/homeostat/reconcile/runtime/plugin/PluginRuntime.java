@@ -3,17 +3,17 @@ package io.homeostat.reconcile.runtime.plugin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.model.ConfigHash;
+import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Phase;
-import io.homeostat.observe.Checks;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.observe.health.PluginHealth;
-import io.homeostat.observe.health.PluginReply;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.Configurable;
@@ -62,7 +62,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
         if (!(reply instanceof PluginReply.Done)) {
             return new Outcome.Failed(reply.cause(), "the plugin did not start: " + reply.words(), false);
         }
-        note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+        note(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
         return Outcome.done();
     }
 
@@ -71,7 +71,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
         PluginReply reply = plugins.apply(socket(instance), step.config(), APPLY_TIMEOUT);
         return switch (reply) {
             case PluginReply.Done done -> {
-                note(instance.withPhase(Phase.STARTED, ConfigHash.of(step.config())));
+                note(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 yield Outcome.done();
             }
             case PluginReply.Unimplemented unimplemented -> new Outcome.Unsupported();

@@ -10,7 +10,7 @@ import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.observe.usage.Usage;
+import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;

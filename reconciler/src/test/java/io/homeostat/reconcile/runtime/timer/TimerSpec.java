@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.runtime.timer;
 
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.model.lifecycle.Lifecycle;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Inline;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Inline;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 

@@ -6,20 +6,20 @@ import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
-import io.homeostat.desired.state.StoredDeclaration;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import java.nio.file.Path;
 
 /** What is in force of one source from when it was last read: the workloads by the file they came from. */
-public record Stored(ImmutableListMultimap<String, Workload> byOrigin) {
+public record StoredWorkloads(ImmutableListMultimap<String, Workload> byOrigin) {
     /** The part of all declarations that is this source's. */
-    public static Stored of(SourceName source, ImmutableCollection<StoredDeclaration> declarations) {
+    public static StoredWorkloads of(SourceName source, ImmutableCollection<StoredDeclaration> declarations) {
         ImmutableListMultimap.Builder<String, Workload> byOrigin = ImmutableListMultimap.builder();
         for (StoredDeclaration declaration : declarations) {
             if (declaration.source() == source) {
                 byOrigin.put(declaration.origin(), declaration.workload());
             }
         }
-        return new Stored(byOrigin.build());
+        return new StoredWorkloads(byOrigin.build());
     }
 
     ImmutableSet<String> origins() {

@@ -1,6 +1,6 @@
 package io.homeostat.desired.source;
 
-import io.homeostat.desired.state.SourceContent;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -10,4 +10,4 @@ import java.util.Optional;
  * @param lookAgain after this long the source should be read again, though nothing may hint at a change: something of it
  *     is too young to be believed
  */
-public record Reading(SourceContent content, Optional<Duration> lookAgain) {}
+public record SourceSnapshot(SourceContent content, Optional<Duration> lookAgain) {}

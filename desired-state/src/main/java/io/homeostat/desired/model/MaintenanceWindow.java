@@ -1,10 +1,10 @@
-package io.homeostat.desired.model.lifecycle;
+package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.schema.Default;
-import io.homeostat.desired.model.schema.Doc;
-import io.homeostat.desired.model.schema.Matches;
-import io.homeostat.desired.model.schema.Range;
+import io.homeostat.desired.model.schema.Fields.Default;
+import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Matches;
+import io.homeostat.desired.model.schema.Fields.Range;
 import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,4 +1,4 @@
-package io.homeostat.desired.model.lifecycle;
+package io.homeostat.desired.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

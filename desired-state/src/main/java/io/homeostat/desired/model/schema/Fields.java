@@ -1,0 +1,92 @@
+package io.homeostat.desired.model.schema;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** The annotations with which a record says how its components are written in a document. */
+public final class Fields {
+    private Fields() {}
+
+    /** One or two sentences on a field (or on a whole object): what {@code explain} prints and the JSON Schema describes. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.RECORD_COMPONENT, ElementType.TYPE, ElementType.FIELD})
+    public @interface Doc {
+        String value();
+    }
+
+    /**
+     * The key of a field in a document, where Java reserves the word. On a record: the word in the field {@code type} that tells it from
+     * the other records of its sealed interface.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target({ElementType.RECORD_COMPONENT, ElementType.TYPE})
+    public @interface Key {
+        String value();
+    }
+
+    /** The fields of this record component stand in the document beside the fields of the record that holds it. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Inline {}
+
+    /**
+     * The value of a field that a document leaves out, in the notation of a document. A field without {@code Default} that is
+     * neither a collection (empty), nor an object whose fields all have defaults, nor {@code @Nullable} is required.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Default {
+        String value();
+    }
+
+    /** The inclusive bounds of a number; for a duration in milliseconds, for a size in bytes, for a list its length. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Range {
+        long min() default 0;
+
+        long max() default Long.MAX_VALUE;
+    }
+
+    /** The pattern that the whole of a string field has to match, and the words for it in an error. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Matches {
+        /** A regular expression that Java and ECMA-262 (the JSON Schema's dialect) read alike. */
+        String value();
+
+        /** What is allowed, as a noun phrase: "64 lowercase hexadecimal digits". */
+        String words();
+    }
+
+    /** The pattern that the whole of each key of a map field has to match, and the words for it in an error. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Keys {
+        /** A regular expression that Java and ECMA-262 (the JSON Schema's dialect) read alike. */
+        String value();
+
+        /** What is allowed, as a noun phrase. */
+        String words();
+    }
+
+    /**
+     * A URL (https, http, file), or a path that starts from the directory of the file that names it. What was read is always a
+     * URL; of a path it is an absolute {@code file:} URL.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Location {}
+
+    /** Each text of the field is {@code KIND/NAME} of a kind that there is. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface NamesWorkload {}
+
+    /** The value never appears in plans, status, events, logs or errors. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Secret {}
+}
