@@ -6,7 +6,6 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
-import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -43,9 +42,7 @@ public final class FilesSource {
         }
         ReadResult read = DocumentReader.readAll(inputs);
         read.workloads().forEach(found -> retention.declared(found.workload(), found.file()));
-        for (Problem problem : read.errors()) {
-            retention.problem(problem.file(), problem.toString());
-        }
+        read.errors().forEach(retention::problem);
         return retention.reading();
     }
 }

@@ -11,7 +11,7 @@ import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.desired.yaml.IoReason;
-import io.homeostat.desired.yaml.Problem;
+import io.homeostat.desired.yaml.Problem.Kind;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import java.io.IOException;
 import java.io.InputStream;
@@ -88,7 +88,7 @@ public final class LocalSource {
             try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
                 stream.forEach(children::add);
             } catch (IOException | DirectoryIteratorException e) {
-                problem(directory, "the directory can't be read: " + IoReason.of(e));
+                problem(directory, Kind.UNREADABLE, "the directory can't be read: " + IoReason.of(e));
             }
             Collections.sort(children);
             return children;
@@ -100,7 +100,7 @@ public final class LocalSource {
             }
             if (Files.isSymbolicLink(directory)) {
                 if (Files.isDirectory(directory) || stored.anyBelow(directory)) {
-                    problem(directory, "a symbolic link; put the plugin's directory itself here");
+                    problem(directory, Kind.LINK, "a symbolic link; put the plugin's directory itself here");
                 }
                 return;
             }
@@ -121,13 +121,13 @@ public final class LocalSource {
                 if (Files.readAttributes(manifest, BasicFileAttributes.class).isRegularFile()) {
                     return true;
                 }
-                problem(manifest, "not a file; remove it");
+                problem(manifest, Kind.NO_FILE, "not a file; remove it");
             } catch (NoSuchFileException e) {
                 if (Files.isSymbolicLink(manifest)) {
-                    problem(manifest, "a symbolic link to nothing; remove it or restore its target");
+                    problem(manifest, Kind.LINK, "a symbolic link to nothing; remove it or restore its target");
                 }
             } catch (IOException e) {
-                problem(manifest, "can't be read: " + IoReason.of(e));
+                problem(manifest, Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
             }
             return false;
         }
@@ -136,24 +136,27 @@ public final class LocalSource {
             try (InputStream in = Files.newInputStream(file)) {
                 byte[] bytes = in.readNBytes(MAX_BYTES + 1);
                 if (bytes.length > MAX_BYTES) {
-                    problem(file, "is longer than " + (MAX_BYTES >> 20) + " MiB, so it is no manifest; replace it");
+                    problem(
+                            file,
+                            Kind.TOO_LARGE,
+                            "is longer than " + (MAX_BYTES >> 20) + " MiB, so it is no manifest; replace it");
                     return;
                 }
                 ManifestReader.Result result = ManifestReader.installed(ConfigurePlugin.parseFrom(bytes));
-                result.problems().forEach(found -> problem(file, found.toString()));
+                result.problems()
+                        .forEach(found ->
+                                retention.problem(file.toString(), Kind.VALUE, found.field(), file + ": " + found));
                 result.workload().ifPresent(workload -> declare(workload, file.toString(), file.toString()));
             } catch (InvalidProtocolBufferException e) {
-                problem(file, "not a serialized ConfigurePlugin message; install the package again");
+                problem(file, Kind.SYNTAX, "not a serialized ConfigurePlugin message; install the package again");
             } catch (IOException e) {
-                problem(file, "can't be read: " + IoReason.of(e));
+                problem(file, Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
             }
         }
 
         private void yaml(Path file) {
             ReadResult read = DocumentReader.readAll(List.of(new Input.Watched(file)));
-            for (Problem problem : read.errors()) {
-                retention.problem(problem.file(), problem.toString());
-            }
+            read.errors().forEach(retention::problem);
             for (ReadWorkload found : read.workloads()) {
                 declare(found.workload(), found.file(), found.origin());
             }
@@ -170,13 +173,15 @@ public final class LocalSource {
             } else {
                 retention.problem(
                         origin,
+                        Kind.DUPLICATE,
+                        workload.id().toString(),
                         place + ": " + workload.id() + " is declared twice, first at " + first
                                 + "; remove or rename one");
             }
         }
 
-        private void problem(Path path, String message) {
-            retention.problem(path.toString(), path + ": " + message);
+        private void problem(Path path, Kind kind, String message) {
+            retention.problem(path.toString(), kind, "", path + ": " + message);
         }
     }
 }

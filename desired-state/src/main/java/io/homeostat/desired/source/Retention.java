@@ -9,6 +9,7 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.yaml.IoReason;
+import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -78,6 +79,8 @@ final class Retention {
         if (stored.anyBelow(root) || (wasFile && !Files.isDirectory(missing))) {
             problem(
                     root.toString(),
+                    Problem.Kind.UNREADABLE,
+                    "",
                     missing
                             + ": no such directory; what was declared there stays in force. Create it, empty, to withdraw"
                             + " that, or restore it");
@@ -85,9 +88,16 @@ final class Retention {
         return false;
     }
 
-    /** @param path the file or directory that is wrong: all that was stored from it and from below it is retained */
-    void problem(String path, String message) {
-        problems.add(new SourceProblem(source, path, message));
+    /**
+     * @param path the file or directory that is wrong: all that was stored from it and from below it is retained
+     * @param place see {@link SourceProblem#place}
+     */
+    void problem(String path, Problem.Kind kind, String place, String message) {
+        problems.add(new SourceProblem(source, path, kind, place, message));
+    }
+
+    void problem(Problem problem) {
+        problem(problem.file(), problem.kind(), problem.whereInFile(), problem.toString());
     }
 
     SourceSnapshot reading() {
@@ -150,6 +160,8 @@ final class Retention {
                 retained.add(origin);
                 problem(
                         unknown.path().toString(),
+                        Problem.Kind.UNREADABLE,
+                        "",
                         unknown.path() + ": " + unknown.reason()
                                 + "; what it declared stays in force until it can be read or is removed");
             }

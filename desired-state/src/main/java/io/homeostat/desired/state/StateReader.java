@@ -6,6 +6,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.Problem;
 import java.util.Optional;
 
 /** What is remembered, as it was when the last {@link StateStore.Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
@@ -61,9 +62,10 @@ public interface StateReader extends AutoCloseable {
      * Why something that a source reads is not in force as it stands there.
      *
      * @param origin what could not be read, as in {@link StateReader.StoredDeclaration#origin}
+     * @param place where in the origin it is: with the kind it says which problem this is, whatever its words
      * @param message where it is wrong and what would be right; no secrets in it
      */
-    record SourceProblem(SourceName source, String origin, String message) {}
+    record SourceProblem(SourceName source, String origin, Problem.Kind kind, String place, String message) {}
 
     /**
      * How many events wait for the control plane, and how many it will never hear of.

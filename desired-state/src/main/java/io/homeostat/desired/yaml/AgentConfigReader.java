@@ -35,7 +35,7 @@ public final class AgentConfigReader {
         try (InputStream in = Files.newInputStream(file)) {
             return read(in, report, file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            report.error("can't be read: " + IoReason.of(e));
+            report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
             return new Result(null, ImmutableList.copyOf(report.errors()));
         }
     }
@@ -44,7 +44,7 @@ public final class AgentConfigReader {
         List<Node> roots = new ArrayList<>();
         TextFile.read(in, report).ifPresent(text -> YamlText.read(text, report, roots::add));
         if (roots.size() > 1) {
-            report.error(roots.get(1), "a second document; agent.yaml is only one");
+            report.error(Problem.Kind.DUPLICATE, roots.get(1), "", "a second document; agent.yaml is only one");
         }
         Node root = roots.isEmpty() ? new Mapping(1, 1, ImmutableList.of()) : roots.getFirst();
         Object config = new Binder(report, base).record(Shape.of(AgentConfig.class), root, root);

@@ -104,14 +104,16 @@ final class Binder {
     }
 
     void missing(String key, Node at) {
-        error(at, "required key '" + key + "' is missing");
+        report.error(Problem.Kind.MISSING_KEY, key, at, path(), "required key '" + key + "' is missing");
     }
 
     /** Reports a key that isn't among the known ones; returns the one that was probably meant. */
     Optional<String> unknown(Scalar key, ImmutableCollection<String> known) {
         Optional<String> meant = Suggestion.of(key.text(), known);
-        error(
+        report.error(
+                Problem.Kind.UNKNOWN_KEY,
                 key,
+                path(),
                 "unknown key '" + shown(key.text()) + "'; "
                         + meant.map(close -> "did you mean '" + close + "'?")
                                 .orElse("known here: " + String.join(", ", known)));
@@ -211,7 +213,7 @@ final class Binder {
 
     @Nullable
     Object error(Node node, String message) {
-        report.error(node, path(), message);
+        report.error(Problem.Kind.VALUE, node, path(), message);
         return null;
     }
 
@@ -316,6 +318,7 @@ final class Binder {
                         case TEXT -> JSON.textNode(scalar.text());
                         case AMBIGUOUS -> {
                             report.error(
+                                    Problem.Kind.VALUE,
                                     scalar,
                                     path,
                                     "a number that not every reader of YAML reads alike; write it in decimal, or in quotes");
@@ -342,7 +345,11 @@ final class Binder {
         }
 
         private JsonNode beyond(Scalar scalar) {
-            report.error(scalar, path, "a number beyond what a structure holds exactly, 2^53; put it in quotes");
+            report.error(
+                    Problem.Kind.VALUE,
+                    scalar,
+                    path,
+                    "a number beyond what a structure holds exactly, 2^53; put it in quotes");
             return JSON.nullNode();
         }
     }

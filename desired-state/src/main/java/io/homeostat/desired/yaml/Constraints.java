@@ -68,8 +68,10 @@ final class Constraints {
         @Override
         public void check(Bound record) {
             if (record.value(key) == value && !record.has(needed)) {
-                record.error("required key '" + needed + "' is missing, because " + key + " is " + Word.of(value) + "; "
-                        + advice);
+                record.missing(
+                        needed,
+                        "required key '" + needed + "' is missing, because " + key + " is " + Word.of(value) + "; "
+                                + advice);
             }
         }
 
@@ -355,19 +357,24 @@ final class Constraints {
 
         /** Says what is wrong with the record as a whole. */
         void error(String message) {
-            report.error(at, path, message);
+            report.error(Problem.Kind.VALUE, at, path, message);
+        }
+
+        /** Says why a key has to be there that isn't. */
+        void missing(String key, String message) {
+            report.error(Problem.Kind.MISSING_KEY, key, at, path, message);
         }
 
         /** Says what is wrong with the value of a key that is there. */
         void errorAtValue(String key, String message) {
             Node value = written(key);
-            report.error(value == null ? at : value, Binder.join(path, key), message);
+            report.error(Problem.Kind.VALUE, value == null ? at : value, Binder.join(path, key), message);
         }
 
         /** Says what is wrong with a key being there. */
         void errorAtKey(String key, String message) {
             Entry entry = entry(key);
-            report.error(entry == null ? at : entry.key(), Binder.join(path, key), message);
+            report.error(Problem.Kind.VALUE, entry == null ? at : entry.key(), Binder.join(path, key), message);
         }
 
         void warningAtValue(String key, String message) {

@@ -1,5 +1,6 @@
 package io.homeostat.desired.yaml;
 
+import io.homeostat.desired.yaml.Problem.Kind;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -55,7 +56,7 @@ final class DocumentFiles {
             return List.of();
         }
         if (!attributes.isDirectory() && !attributes.isRegularFile()) {
-            error(path, "neither a file nor a directory; name another path");
+            error(Kind.NO_FILE, path, "neither a file nor a directory; name another path");
             return List.of();
         }
         return at(path);
@@ -64,11 +65,11 @@ final class DocumentFiles {
     private void directory(Path directory, BasicFileAttributes self, Deque<Object> above, List<Path> files) {
         Object key = self.fileKey() == null ? directory.toAbsolutePath().normalize() : self.fileKey();
         if (above.contains(key)) {
-            error(directory, "a symbolic link to a directory it stands in; remove it");
+            error(Kind.LINK, directory, "a symbolic link to a directory it stands in; remove it");
             return;
         }
         if (above.size() == MAX_DEPTH) {
-            error(directory, "more than " + MAX_DEPTH + " directories deep; move it up");
+            error(Kind.TOO_LARGE, directory, "more than " + MAX_DEPTH + " directories deep; move it up");
             return;
         }
         // Links that meet again and again would take for ever otherwise.
@@ -79,7 +80,7 @@ final class DocumentFiles {
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
             stream.forEach(children::add);
         } catch (IOException | DirectoryIteratorException e) {
-            error(directory, "the directory can't be read: " + IoReason.of(e));
+            error(Kind.UNREADABLE, directory, "the directory can't be read: " + IoReason.of(e));
             return;
         }
         Collections.sort(children);
@@ -106,7 +107,7 @@ final class DocumentFiles {
         } else if (!wanted) {
             return;
         } else if (!attributes.isRegularFile()) {
-            error(child, "neither a file nor a directory; remove it or give it another name");
+            error(Kind.NO_FILE, child, "neither a file nor a directory; remove it or give it another name");
         } else if (attributes.fileKey() == null || seen.add(attributes.fileKey())) {
             files.add(child);
         }
@@ -128,14 +129,18 @@ final class DocumentFiles {
         try {
             return Files.readAttributes(path, BasicFileAttributes.class);
         } catch (NoSuchFileException e) {
-            error(path, Files.isSymbolicLink(path) ? "a symbolic link to nothing" : "no such file or directory");
+            if (Files.isSymbolicLink(path)) {
+                error(Kind.LINK, path, "a symbolic link to nothing");
+            } else {
+                error(Kind.UNREADABLE, path, "no such file or directory");
+            }
         } catch (IOException e) {
-            error(path, "can't be read: " + IoReason.of(e));
+            error(Kind.UNREADABLE, path, "can't be read: " + IoReason.of(e));
         }
         return null;
     }
 
-    private void error(Path path, String message) {
-        errors.accept(new Problem(path.toString(), 0, 0, message));
+    private void error(Kind kind, Path path, String message) {
+        errors.accept(new Problem(kind, path.toString(), message));
     }
 }

@@ -124,12 +124,12 @@ public final class DocumentReader {
     private void file(Path file, String input) {
         try (InputStream in = Files.newInputStream(file)) {
             if (Files.size(file) > TextFile.MAX_BYTES) {
-                errors.add(new Problem(file.toString(), 0, 0, TextFile.TOO_LONG));
+                errors.add(new Problem(Problem.Kind.TOO_LARGE, file.toString(), TextFile.TOO_LONG));
                 return;
             }
             text(file.toString(), input, in, file.toAbsolutePath().getParent());
         } catch (IOException e) {
-            errors.add(new Problem(file.toString(), 0, 0, "can't be read: " + IoReason.of(e)));
+            errors.add(new Problem(Problem.Kind.UNREADABLE, file.toString(), "can't be read: " + IoReason.of(e)));
         }
     }
 
@@ -142,7 +142,7 @@ public final class DocumentReader {
                 YamlText.read(yaml, report, root -> document(root, report, input, base));
             });
         } catch (IOException e) {
-            report.error("can't be read: " + IoReason.of(e));
+            report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
         }
         errors.addAll(report.errors());
         warnings.addAll(report.warnings());
@@ -151,12 +151,13 @@ public final class DocumentReader {
     private void document(Node root, Report report, String input, @Nullable Path base) {
         Documents.read(root, report, base).ifPresent(named -> {
             Node name = named.name();
-            Problem place = new Problem(report.file(), name.line(), name.column(), "");
+            Problem place = new Problem(Problem.Kind.DUPLICATE, report.file(), name.line(), name.column(), "");
             Problem first = places.putIfAbsent(named.workload().id(), place);
             if (first == null) {
                 workloads.add(new ReadWorkload(named.workload(), input, report.file(), root.line()));
             } else {
                 report.error(
+                        Problem.Kind.DUPLICATE,
                         name,
                         "metadata.name",
                         named.workload().id() + " is declared twice, first at " + first.place()
@@ -217,7 +218,7 @@ public final class DocumentReader {
             if (place == null) {
                 throw new IllegalStateException("no place of " + id);
             }
-            return new Problem(place.file(), place.line(), place.column(), message);
+            return new Problem(Problem.Kind.CYCLE, place.file(), place.line(), place.column(), message);
         }
     }
 

@@ -32,7 +32,10 @@ final class Documents {
         Binder binder = new Binder(report, base);
         if (!(root instanceof Mapping mapping)) {
             report.error(
-                    root, root.described() + " where a document is wanted; write the keys " + String.join(", ", KEYS));
+                    Problem.Kind.VALUE,
+                    root,
+                    "",
+                    root.described() + " where a document is wanted; write the keys " + String.join(", ", KEYS));
             return Optional.empty();
         }
         Map<String, Entry> entries = new HashMap<>();
@@ -55,6 +58,7 @@ final class Documents {
         MaxDisruption disruption = workload.lifecycle().maxDisruption();
         if (disruption != null && !workload.labels().containsKey(disruption.label())) {
             report.error(
+                    Problem.Kind.VALUE,
                     name,
                     "spec.maxDisruption.label",
                     "the workload has no label '" + Binder.shown(disruption.label())
@@ -73,7 +77,11 @@ final class Documents {
     private static void checkVersion(@Nullable Entry entry, Report report) {
         if (entry != null
                 && !(entry.value() instanceof Scalar version && version.text().equals(API_VERSION))) {
-            report.error(entry.value(), "apiVersion", described(entry.value()) + " is unknown; write " + API_VERSION);
+            report.error(
+                    Problem.Kind.VALUE,
+                    entry.value(),
+                    "apiVersion",
+                    described(entry.value()) + " is unknown; write " + API_VERSION);
         }
     }
 
@@ -84,7 +92,11 @@ final class Documents {
         Optional<Kind> kind = entry.value() instanceof Scalar scalar ? Kind.ofTitle(scalar.text()) : Optional.empty();
         if (kind.isEmpty()) {
             String titles = Kind.all().stream().map(Kind::title).collect(Collectors.joining(" or "));
-            report.error(entry.value(), "kind", described(entry.value()) + " is unknown; write " + titles);
+            report.error(
+                    Problem.Kind.VALUE,
+                    entry.value(),
+                    "kind",
+                    described(entry.value()) + " is unknown; write " + titles);
         }
         return kind.orElse(null);
     }

@@ -21,16 +21,17 @@ final class Report {
     }
 
     /** @param path the keys that lead to it; empty if it is no field's problem */
-    void error(Node at, String path, String detail) {
-        error(new Problem(file, at.line(), at.column(), path, detail));
+    void error(Problem.Kind kind, Node at, String path, String detail) {
+        error(kind, "", at, path, detail);
     }
 
-    void error(Node at, String detail) {
-        error(at, "", detail);
+    /** @param subject see {@link Problem#subject} */
+    void error(Problem.Kind kind, String subject, Node at, String path, String detail) {
+        error(new Problem(kind, subject, file, at.line(), at.column(), path, detail));
     }
 
-    void error(int line, int column, String detail) {
-        error(new Problem(file, line, column, detail));
+    void error(Problem.Kind kind, int line, int column, String detail) {
+        error(new Problem(kind, file, line, column, detail));
     }
 
     private void error(Problem problem) {
@@ -39,16 +40,20 @@ final class Report {
             errors.add(problem);
         } else if (count == MAX_ERRORS + 1) {
             errors.add(new Problem(
-                    file, problem.line(), problem.column(), "and more; the first " + MAX_ERRORS + " errors are shown"));
+                    Problem.Kind.TOO_LARGE,
+                    file,
+                    problem.line(),
+                    problem.column(),
+                    "and more; the first " + MAX_ERRORS + " errors are shown"));
         }
     }
 
-    void error(String message) {
-        error(0, 0, message);
+    void error(Problem.Kind kind, String message) {
+        error(kind, 0, 0, message);
     }
 
     void warning(Node at, String path, String detail) {
-        warnings.add(new Problem(file, at.line(), at.column(), path, detail));
+        warnings.add(new Problem(Problem.Kind.VALUE, "", file, at.line(), at.column(), path, detail));
     }
 
     /** How many errors there have been, those that {@link #errors} leaves out included. */

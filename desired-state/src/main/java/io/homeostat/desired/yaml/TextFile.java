@@ -24,7 +24,7 @@ final class TextFile {
     static Optional<String> read(InputStream in, Report report) throws IOException {
         byte[] bytes = in.readNBytes(MAX_BYTES + 1);
         if (bytes.length > MAX_BYTES) {
-            report.error(TOO_LONG);
+            report.error(Problem.Kind.TOO_LARGE, TOO_LONG);
             return Optional.empty();
         }
         CharsetDecoder decoder = StandardCharsets.UTF_8
@@ -57,7 +57,7 @@ final class TextFile {
                 start = i + 1;
             }
         }
-        report.error(line, text.codePointCount(start, at) + 1, message);
+        report.error(Problem.Kind.SYNTAX, line, text.codePointCount(start, at) + 1, message);
         return Optional.empty();
     }
 

@@ -85,12 +85,12 @@ final class YamlText {
         try {
             new YamlText(text, report).documents(documents);
         } catch (Hopeless e) {
-            report.error(e.line, e.column, String.valueOf(e.getMessage()));
+            report.error(Problem.Kind.SYNTAX, e.line, e.column, String.valueOf(e.getMessage()));
         } catch (MarkedYamlEngineException e) {
             Mark mark = e.getProblemMark().or(e::getContextMark).orElse(START);
-            report.error(mark.getLine() + 1, mark.getColumn() + 1, syntax(e));
+            report.error(Problem.Kind.SYNTAX, mark.getLine() + 1, mark.getColumn() + 1, syntax(e));
         } catch (YamlEngineException e) {
-            report.error("not YAML: " + e.getMessage());
+            report.error(Problem.Kind.SYNTAX, "not YAML: " + e.getMessage());
         }
     }
 
@@ -220,16 +220,26 @@ final class YamlText {
             Node value = node(parser.next(), depth + 1);
             if (!(key instanceof Scalar name)) {
                 Mark at = start(event);
-                report.error(at.getLine() + 1, at.getColumn() + 1, key.described() + " can't be a key; write a word");
+                report.error(
+                        Problem.Kind.SYNTAX,
+                        at.getLine() + 1,
+                        at.getColumn() + 1,
+                        key.described() + " can't be a key; write a word");
             } else if (name.plain() && name.text().equals("<<")) {
-                report.error(name, "merge keys (<<) are not supported; write the keys out, or alias a whole value");
+                report.error(
+                        Problem.Kind.SYNTAX,
+                        name,
+                        "",
+                        "merge keys (<<) are not supported; write the keys out, or alias a whole value");
             } else {
                 Scalar first = seen.putIfAbsent(name.text(), name);
                 if (first == null) {
                     entries.add(new Entry(name, value));
                 } else {
                     report.error(
+                            Problem.Kind.DUPLICATE,
                             name,
+                            "",
                             "'" + name.text() + "' stands here twice, first at line " + first.line() + "; remove one");
                 }
             }
@@ -242,6 +252,7 @@ final class YamlText {
         if (tag != null && !tag.equals("!")) {
             Mark at = start(event);
             report.error(
+                    Problem.Kind.SYNTAX,
                     at.getLine() + 1,
                     at.getColumn() + 1,
                     "tags such as !!str are not supported; put text in quotes and leave the tag out");

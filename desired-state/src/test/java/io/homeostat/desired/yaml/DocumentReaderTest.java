@@ -72,6 +72,27 @@ class DocumentReaderTest {
     }
 
     @Test
+    void everyErrorSaysForProgramsWhatIsWrongAndWhere() throws IOException {
+        write("1.yaml", process("a").replace("install", "instal"));
+        write("2.yaml", "apiVersion: homeostat.io/v1\nkind: Process\nspec: {install: local, entryPoint: 1}\n");
+        write("3.yaml", "a: [");
+        write("4.yaml", process("b") + "---\n" + process("b"));
+        Files.createSymbolicLink(directory.resolve("5.yaml"), Path.of("nowhere"));
+        assertEquals(
+                List.of(
+                        "1.yaml UNKNOWN_KEY 5:3 spec",
+                        "2.yaml MISSING_KEY 1:1 metadata",
+                        "2.yaml VALUE 3:36 spec.entryPoint",
+                        "3.yaml SYNTAX 1:5",
+                        "4.yaml DUPLICATE 10:18 metadata.name",
+                        "5.yaml LINK 0:0"),
+                DocumentReader.read(List.of(directory)).errors().stream()
+                        .map(error ->
+                                Path.of(error.file()).getFileName() + " " + error.kind() + " " + error.whereInFile())
+                        .toList());
+    }
+
+    @Test
     void theErrorsOfAllFilesAreReportedAtOnce() throws IOException {
         Path bad = write("1.yaml", process("-").replace("install", "instal"));
         Path good = write("2.yaml", process("b"));

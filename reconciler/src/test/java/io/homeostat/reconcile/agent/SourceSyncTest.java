@@ -15,6 +15,7 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.Optional;
@@ -29,7 +30,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is stored of sources that are read in unlucky moments. */
 @Timeout(60)
 class SourceSyncTest {
-    private static final SourceProblem PROBLEM = new SourceProblem(SourceName.FILES, "/a.yaml", "can't be read");
+    private static final SourceProblem PROBLEM =
+            new SourceProblem(SourceName.FILES, "/a.yaml", Problem.Kind.UNREADABLE, "", "can't be read");
 
     private final ReentrantLock storing = new ReentrantLock();
     private final StateStore store;

@@ -17,6 +17,7 @@ import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -143,8 +144,12 @@ class SourceConflictsTest {
     void whatIsWrongWithASourceIsShownAndIsAFailure() throws IOException {
         apply("a.yaml");
         assertEquals(0, shell.run("status").status());
-        SourceProblem problem =
-                new SourceProblem(SourceName.FILES, "/etc/bad.yaml", "/etc/bad.yaml:3:1: unknown key 'x'");
+        SourceProblem problem = new SourceProblem(
+                SourceName.FILES,
+                "/etc/bad.yaml",
+                Problem.Kind.UNKNOWN_KEY,
+                "3:1",
+                "/etc/bad.yaml:3:1: unknown key 'x'");
         replace(new SourceContent(
                 SourceName.FILES, ImmutableList.of(), ImmutableSet.of("/etc/bad.yaml"), ImmutableList.of(problem)));
 

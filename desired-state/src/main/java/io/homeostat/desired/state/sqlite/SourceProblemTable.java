@@ -1,21 +1,41 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.ImmutableSetMultimap;
+import com.google.common.collect.Multimaps;
 import com.google.common.collect.Sets;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.yaml.Problem;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.Set;
 
 /** What is wrong with a source, within one transaction. */
 final class SourceProblemTable {
+    /** What makes two problems of an origin the same one. */
+    private record Key(Problem.Kind kind, String place) {
+        static Key of(SourceProblem problem) {
+            return new Key(problem.kind(), problem.place());
+        }
+    }
+
     private SourceProblemTable() {}
+
+    static SourceProblem read(SourceName source, ResultSet row) throws SQLException {
+        return new SourceProblem(
+                source,
+                row.getString("origin"),
+                Problem.Kind.valueOf(row.getString("kind")),
+                row.getString("place"),
+                row.getString("message"));
+    }
 
     /**
      * Replaces a source's problems.
@@ -26,24 +46,31 @@ final class SourceProblemTable {
     static ImmutableList<Event> replace(
             Connection connection, SourceName source, ImmutableList<SourceProblem> problems, Instant now)
             throws SQLException {
-        ImmutableSetMultimap<String, String> before = stored(connection, source);
-        ImmutableSetMultimap<String, String> after = problems.stream()
-                .collect(ImmutableSetMultimap.toImmutableSetMultimap(SourceProblem::origin, SourceProblem::message));
-        if (before.equals(after)) {
+        Set<SourceProblem> stored = new HashSet<>();
+        Database.query(
+                connection,
+                "SELECT * FROM source_problem WHERE source = ?",
+                row -> stored.add(read(source, row)),
+                source.word());
+        if (stored.equals(ImmutableSet.copyOf(problems))) {
             return ImmutableList.of();
         }
         Database.update(connection, "DELETE FROM source_problem WHERE source = ?", source.word());
-        for (var problem : after.entries()) {
+        for (SourceProblem problem : ImmutableSet.copyOf(problems)) {
             Database.update(
                     connection,
-                    "INSERT INTO source_problem(source, origin, message) VALUES (?, ?, ?)",
+                    "INSERT INTO source_problem(source, origin, kind, place, message) VALUES (?, ?, ?, ?, ?)",
                     source.word(),
-                    problem.getKey(),
-                    problem.getValue());
+                    problem.origin(),
+                    problem.kind().name(),
+                    problem.place(),
+                    problem.message());
         }
+        ImmutableListMultimap<String, SourceProblem> before = Multimaps.index(stored, SourceProblem::origin);
+        ImmutableListMultimap<String, SourceProblem> after = Multimaps.index(problems, SourceProblem::origin);
         ImmutableList.Builder<Event> events = ImmutableList.builder();
         for (String origin : after.keySet()) {
-            Set<String> fresh = Sets.difference(after.get(origin), before.get(origin));
+            ImmutableList<String> fresh = fresh(before.get(origin), after.get(origin));
             if (!fresh.isEmpty()) {
                 events.add(event(now, EventType.AGENT_SOURCE_INVALID, source, words(fresh)));
             }
@@ -55,22 +82,23 @@ final class SourceProblemTable {
         return events.build();
     }
 
-    private static ImmutableSetMultimap<String, String> stored(Connection connection, SourceName source)
-            throws SQLException {
-        ImmutableSetMultimap.Builder<String, String> stored = ImmutableSetMultimap.builder();
-        Database.query(
-                connection,
-                "SELECT origin, message FROM source_problem WHERE source = ?",
-                row -> stored.put(row.getString(1), row.getString(2)),
-                source.word());
-        return stored.build();
+    /** The messages of those problems of an origin that it did not have before. */
+    private static ImmutableList<String> fresh(
+            ImmutableList<SourceProblem> before, ImmutableList<SourceProblem> after) {
+        Set<Key> known = before.stream().map(Key::of).collect(ImmutableSet.toImmutableSet());
+        // Which problem an earlier version told of is not known; it is not told again.
+        boolean mayBeKnown = before.stream().anyMatch(problem -> problem.kind() == Problem.Kind.UNSPECIFIED);
+        return after.stream()
+                .filter(problem -> !mayBeKnown && !known.contains(Key.of(problem)))
+                .map(SourceProblem::message)
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** One event an origin: a file with a thousand mistakes must not push everything else out of the events. */
-    private static String words(Set<String> problems) {
-        String first = ImmutableSet.copyOf(problems).asList().getFirst();
+    private static String words(ImmutableList<String> problems) {
         int others = problems.size() - 1;
-        return others == 0 ? first : first + " (and " + others + " more)";
+        return others == 0 ? problems.getFirst() : problems.getFirst() + " (and " + others + " more)";
     }
 
     private static Event event(Instant now, EventType type, SourceName source, String message) {

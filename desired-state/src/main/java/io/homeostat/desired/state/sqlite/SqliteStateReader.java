@@ -62,9 +62,8 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
             ImmutableList.Builder<SourceProblem> problems = ImmutableList.builder();
             Database.query(
                     connection,
-                    "SELECT source, origin, message FROM source_problem ORDER BY source, origin, message",
-                    row -> problems.add(
-                            new SourceProblem(source(row.getString(1)), row.getString(2), row.getString(3))));
+                    "SELECT * FROM source_problem ORDER BY source, origin, message",
+                    row -> problems.add(SourceProblemTable.read(source(row.getString("source")), row)));
             return problems.build();
         });
     }

@@ -8,6 +8,7 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.Problem;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.stream.IntStream;
@@ -36,7 +37,7 @@ final class ReplacingWriter {
         ImmutableList<ToApply> documents = IntStream.range(0, WORKLOADS)
                 .mapToObj(i -> new ToApply(Samples.plugin("plugin-" + i, n), "/etc/a.yaml"))
                 .collect(ImmutableList.toImmutableList());
-        SourceProblem problem = new SourceProblem(SourceName.FILES, "/etc/bad.yaml", n);
+        SourceProblem problem = new SourceProblem(SourceName.FILES, "/etc/bad.yaml", Problem.Kind.VALUE, n, n);
         return new SourceContent(SourceName.FILES, documents, ImmutableSet.of(), ImmutableList.of(problem));
     }
 }

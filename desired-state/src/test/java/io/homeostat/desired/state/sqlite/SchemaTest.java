@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.Resources;
 import io.homeostat.desired.model.SourceName;
@@ -21,9 +22,11 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Attempts.Told;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -38,8 +41,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class SchemaTest {
-    private static final Schema NEXT = new Schema(
-            ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5-of-a-test.sql"));
+    private static final Schema NEXT = new Schema(ImmutableList.of(
+            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -65,8 +68,12 @@ final class SchemaTest {
             assertEquals(SourceName.APPLIED, applied.source());
             assertEquals(ImmutableList.of(new Pause(AGENT, "an upgrade by hand", Samples.NOON)), store.pauses());
             assertEquals(
-                    ImmutableList.of(
-                            new SourceProblem(SourceName.FILES, "/etc/bad.yaml", "/etc/bad.yaml:3:1: unknown key")),
+                    ImmutableList.of(new SourceProblem(
+                            SourceName.FILES,
+                            "/etc/bad.yaml",
+                            Problem.Kind.UNSPECIFIED,
+                            "",
+                            "/etc/bad.yaml:3:1: unknown key")),
                     store.problems());
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
@@ -163,6 +170,48 @@ final class SchemaTest {
     }
 
     @Test
+    void theProblemsOfTheFourthVersionAreNotToldAgain() throws Exception {
+        createFrom("database-of-version-4.sql");
+        String bad = "/etc/homeostat.d/bad.yaml";
+        String worse = "/etc/homeostat.d/worse.yaml";
+        Problem.Kind[] kinds = {Problem.Kind.VALUE, Problem.Kind.UNKNOWN_KEY, Problem.Kind.SYNTAX};
+
+        try (StateStore store =
+                StateStores.openForWriting(layout, Samples.CLOCK).store()) {
+            ImmutableList<SourceProblem> stored = store.problems();
+            assertEquals(
+                    ImmutableList.of(bad, bad, worse),
+                    stored.stream().map(SourceProblem::origin).collect(ImmutableList.toImmutableList()));
+            int events = store.events(0, 100).size();
+
+            // What this version finds in the same files.
+            ImmutableList.Builder<SourceProblem> found = ImmutableList.builder();
+            for (int i = 0; i < kinds.length; i++) {
+                SourceProblem old = stored.get(i);
+                found.add(new SourceProblem(SourceName.FILES, old.origin(), kinds[i], i + ":1", old.message()));
+            }
+            replaceProblems(store, found.build());
+            assertEquals(found.build(), store.problems());
+            assertEquals(events, store.events(0, 100).size());
+
+            SourceProblem news = new SourceProblem(SourceName.FILES, worse, Problem.Kind.VALUE, "9:9", "it is bad");
+            replaceProblems(store, ImmutableList.of(news));
+            assertEquals(
+                    ImmutableList.of(
+                            "files: it is bad", "files: nothing is wrong with /etc/homeostat.d/bad.yaml any more"),
+                    store.events(0, 100).stream()
+                            .skip(events)
+                            .map(event -> event.event().message())
+                            .collect(ImmutableList.toImmutableList()));
+        }
+    }
+
+    private static void replaceProblems(StateStore store, ImmutableList<SourceProblem> problems) {
+        store.replace(
+                new SourceContent(SourceName.FILES, ImmutableList.of(), ImmutableSet.of(), problems), Samples.NOON);
+    }
+
+    @Test
     void anOlderDatabaseIsMigratedAndKeepsItsContent() throws SQLException {
         try (StateStore store =
                 StateStores.openForWriting(layout, Samples.CLOCK).store()) {
@@ -194,7 +243,12 @@ final class SchemaTest {
             store.commit(Samples.events(AGENT, "one"));
         }
         Schema broken = new Schema(ImmutableList.of(
-                "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5-that-fails.sql"));
+                "schema-1.sql",
+                "schema-2.sql",
+                "schema-3.sql",
+                "schema-4.sql",
+                "schema-5.sql",
+                "schema-6-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));

@@ -21,6 +21,7 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -159,6 +160,35 @@ final class SourceReplacementTest {
     }
 
     @Test
+    void aProblemIsToldOnceAlthoughItIsWordedAnewEachTime() {
+        for (int i = 0; i < 3; i++) {
+            problems(
+                    new SourceProblem(SourceName.FILES, "/a", Problem.Kind.VALUE, "3:1 spec", "value, wording " + i),
+                    new SourceProblem(SourceName.FILES, "/a", Problem.Kind.SYNTAX, "3:1 spec", "syntax, wording " + i),
+                    new SourceProblem(SourceName.FILES, "/b", Problem.Kind.UNREADABLE, "", "unread, wording " + i));
+        }
+
+        assertEquals(
+                ImmutableList.of(
+                        "AGENT_SOURCE_INVALID files: value, wording 0 (and 1 more)",
+                        "AGENT_SOURCE_INVALID files: unread, wording 0"),
+                events());
+        assertEquals(
+                ImmutableList.of("syntax, wording 2", "value, wording 2", "unread, wording 2"),
+                store.problems().stream().map(SourceProblem::message).collect(ImmutableList.toImmutableList()));
+    }
+
+    @Test
+    void twoProblemsOfOneKindAtOnePlaceAreBothShown() {
+        problems(
+                new SourceProblem(SourceName.FILES, "/a", Problem.Kind.VALUE, "3:1 spec", "one"),
+                new SourceProblem(SourceName.FILES, "/a", Problem.Kind.VALUE, "3:1 spec", "two"));
+
+        assertEquals(ImmutableList.of("AGENT_SOURCE_INVALID files: one (and 1 more)"), events());
+        assertEquals(2, store.problems().size());
+    }
+
+    @Test
     void aProblemOfOneSourceIsNoneOfAnother() {
         problems(problem("/a", "it is bad"));
 
@@ -175,7 +205,8 @@ final class SourceReplacementTest {
                         SourceName.LOCAL,
                         ImmutableList.of(from("/a", plugin("a", "1"))),
                         ImmutableSet.of(),
-                        ImmutableList.of(new SourceProblem(SourceName.LOCAL, "/bad", "it is bad"))),
+                        ImmutableList.of(
+                                new SourceProblem(SourceName.LOCAL, "/bad", Problem.Kind.VALUE, "", "it is bad"))),
                 NOON);
         ImmutableList<StoredDeclaration> declarations = store.declarations();
 
@@ -185,7 +216,9 @@ final class SourceReplacementTest {
         assertEquals(1, declarations.size());
         assertEquals(declarations, store.declarations());
         assertEquals(plugin("a", "1"), declarations.getFirst().workload());
-        assertEquals(ImmutableList.of(new SourceProblem(SourceName.LOCAL, "/bad", "it is bad")), store.problems());
+        assertEquals(
+                ImmutableList.of(new SourceProblem(SourceName.LOCAL, "/bad", Problem.Kind.VALUE, "", "it is bad")),
+                store.problems());
     }
 
     @Test
@@ -279,7 +312,7 @@ final class SourceReplacementTest {
     }
 
     private static SourceProblem problem(String origin, String message) {
-        return new SourceProblem(SourceName.FILES, origin, message);
+        return new SourceProblem(SourceName.FILES, origin, Problem.Kind.VALUE, message, message);
     }
 
     private ImmutableList<String> declared() {
