@@ -1,9 +1,11 @@
 package io.homeostat.observe.watch;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Sets;
 import io.homeostat.observe.watch.WatchedTree.Change;
+import io.homeostat.observe.watch.WatchedTree.Gap;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
 import java.nio.file.Path;
@@ -48,7 +50,7 @@ public final class FileChanges implements AutoCloseable {
     private @Nullable WatchedTree tree;
 
     // Used by the thread only.
-    private ImmutableSet<String> problems = ImmutableSet.of();
+    private ImmutableMap<Gap, String> gaps = ImmutableMap.of();
     private boolean stale;
 
     /**
@@ -134,7 +136,7 @@ public final class FileChanges implements AutoCloseable {
         if (current != null && !current.isCurrent()) {
             stale = true;
             debounce.changed(now);
-        } else if (!problems.isEmpty()) {
+        } else if (!gaps.isEmpty()) {
             retry(now);
         }
     }
@@ -171,7 +173,7 @@ public final class FileChanges implements AutoCloseable {
     /** Checks whether what could not be watched can be now, without losing an event if it cannot. */
     private void retry(long now) {
         try (WatchedTree trial = trees.watching(paths)) {
-            if (trial.problems().equals(problems)) {
+            if (trial.gaps().keySet().equals(gaps.keySet())) {
                 return;
             }
         } catch (IOException e) {
@@ -191,9 +193,9 @@ public final class FileChanges implements AutoCloseable {
             }
             try {
                 tree = trees.watching(paths);
-                warn(tree.problems());
+                warn(tree.gaps());
             } catch (IOException e) {
-                warn(ImmutableSet.of("anything: " + e.getMessage()));
+                warn(ImmutableMap.of(new Gap(Gap.Kind.ALL, null), "anything: " + e.getMessage()));
             }
         }
     }
@@ -209,14 +211,14 @@ public final class FileChanges implements AutoCloseable {
         }
     }
 
-    private void warn(ImmutableSet<String> now) {
-        for (String problem : Sets.difference(now, problems)) {
-            LOG.warn("Changes are noticed late, at each periodic look, of {}", problem);
+    private void warn(ImmutableMap<Gap, String> now) {
+        for (Gap gap : Sets.difference(now.keySet(), gaps.keySet())) {
+            LOG.warn("Changes are noticed late, at each periodic look, of {}", now.get(gap));
         }
-        if (now.isEmpty() && !problems.isEmpty()) {
+        if (now.isEmpty() && !gaps.isEmpty()) {
             LOG.info("All files are watched again");
         }
-        problems = now;
+        gaps = now;
     }
 
     private @Nullable WatchedTree current() {

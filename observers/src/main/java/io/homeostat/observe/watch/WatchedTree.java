@@ -1,5 +1,6 @@
 package io.homeostat.observe.watch;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -19,6 +20,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -51,8 +53,22 @@ final class WatchedTree implements AutoCloseable {
     /** What each path resolved to just before it was watched. */
     private final Map<Path, Identity> identities = new HashMap<>();
 
-    private final ImmutableSet.Builder<String> problems = ImmutableSet.builder();
+    private final Map<Gap, String> gaps = new LinkedHashMap<>();
     private int visits;
+
+    /**
+     * Something that is not watched. Equal ones are the same one, however they are put into words.
+     *
+     * @param directory null when it is not just one
+     */
+    record Gap(Kind kind, @Nullable Path directory) {
+        enum Kind {
+            ALL,
+            TOO_MANY,
+            TOO_DEEP,
+            UNREADABLE
+        }
+    }
 
     /** What has changed, in order of consequence. */
     enum Change {
@@ -125,9 +141,9 @@ final class WatchedTree implements AutoCloseable {
         }
     }
 
-    /** What could not be watched, for people. */
-    ImmutableSet<String> problems() {
-        return problems.build();
+    /** What could not be watched, each with words for people. */
+    ImmutableMap<Gap, String> gaps() {
+        return ImmutableMap.copyOf(gaps);
     }
 
     /** Whether every path still resolves to what it did. False means that a change, and perhaps others, may have gone unnoticed. */
@@ -173,7 +189,7 @@ final class WatchedTree implements AutoCloseable {
             } catch (IOException e) {
                 // For what exists, its own events tell nearly everything.
                 if (!exists) {
-                    problem(parent, e);
+                    gap(parent, e);
                 }
             }
             file = false;
@@ -185,12 +201,13 @@ final class WatchedTree implements AutoCloseable {
     private void watchBelow(Path directory, Set<Object> above) {
         visits++;
         if (visits > MOST_DIRECTORIES) {
-            // Once: problems are a set.
-            problems.add("what comes after the first " + MOST_DIRECTORIES + " directories");
+            gaps.put(
+                    new Gap(Gap.Kind.TOO_MANY, null),
+                    "what comes after the first " + MOST_DIRECTORIES + " directories");
             return;
         }
         if (above.size() == MOST_LEVELS) {
-            problems.add("what is more than " + MOST_LEVELS + " directories deep");
+            gaps.put(new Gap(Gap.Kind.TOO_DEEP, null), "what is more than " + MOST_LEVELS + " directories deep");
             return;
         }
         Object key = identify(directory).key();
@@ -216,7 +233,7 @@ final class WatchedTree implements AutoCloseable {
             // Gone meanwhile, which is an event of its parent.
             directories.remove(directory);
         } catch (IOException e) {
-            problem(directory, e);
+            gap(directory, e);
         }
         above.remove(key);
     }
@@ -237,7 +254,9 @@ final class WatchedTree implements AutoCloseable {
         return interest;
     }
 
-    private void problem(Path directory, IOException e) {
-        problems.add(directory + ": " + (e instanceof AccessDeniedException ? "permission denied" : e.getMessage()));
+    private void gap(Path directory, IOException e) {
+        gaps.put(
+                new Gap(Gap.Kind.UNREADABLE, directory),
+                directory + ": " + (e instanceof AccessDeniedException ? "permission denied" : e.getMessage()));
     }
 }

@@ -5,6 +5,7 @@ import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -29,7 +30,7 @@ public final class LogKeeper {
 
     private final Layout layout;
     private final LogRotation rotation = new LogRotation();
-    private final Map<Path, String> told = new HashMap<>();
+    private final Map<Path, FailureCause> told = new HashMap<>();
 
     public LogKeeper(Layout layout) {
         this.layout = layout;
@@ -66,7 +67,10 @@ public final class LogKeeper {
         } catch (NoSuchFileException | NotDirectoryException e) {
             return states;
         } catch (IOException | DirectoryIteratorException e) {
-            tell(directory, "the logs below " + directory + " can't be seen and may grow: " + e.getMessage());
+            tell(
+                    directory,
+                    ActuationFailure.causeOf(e, FailureCause.Kind.INPUT_OUTPUT),
+                    "the logs below " + directory + " can't be seen and may grow: " + e.getMessage());
         }
         return states;
     }
@@ -79,12 +83,12 @@ public final class LogKeeper {
             }
             told.remove(log);
         } catch (ActuationFailure e) {
-            tell(log, "a log can't be rotated and may grow: " + e.getMessage());
+            tell(log, e.failureCause(), "a log can't be rotated and may grow: " + e.getMessage());
         }
     }
 
-    private void tell(Path path, String problem) {
-        if (!problem.equals(told.put(path, problem))) {
+    private void tell(Path path, FailureCause cause, String problem) {
+        if (!cause.equals(told.put(path, cause))) {
             LOG.warn("{}", problem);
         }
     }

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Pause;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
@@ -148,11 +149,15 @@ public final class Conditions {
                     Reason.NOT_POSSIBLE,
                     unenforceable.get()));
         }
-        String error = situation.history().attempts().limits().error();
-        return error.isEmpty() || confinement.holds()
+        Failures failures = situation.history().attempts().limits();
+        return failures.count() == 0 || confinement.holds()
                 ? Optional.empty()
                 : Optional.of(keep(
-                        situation, Condition.Type.LIMITS_NOT_ENFORCED, Condition.Status.TRUE, Reason.NOT_SET, error));
+                        situation,
+                        Condition.Type.LIMITS_NOT_ENFORCED,
+                        Condition.Status.TRUE,
+                        Reason.NOT_SET,
+                        failures.error()));
     }
 
     private static Optional<Condition> disabled(Situation situation) {

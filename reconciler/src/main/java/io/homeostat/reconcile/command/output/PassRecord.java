@@ -92,10 +92,7 @@ public final class PassRecord implements PassListener {
     private void end(Track track, WorkloadResult result) {
         WorkloadResult before = track.result;
         track.result = result;
-        boolean told = before != null
-                && before.kind() == result.kind()
-                && before.words().equals(result.words());
-        if (told) {
+        if (before != null && before.isSameEnd(result)) {
             display.again(result.workload());
         } else {
             display.result(result);

@@ -8,6 +8,7 @@ import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 
 /**
  * What became of a workload.
@@ -33,6 +34,15 @@ public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, 
     /** Whether it is not as declared. */
     public boolean isLeftUndone() {
         return kind == Kind.FAILED || kind == Kind.WAITING;
+    }
+
+    /** Whether this is told when the other one has been, whatever the words for it. */
+    boolean isSameEnd(WorkloadResult other) {
+        return kind == other.kind
+                && plan.action() == other.plan.action()
+                && plan.reason() == other.plan.reason()
+                && Objects.equals(plan.before(), other.plan.before())
+                && Objects.equals(plan.after(), other.plan.after());
     }
 
     /** The group of the summary that it counts to, if it is as declared. */
