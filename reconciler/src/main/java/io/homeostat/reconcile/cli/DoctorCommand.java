@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
@@ -38,20 +39,17 @@ final class DoctorCommand {
     int run() {
         ImmutableList<Finding> findings = findings();
         if (console.json()) {
-            Json.print(console.out(), json -> {
-                json.writeStartObject();
-                json.writeArrayFieldStart("findings");
-                for (Finding finding : findings) {
-                    json.writeStartObject();
-                    json.writeStringField("check", finding.check());
-                    json.writeStringField("level", finding.level().word());
-                    json.writeStringField("message", finding.message());
-                    json.writeStringField("remedy", finding.remedy());
-                    json.writeEndObject();
-                }
-                json.writeEndArray();
-                json.writeEndObject();
-            });
+            ObjectNode json = Json.object();
+            json.set(
+                    "findings",
+                    Json.array(
+                            findings,
+                            finding -> Json.object()
+                                    .put("check", finding.check())
+                                    .put("level", finding.level().word())
+                                    .put("message", finding.message())
+                                    .put("remedy", finding.remedy())));
+            Json.print(console.out(), json);
         } else {
             findings.forEach(finding -> console.out().println(line(finding)));
         }

@@ -1,13 +1,12 @@
 package io.homeostat.reconcile.cli;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explain.Explanation;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import java.io.IOException;
 
 /** Explains fields of documents. */
 final class ExplainCommand {
@@ -23,7 +22,7 @@ final class ExplainCommand {
     int run() {
         try {
             if (console.json()) {
-                Json.print(console.out(), path.isEmpty() ? ExplainCommand::kinds : this::write);
+                Json.print(console.out(), path.isEmpty() ? kinds() : json(Explain.explanation(path)));
             } else {
                 console.out()
                         .println(
@@ -37,35 +36,29 @@ final class ExplainCommand {
         }
     }
 
-    private static void kinds(JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeArrayFieldStart("kinds");
-        for (String top : Explain.tops()) {
-            json.writeString(top);
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+    private static ObjectNode kinds() {
+        ObjectNode json = Json.object();
+        json.set("kinds", Json.texts(Explain.tops()));
+        return json;
     }
 
-    private void write(JsonGenerator json) throws IOException {
-        Explanation explanation = Explain.explanation(path);
-        json.writeStartObject();
-        json.writeStringField("path", explanation.path());
-        json.writeStringField("kind", explanation.kind());
-        json.writeStringField("type", explanation.type());
-        json.writeStringField("description", explanation.description());
-        json.writeArrayFieldStart("fields");
-        for (Explanation.Member field : explanation.fields()) {
-            json.writeStartObject();
-            json.writeStringField("name", field.name());
-            json.writeStringField("type", field.type());
-            json.writeBooleanField("required", field.required());
-            // A string in the notation of a document; null where there is none.
-            json.writeStringField("default", field.defaultText());
-            json.writeStringField("description", field.description());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+    private static ObjectNode json(Explanation explanation) {
+        ObjectNode json = Json.object()
+                .put("path", explanation.path())
+                .put("kind", explanation.kind())
+                .put("type", explanation.type())
+                .put("description", explanation.description());
+        json.set(
+                "fields",
+                Json.array(
+                        explanation.fields(),
+                        field -> Json.object()
+                                .put("name", field.name())
+                                .put("type", field.type())
+                                .put("required", field.required())
+                                // A string in the notation of a document; null where there is none.
+                                .put("default", field.defaultText())
+                                .put("description", field.description())));
+        return json;
     }
 }

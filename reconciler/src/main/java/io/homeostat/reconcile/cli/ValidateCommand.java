@@ -1,13 +1,11 @@
 package io.homeostat.reconcile.cli;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import java.io.IOException;
-import java.util.List;
 
 /** Checks files. */
 final class ValidateCommand {
@@ -22,7 +20,7 @@ final class ValidateCommand {
     int run() {
         ReadResult read = paths.read();
         if (console.json()) {
-            Json.print(console.out(), json -> write(read, json));
+            Json.print(console.out(), json(read));
         } else {
             DocumentPaths.print(read, console.err());
             if (read.valid()) {
@@ -33,25 +31,20 @@ final class ValidateCommand {
         return read.valid() ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private static void write(ReadResult read, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeBooleanField("valid", read.valid());
-        json.writeNumberField("documents", read.workloads().size());
-        write("errors", read.errors(), json);
-        write("warnings", read.warnings(), json);
-        json.writeEndObject();
+    private static ObjectNode json(ReadResult read) {
+        ObjectNode json = Json.object()
+                .put("valid", read.valid())
+                .put("documents", read.workloads().size());
+        json.set("errors", Json.array(read.errors(), ValidateCommand::json));
+        json.set("warnings", Json.array(read.warnings(), ValidateCommand::json));
+        return json;
     }
 
-    private static void write(String field, List<Problem> problems, JsonGenerator json) throws IOException {
-        json.writeArrayFieldStart(field);
-        for (Problem problem : problems) {
-            json.writeStartObject();
-            json.writeStringField("file", problem.file());
-            json.writeNumberField("line", problem.line());
-            json.writeNumberField("column", problem.column());
-            json.writeStringField("message", problem.message());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
+    private static ObjectNode json(Problem problem) {
+        return Json.object()
+                .put("file", problem.file())
+                .put("line", problem.line())
+                .put("column", problem.column())
+                .put("message", problem.message());
     }
 }

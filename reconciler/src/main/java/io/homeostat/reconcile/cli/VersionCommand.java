@@ -17,12 +17,7 @@ final class VersionCommand {
         String version = Version.current();
         String java = Runtime.version().toString();
         if (console.json()) {
-            Json.print(console.out(), json -> {
-                json.writeStartObject();
-                json.writeStringField("version", version);
-                json.writeStringField("java", java);
-                json.writeEndObject();
-            });
+            Json.print(console.out(), Json.object().put("version", version).put("java", java));
         } else {
             console.out().println("homeostat " + version + " (Java " + java + ")");
         }

@@ -90,7 +90,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
         display.close();
         if (console.json()) {
-            Json.print(console.out(), json -> WorkloadResult.write(results, json));
+            Json.print(console.out(), WorkloadResult.json(results));
         } else {
             console.out().println(WorkloadResult.summary(word, results));
         }

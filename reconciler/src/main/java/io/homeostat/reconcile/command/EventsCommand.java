@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.command;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
@@ -13,7 +13,6 @@ import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.Iterator;
 
@@ -72,7 +71,7 @@ public record EventsCommand(boolean follow) implements Command {
 
     private static void print(StoredEvent event, Console console) {
         if (console.json()) {
-            Json.print(console.out(), json -> write(event, json));
+            Json.print(console.out(), json(event));
         } else {
             text(event.event(), console);
         }
@@ -92,21 +91,16 @@ public record EventsCommand(boolean follow) implements Command {
         lines.forEachRemaining(line -> console.out().println(INDENT + Text.oneLine(line)));
     }
 
-    private static void write(StoredEvent stored, JsonGenerator json) throws IOException {
+    private static ObjectNode json(StoredEvent stored) {
         Event event = stored.event();
-        WorkloadId workload = event.workload();
-        json.writeStartObject();
-        json.writeNumberField("id", stored.id());
-        json.writeStringField("time", event.time().toString());
-        json.writeFieldName("workload");
-        if (workload == null) {
-            json.writeNull();
-        } else {
-            json.writeString(workload.toString());
-        }
-        json.writeStringField("revision", event.revision());
-        json.writeStringField("type", event.type().name());
-        json.writeStringField("message", event.message());
-        json.writeEndObject();
+        return Json.object()
+                .put("id", stored.id())
+                .put("time", event.time().toString())
+                .put(
+                        "workload",
+                        event.workload() == null ? null : event.workload().toString())
+                .put("revision", event.revision())
+                .put("type", event.type().name())
+                .put("message", event.message());
     }
 }

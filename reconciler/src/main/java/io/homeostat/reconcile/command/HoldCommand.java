@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.command;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -194,7 +194,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         ImmutableMap<WorkloadId, Pause> pauses = pauses(workspace);
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), json -> write(pauses, json));
+            Json.print(console.out(), json(pauses));
         } else {
             for (WorkloadId id : workloads) {
                 @Nullable Pause pause = pauses.get(id);
@@ -204,25 +204,19 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         return ExitStatus.OK;
     }
 
-    private void write(ImmutableMap<WorkloadId, Pause> pauses, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-        json.writeArrayFieldStart("workloads");
-        for (WorkloadId id : workloads) {
-            @Nullable Pause pause = pauses.get(id);
-            json.writeStartObject();
-            json.writeStringField("workload", id.toString());
-            json.writeBooleanField("paused", pause != null);
-            if (pause != null && pause.stopped()) {
-                json.writeBooleanField("stopped", true);
-            }
-            if (pause != null) {
-                json.writeStringField("reason", pause.reason());
-                json.writeStringField("since", pause.since().toString());
-            }
-            json.writeEndObject();
+    private ObjectNode json(ImmutableMap<WorkloadId, Pause> pauses) {
+        ObjectNode json = Json.object().put("formatVersion", PlanJson.FORMAT_VERSION);
+        json.set("workloads", Json.array(workloads, id -> json(id, pauses.get(id))));
+        return json;
+    }
+
+    private static ObjectNode json(WorkloadId id, @Nullable Pause pause) {
+        ObjectNode json = Json.object().put("workload", id.toString()).put("paused", pause != null);
+        if (pause != null && pause.stopped()) {
+            json.put("stopped", true);
         }
-        json.writeEndArray();
-        json.writeEndObject();
+        return pause == null
+                ? json
+                : json.put("reason", pause.reason()).put("since", pause.since().toString());
     }
 }

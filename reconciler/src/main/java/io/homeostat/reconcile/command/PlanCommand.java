@@ -42,7 +42,7 @@ public record PlanCommand(DocumentSet documents, boolean detailedExitCode) imple
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         SourceConflicts.overruled(documents.ids(), view.desired()).forEach(console::say);
         if (console.json()) {
-            Json.print(console.out(), json -> PlanJson.write(plan, view.desired(), json));
+            Json.print(console.out(), PlanJson.of(plan, view.desired()));
         } else {
             PlanText.print(plan, console);
             SourceConflicts.contested(view.desired()).stream()

@@ -85,8 +85,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) 
             Enforcer enforcer = workspace.enforcer();
             Json.print(
                     console.out(),
-                    json -> StatusJson.write(
-                            enforcer.agent(), enforcer.controlPlane(), now, shown, view.problems(), json));
+                    StatusJson.of(enforcer.agent(), enforcer.controlPlane(), now, shown, view.problems()));
         } else if (introduced) {
             workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));

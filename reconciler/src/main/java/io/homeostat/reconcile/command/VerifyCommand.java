@@ -46,15 +46,14 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
         String problem = problem(status);
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), json -> {
-                json.writeStartObject();
-                json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-                json.writeStringField("workload", workload.toString());
-                json.writeStringField("revision", revision);
-                json.writeBooleanField("verified", problem.isEmpty());
-                json.writeStringField("message", problem);
-                json.writeEndObject();
-            });
+            Json.print(
+                    console.out(),
+                    Json.object()
+                            .put("formatVersion", PlanJson.FORMAT_VERSION)
+                            .put("workload", workload.toString())
+                            .put("revision", revision)
+                            .put("verified", problem.isEmpty())
+                            .put("message", problem));
         } else if (problem.isEmpty()) {
             console.out().println(workload + " runs at revision " + revision);
         } else {

@@ -1,31 +1,31 @@
 package io.homeostat.reconcile.command.output;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import java.io.IOException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
+import java.util.function.Function;
 
-/** Writes one JSON value a line, its fields in the order they are written in. */
+/** Results for programs: one JSON value a line, fields in the order in which they are put. */
 public final class Json {
-    private static final JsonFactory FACTORY = new JsonFactory();
-
     private Json() {}
 
-    /** Writes one value. */
-    @FunctionalInterface
-    public interface Writer {
-        void write(JsonGenerator json) throws IOException;
+    public static ObjectNode object() {
+        return JsonNodeFactory.instance.objectNode();
     }
 
-    public static void print(PrintStream out, Writer writer) {
-        try {
-            JsonGenerator json = FACTORY.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
-            writer.write(json);
-            json.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException("the result could not be written", e);
-        }
-        out.println();
+    public static <T> ArrayNode array(Iterable<T> elements, Function<? super T, ? extends JsonNode> json) {
+        ArrayNode array = JsonNodeFactory.instance.arrayNode();
+        elements.forEach(element -> array.add(json.apply(element)));
+        return array;
+    }
+
+    public static ArrayNode texts(Iterable<String> texts) {
+        return array(texts, JsonNodeFactory.instance::textNode);
+    }
+
+    public static void print(PrintStream out, JsonNode value) {
+        out.println(value);
     }
 }

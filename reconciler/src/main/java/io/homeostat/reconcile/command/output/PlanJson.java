@@ -1,7 +1,8 @@
 package io.homeostat.reconcile.command.output;
 
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.google.common.collect.ImmutableList;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
@@ -10,7 +11,6 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
-import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /** A plan for programs; its form is a public interface. */
@@ -20,98 +20,69 @@ public final class PlanJson {
 
     private PlanJson() {}
 
-    public static void write(Plan plan, DesiredState desired, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("formatVersion", FORMAT_VERSION);
-        writeChanges("changes", plan, false, json);
-        writeChanges("drift", plan, true, json);
-        json.writeObjectFieldStart("summary");
-        json.writeNumberField("install", plan.count(Bucket.INSTALL));
-        json.writeNumberField("update", plan.count(Bucket.UPDATE));
-        json.writeNumberField("repair", plan.count(Bucket.REPAIR));
-        json.writeNumberField("remove", plan.count(Bucket.REMOVE));
+    public static ObjectNode of(Plan plan, DesiredState desired) {
+        ObjectNode json = Json.object().put("formatVersion", FORMAT_VERSION);
+        json.set("changes", changes(plan, false));
+        json.set("drift", changes(plan, true));
+        ObjectNode summary = json.putObject("summary")
+                .put("install", plan.count(Bucket.INSTALL))
+                .put("update", plan.count(Bucket.UPDATE))
+                .put("repair", plan.count(Bucket.REPAIR))
+                .put("remove", plan.count(Bucket.REMOVE));
         if (plan.count(Bucket.WAITING) > 0) {
-            json.writeNumberField("waiting", plan.count(Bucket.WAITING));
+            summary.put("waiting", plan.count(Bucket.WAITING));
         }
-        json.writeNumberField("unchanged", plan.count(Bucket.UNCHANGED));
-        json.writeEndObject();
-        writeDisabled(plan, json);
-        writeOverruled(desired, json);
-        json.writeEndObject();
+        summary.put("unchanged", plan.count(Bucket.UNCHANGED));
+        putUnlessEmpty("disabled", disabled(plan), json);
+        putUnlessEmpty("overruled", Json.array(SourceConflicts.contested(desired), PlanJson::overruled), json);
+        return json;
     }
 
-    /** Which source has its way where several declare a workload. */
-    private static void writeOverruled(DesiredState desired, JsonGenerator json) throws IOException {
-        ImmutableList<Declaration> contested = SourceConflicts.contested(desired);
-        if (contested.isEmpty()) {
-            return;
+    private static void putUnlessEmpty(String field, ArrayNode array, ObjectNode json) {
+        if (!array.isEmpty()) {
+            json.set(field, array);
         }
-        json.writeArrayFieldStart("overruled");
-        for (Declaration winner : contested) {
-            json.writeStartObject();
-            json.writeStringField("workload", winner.id().toString());
-            json.writeStringField("source", winner.source().word());
-            json.writeArrayFieldStart("overrules");
-            for (SourceName weaker : winner.overruled()) {
-                json.writeString(weaker.word());
-            }
-            json.writeEndArray();
-            json.writeEndObject();
-        }
-        json.writeEndArray();
     }
 
-    private static void writeDisabled(Plan plan, JsonGenerator json) throws IOException {
-        if (plan.workloads().stream().noneMatch(WorkloadPlan::isDisabledAtRest)) {
-            return;
-        }
-        json.writeArrayFieldStart("disabled");
-        for (WorkloadPlan workload : plan.workloads()) {
-            if (workload.isDisabledAtRest()) {
-                json.writeStartObject();
-                json.writeStringField("workload", workload.workload().toString());
-                json.writeStringField("reason", workload.reason().name());
-                json.writeStringField("message", workload.message());
-                json.writeEndObject();
-            }
-        }
-        json.writeEndArray();
+    private static ObjectNode overruled(Declaration winner) {
+        ObjectNode json = Json.object()
+                .put("workload", winner.id().toString())
+                .put("source", winner.source().word());
+        json.set("overrules", Json.texts(Iterables.transform(winner.overruled(), SourceName::word)));
+        return json;
     }
 
-    private static void writeChanges(String field, Plan plan, boolean drift, JsonGenerator json) throws IOException {
-        json.writeArrayFieldStart(field);
-        for (WorkloadPlan workload : plan.workloads()) {
-            if (workload.bucket() != Bucket.UNCHANGED && workload.reason().isDrift() == drift) {
-                write(workload, json);
-            }
-        }
-        json.writeEndArray();
+    private static ArrayNode disabled(Plan plan) {
+        return Json.array(
+                Iterables.filter(plan.workloads(), WorkloadPlan::isDisabledAtRest),
+                workload -> Json.object()
+                        .put("workload", workload.workload().toString())
+                        .put("reason", workload.reason().name())
+                        .put("message", workload.message()));
     }
 
-    private static void write(WorkloadPlan plan, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("workload", plan.workload().toString());
-        json.writeStringField("action", plan.action().word());
-        json.writeStringField("reason", plan.reason().name());
-        json.writeStringField("message", plan.message());
-        json.writeArrayFieldStart("steps");
-        for (Step step : plan.steps()) {
-            json.writeString(step.word());
-        }
-        json.writeEndArray();
-        write("before", plan.before(), json);
-        write("after", plan.after(), json);
-        json.writeEndObject();
+    private static ArrayNode changes(Plan plan, boolean drift) {
+        return Json.array(
+                Iterables.filter(
+                        plan.workloads(),
+                        workload -> workload.bucket() != Bucket.UNCHANGED
+                                && workload.reason().isDrift() == drift),
+                PlanJson::change);
     }
 
-    private static void write(String field, @Nullable Facts facts, JsonGenerator json) throws IOException {
-        json.writeFieldName(field);
-        if (facts == null) {
-            json.writeNull();
-        } else {
-            json.writeStartObject();
-            json.writeStringField("revision", facts.revision());
-            json.writeEndObject();
-        }
+    private static ObjectNode change(WorkloadPlan plan) {
+        ObjectNode json = Json.object()
+                .put("workload", plan.workload().toString())
+                .put("action", plan.action().word())
+                .put("reason", plan.reason().name())
+                .put("message", plan.message());
+        json.set("steps", Json.texts(Iterables.transform(plan.steps(), Step::word)));
+        json.set("before", facts(plan.before()));
+        json.set("after", facts(plan.after()));
+        return json;
+    }
+
+    private static @Nullable ObjectNode facts(@Nullable Facts facts) {
+        return facts == null ? null : Json.object().put("revision", facts.revision());
     }
 }

@@ -1,10 +1,10 @@
 package io.homeostat.reconcile.command.output;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.StateReader.SourceProblem;
-import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.health.Health;
@@ -14,7 +14,6 @@ import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import io.homeostat.reconcile.status.WorkloadStatus.LastRun;
-import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.time.Duration;
@@ -33,215 +32,146 @@ public final class StatusJson {
 
     private StatusJson() {}
 
-    public static void write(
+    public static ObjectNode of(
             Optional<AgentIdentity> agent,
             Optional<ControlPlaneStatus> controlPlane,
             Instant now,
             List<WorkloadStatus> workloads,
-            List<SourceProblem> problems,
-            JsonGenerator json)
-            throws IOException {
-        json.writeStartObject();
+            List<SourceProblem> problems) {
+        ObjectNode json = Json.object();
         if (agent.isPresent()) {
-            json.writeObjectFieldStart("agent");
-            json.writeStringField("version", agent.get().version());
-            json.writeNumberField("pid", agent.get().pid());
-            json.writeNumberField("uptimeSeconds", agent.get().uptime(now).toSeconds());
-            controlPlane(controlPlane, json);
-            json.writeEndObject();
+            json.putObject("agent")
+                    .put("version", agent.get().version())
+                    .put("pid", agent.get().pid())
+                    .put("uptimeSeconds", agent.get().uptime(now).toSeconds())
+                    .set(
+                            "controlPlane",
+                            controlPlane.map(StatusJson::controlPlane).orElse(null));
         } else {
-            json.writeNullField("agent");
+            json.putNull("agent");
         }
-        json.writeArrayFieldStart("workloads");
-        for (WorkloadStatus workload : workloads) {
-            write(workload, json);
-        }
-        json.writeEndArray();
-        json.writeArrayFieldStart("problems");
-        for (SourceProblem problem : problems) {
-            json.writeStartObject();
-            json.writeStringField("source", problem.source().word());
-            json.writeStringField("origin", problem.origin());
-            json.writeStringField("message", problem.message());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeEndObject();
+        json.set("workloads", Json.array(workloads, StatusJson::workload));
+        json.set(
+                "problems",
+                Json.array(
+                        problems,
+                        problem -> Json.object()
+                                .put("source", problem.source().word())
+                                .put("origin", problem.origin())
+                                .put("message", problem.message())));
+        return json;
     }
 
-    private static void controlPlane(Optional<ControlPlaneStatus> controlPlane, JsonGenerator json) throws IOException {
-        if (controlPlane.isEmpty()) {
-            json.writeNullField("controlPlane");
-            return;
-        }
-        ChannelStatus channel = controlPlane.get().channel();
-        json.writeObjectFieldStart("controlPlane");
-        json.writeStringField("endpoint", channel.endpoint());
-        time("connectedSince", channel.connectedSince(), json);
-        time("lastMessage", channel.lastMessage(), json);
-        json.writeNumberField("unacknowledged", channel.unacknowledged());
-        json.writeNumberField("queuedEvents", controlPlane.get().queuedEvents());
-        json.writeNumberField("droppedEvents", controlPlane.get().droppedEvents());
-        json.writeNumberField("refusedEvents", controlPlane.get().refusedEvents());
-        json.writeStringField("lastError", channel.lastError());
-        json.writeNumberField("withheldRefusals", controlPlane.get().withheldRefusals());
-        json.writeEndObject();
+    private static ObjectNode controlPlane(ControlPlaneStatus controlPlane) {
+        ChannelStatus channel = controlPlane.channel();
+        return Json.object()
+                .put("endpoint", channel.endpoint())
+                .put("connectedSince", text(channel.connectedSince()))
+                .put("lastMessage", text(channel.lastMessage()))
+                .put("unacknowledged", channel.unacknowledged())
+                .put("queuedEvents", controlPlane.queuedEvents())
+                .put("droppedEvents", controlPlane.droppedEvents())
+                .put("refusedEvents", controlPlane.refusedEvents())
+                .put("lastError", channel.lastError())
+                .put("withheldRefusals", controlPlane.withheldRefusals());
     }
 
-    private static void time(String field, @Nullable Instant time, JsonGenerator json) throws IOException {
-        text(field, time == null ? null : time.toString(), json);
-    }
-
-    private static void write(WorkloadStatus workload, JsonGenerator json) throws IOException {
+    private static ObjectNode workload(WorkloadStatus workload) {
         SourceName source = workload.source();
-        json.writeStartObject();
-        json.writeStringField("kind", workload.id().kind().title());
-        json.writeStringField("name", workload.id().name());
-        text("source", source == null ? null : source.word(), json);
+        ObjectNode json = Json.object()
+                .put("kind", workload.id().kind().title())
+                .put("name", workload.id().name())
+                .put("source", source == null ? null : source.word());
         if (!workload.overruled().isEmpty()) {
-            json.writeArrayFieldStart("overruled");
-            for (SourceName loser : workload.overruled()) {
-                json.writeString(loser.word());
-            }
-            json.writeEndArray();
+            json.set("overruled", Json.texts(Iterables.transform(workload.overruled(), SourceName::word)));
         }
-        json.writeNumberField("generation", workload.generation());
-        json.writeNumberField("observedGeneration", workload.observedGeneration());
-        json.writeStringField("state", workload.state().name());
-        text("desiredRevision", workload.desiredRevision(), json);
-        text("currentRevision", workload.currentRevision(), json);
-        text("pendingRevision", workload.pendingRevision(), json);
+        json.put("generation", workload.generation())
+                .put("observedGeneration", workload.observedGeneration())
+                .put("state", workload.state().name())
+                .put("desiredRevision", workload.desiredRevision())
+                .put("currentRevision", workload.currentRevision())
+                .put("pendingRevision", workload.pendingRevision());
         if (workload.pendingRevision() != null && !workload.failure().isEmpty()) {
-            json.writeStringField("pendingStatus", WorkloadState.INSTALL_FAILED.name());
-            json.writeStringField("pendingError", workload.failure());
+            json.put("pendingStatus", WorkloadState.INSTALL_FAILED.name()).put("pendingError", workload.failure());
         }
-        Long pid = workload.pid();
-        json.writeFieldName("pid");
-        if (pid == null) {
-            json.writeNull();
-        } else {
-            json.writeNumber(pid);
-        }
-        text("startedAt", workload.startedAt() == null ? null : String.valueOf(workload.startedAt()), json);
-        json.writeNumberField("restarts", workload.restarts());
-        lastExit(workload.lastExit(), json);
-        health(workload.health(), json);
-        json.writeStringField("configHash", workload.configHash());
-        usage(workload.usage(), json);
-        json.writeArrayFieldStart("conditions");
-        for (Condition condition : workload.conditions()) {
-            write(condition, json);
-        }
-        json.writeEndArray();
+        json.put("pid", workload.pid())
+                .put("startedAt", text(workload.startedAt()))
+                .put("restarts", workload.restarts());
+        json.set("lastExit", exit(workload.lastExit()));
+        json.set("health", health(workload.health()));
+        json.put("configHash", workload.configHash());
+        json.set("metrics", usage(workload.usage()));
+        json.set(
+                "conditions",
+                Json.array(
+                        workload.conditions(),
+                        condition -> Json.object()
+                                .put("type", condition.type().word())
+                                .put("status", condition.status().word())
+                                .put("reason", condition.reason().word())
+                                .put("message", condition.message())
+                                .put(
+                                        "lastTransitionTime",
+                                        condition.lastTransitionTime().toString())));
         LastRun execution = workload.execution();
         if (execution != null) {
-            execution(execution, json);
+            ObjectNode run = json.putObject("execution");
+            run.set("lastRun", lastRun(execution.run()));
+            run.put("nextDue", millis(execution.nextDue()));
         }
-        json.writeEndObject();
+        return json;
     }
 
-    private static void lastExit(@Nullable Exit exit, JsonGenerator json) throws IOException {
-        exit("lastExit", exit, json);
+    private static @Nullable ObjectNode exit(@Nullable Exit exit) {
+        return exit == null
+                ? null
+                : Json.object()
+                        .put("code", exit.code())
+                        .put("signal", exit.signal())
+                        .put("reason", exit.reason().name())
+                        // Every other time comes from a clock that ticks milliseconds; this one from a file.
+                        .put("at", millis(exit.at()));
     }
 
-    static void exit(String field, @Nullable Exit exit, JsonGenerator json) throws IOException {
-        if (exit == null) {
-            json.writeNullField(field);
-            return;
-        }
-        json.writeObjectFieldStart(field);
-        number("code", exit.code(), json);
-        number("signal", exit.signal(), json);
-        json.writeStringField("reason", exit.reason().name());
-        // Every other time is a clock's that ticks milliseconds; this one is a file's.
-        json.writeStringField("at", exit.at().truncatedTo(ChronoUnit.MILLIS).toString());
-        json.writeEndObject();
-    }
-
-    private static void health(@Nullable Health health, JsonGenerator json) throws IOException {
+    private static @Nullable ObjectNode health(@Nullable Health health) {
         if (health == null) {
-            json.writeNullField("health");
-            return;
+            return null;
         }
         boolean answered = health.verdict() == Health.Verdict.HEALTHY;
-        json.writeObjectFieldStart("health");
-        json.writeNumberField("code", answered ? health.code() : NO_ANSWER);
-        json.writeArrayFieldStart("results");
-        for (String result : answered ? health.results() : List.of(health.problem())) {
-            json.writeString(result);
-        }
-        json.writeEndArray();
-        json.writeStringField("checkedAt", health.checkedAt().toString());
-        json.writeEndObject();
+        ObjectNode json = Json.object().put("code", answered ? health.code() : NO_ANSWER);
+        json.set("results", Json.texts(answered ? health.results() : List.of(health.problem())));
+        return json.put("checkedAt", health.checkedAt().toString());
     }
 
-    private static void usage(@Nullable Usage usage, JsonGenerator json) throws IOException {
-        if (usage == null) {
-            json.writeNullField("metrics");
-            return;
-        }
-        json.writeObjectFieldStart("metrics");
-        json.writeNumberField(
-                "cpuPercent", BigDecimal.valueOf(usage.cpuPercent()).setScale(1, RoundingMode.HALF_UP));
-        json.writeNumberField("memoryBytes", usage.memoryBytes());
-        json.writeEndObject();
+    private static @Nullable ObjectNode usage(@Nullable Usage usage) {
+        return usage == null
+                ? null
+                : Json.object()
+                        .put(
+                                "cpuPercent",
+                                BigDecimal.valueOf(usage.cpuPercent()).setScale(1, RoundingMode.HALF_UP))
+                        .put("memoryBytes", usage.memoryBytes());
     }
 
-    private static void write(Condition condition, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("type", condition.type().word());
-        json.writeStringField("status", condition.status().word());
-        json.writeStringField("reason", condition.reason().word());
-        json.writeStringField("message", condition.message());
-        json.writeStringField(
-                "lastTransitionTime", condition.lastTransitionTime().toString());
-        json.writeEndObject();
-    }
-
-    static void text(String field, @Nullable String value, JsonGenerator json) throws IOException {
-        if (value == null) {
-            json.writeNullField(field);
-        } else {
-            json.writeStringField(field, value);
-        }
-    }
-
-    private static void number(String field, @Nullable Integer value, JsonGenerator json) throws IOException {
-        if (value == null) {
-            json.writeNullField(field);
-        } else {
-            json.writeNumberField(field, value);
-        }
-    }
-
-    private static void execution(LastRun execution, JsonGenerator json) throws IOException {
-        json.writeObjectFieldStart("execution");
-        lastRun(execution.run(), json);
-        millis("nextDue", execution.nextDue(), json);
-        json.writeEndObject();
-    }
-
-    private static void lastRun(@Nullable OneShotRun run, JsonGenerator json) throws IOException {
+    private static @Nullable ObjectNode lastRun(@Nullable OneShotRun run) {
         if (run == null) {
-            json.writeNullField("lastRun");
-            return;
+            return null;
         }
-        json.writeObjectFieldStart("lastRun");
-        json.writeStringField("result", run.result().name());
-        millis("startedAt", run.startedAt(), json);
-        millis("endedAt", run.endedAt(), json);
         Duration took = run.duration();
-        if (took == null) {
-            json.writeNullField("durationSeconds");
-        } else {
-            json.writeNumberField("durationSeconds", took.toMillis() / MILLIS_A_SECOND);
-        }
-        exit("exit", run.exit(), json);
-        json.writeStringField("error", run.error());
-        json.writeEndObject();
+        ObjectNode json = Json.object()
+                .put("result", run.result().name())
+                .put("startedAt", millis(run.startedAt()))
+                .put("endedAt", millis(run.endedAt()))
+                .put("durationSeconds", took == null ? null : (Double) (took.toMillis() / MILLIS_A_SECOND));
+        json.set("exit", exit(run.exit()));
+        return json.put("error", run.error());
     }
 
-    private static void millis(String field, @Nullable Instant time, JsonGenerator json) throws IOException {
-        text(field, time == null ? null : time.truncatedTo(ChronoUnit.MILLIS).toString(), json);
+    private static @Nullable String text(@Nullable Instant time) {
+        return time == null ? null : time.toString();
+    }
+
+    private static @Nullable String millis(@Nullable Instant time) {
+        return time == null ? null : text(time.truncatedTo(ChronoUnit.MILLIS));
     }
 }

@@ -1,11 +1,10 @@
 package io.homeostat.reconcile.command.output;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
-import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -80,32 +79,28 @@ public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, 
                 + count(results, Bucket.UNCHANGED) + " unchanged.";
     }
 
-    public static void write(List<WorkloadResult> results, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-        json.writeArrayFieldStart("workloads");
-        for (WorkloadResult result : results) {
-            json.writeStartObject();
-            json.writeStringField("workload", result.workload().toString());
-            json.writeStringField("result", result.kind().word());
-            json.writeStringField("action", result.plan().action().word());
-            json.writeStringField("reason", result.plan().reason().name());
-            json.writeStringField(
-                    "message", result.why().isEmpty() ? result.plan().message() : result.why());
-            json.writeStringField("revision", result.revision());
-            json.writeEndObject();
-        }
-        json.writeEndArray();
-        json.writeObjectFieldStart("summary");
-        json.writeNumberField("installed", count(results, Bucket.INSTALL));
-        json.writeNumberField("updated", count(results, Bucket.UPDATE));
-        json.writeNumberField("repaired", count(results, Bucket.REPAIR));
-        json.writeNumberField("removed", count(results, Bucket.REMOVE));
-        json.writeNumberField("failed", count(results, Kind.FAILED));
-        json.writeNumberField("unchanged", count(results, Bucket.UNCHANGED));
-        json.writeNumberField("waiting", count(results, Kind.WAITING));
-        json.writeEndObject();
-        json.writeEndObject();
+    public static ObjectNode json(List<WorkloadResult> results) {
+        ObjectNode json = Json.object().put("formatVersion", PlanJson.FORMAT_VERSION);
+        json.set("workloads", Json.array(results, WorkloadResult::json));
+        json.putObject("summary")
+                .put("installed", count(results, Bucket.INSTALL))
+                .put("updated", count(results, Bucket.UPDATE))
+                .put("repaired", count(results, Bucket.REPAIR))
+                .put("removed", count(results, Bucket.REMOVE))
+                .put("failed", count(results, Kind.FAILED))
+                .put("unchanged", count(results, Bucket.UNCHANGED))
+                .put("waiting", count(results, Kind.WAITING));
+        return json;
+    }
+
+    private ObjectNode json() {
+        return Json.object()
+                .put("workload", workload.toString())
+                .put("result", kind.word())
+                .put("action", plan.action().word())
+                .put("reason", plan.reason().name())
+                .put("message", why.isEmpty() ? plan.message() : why)
+                .put("revision", revision());
     }
 
     private static long count(List<WorkloadResult> results, Kind kind) {

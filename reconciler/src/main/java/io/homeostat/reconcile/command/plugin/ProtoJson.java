@@ -1,14 +1,18 @@
 package io.homeostat.reconcile.command.plugin;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.BooleanNode;
+import com.fasterxml.jackson.databind.node.DoubleNode;
+import com.fasterxml.jackson.databind.node.FloatNode;
+import com.fasterxml.jackson.databind.node.IntNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
-import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
-import java.io.IOException;
+import io.homeostat.reconcile.command.output.Json;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Messages in the JSON that protobuf defines for them (protobuf.dev/programming-guides/json), as far as the control plane's messages
@@ -17,40 +21,31 @@ import java.util.Map;
 final class ProtoJson {
     private ProtoJson() {}
 
-    static void write(Message message, JsonGenerator json) throws IOException {
+    static JsonNode of(Message message) {
         if (message instanceof Timestamp time) {
-            json.writeString(
+            return TextNode.valueOf(
                     Instant.ofEpochSecond(time.getSeconds(), time.getNanos()).toString());
-            return;
         }
-        json.writeStartObject();
-        for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
-            json.writeFieldName(field.getKey().getJsonName());
-            if (field.getKey().isRepeated()) {
-                json.writeStartArray();
-                for (Object element : (List<?>) field.getValue()) {
-                    value(element, json);
-                }
-                json.writeEndArray();
-            } else {
-                value(field.getValue(), json);
-            }
-        }
-        json.writeEndObject();
+        ObjectNode json = Json.object();
+        message.getAllFields()
+                .forEach((field, value) -> json.set(
+                        field.getJsonName(),
+                        field.isRepeated() ? Json.array((List<?>) value, ProtoJson::value) : value(value)));
+        return json;
     }
 
-    private static void value(Object value, JsonGenerator json) throws IOException {
-        switch (value) {
-            case Message message -> write(message, json);
-            case String text -> json.writeString(text);
-            case EnumValueDescriptor constant -> json.writeString(constant.getName());
-            case Integer number -> json.writeNumber(number);
+    private static JsonNode value(Object value) {
+        return switch (value) {
+            case Message message -> of(message);
+            case String text -> TextNode.valueOf(text);
+            case EnumValueDescriptor constant -> TextNode.valueOf(constant.getName());
+            case Integer number -> IntNode.valueOf(number);
             // As text: not every number of 64 bits is one of JavaScript's.
-            case Long number -> json.writeString(number.toString());
-            case Float number -> json.writeNumber(number);
-            case Double number -> json.writeNumber(number);
-            case Boolean truth -> json.writeBoolean(truth);
+            case Long number -> TextNode.valueOf(number.toString());
+            case Float number -> FloatNode.valueOf(number);
+            case Double number -> DoubleNode.valueOf(number);
+            case Boolean truth -> BooleanNode.valueOf(truth);
             default -> throw new IllegalArgumentException("no JSON for " + value.getClass());
-        }
+        };
     }
 }

@@ -38,7 +38,7 @@ public record StatesCommand() implements Command {
                 PluginStates.of(view.findings(), workspace.enforcer().usageReport());
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), json -> ProtoJson.write(states, json));
+            Json.print(console.out(), ProtoJson.of(states));
         } else {
             table(states, console);
         }

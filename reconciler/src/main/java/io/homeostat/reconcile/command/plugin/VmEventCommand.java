@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.plugin;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
@@ -86,7 +87,15 @@ public record VmEventCommand(Event event) implements Command {
      * @param code {@link #TOLD}, {@link #NOT_RUNNING} or {@link #FAILED}, as Google's guest agent answers
      * @param message why not; empty when it was told
      */
-    private record Delivery(WorkloadId plugin, String revision, int code, String message) {}
+    private record Delivery(WorkloadId plugin, String revision, int code, String message) {
+        ObjectNode json() {
+            return Json.object()
+                    .put("workload", plugin.toString())
+                    .put("revision", revision)
+                    .put("code", code)
+                    .put("message", message);
+        }
+    }
 
     /**
      * By the word that is typed.
@@ -165,22 +174,10 @@ public record VmEventCommand(Event event) implements Command {
 
     private int print(ImmutableList<Delivery> told, Console console) {
         if (console.json()) {
-            Json.print(console.out(), json -> {
-                json.writeStartObject();
-                json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-                json.writeStringField("event", event.word());
-                json.writeArrayFieldStart("plugins");
-                for (Delivery one : told) {
-                    json.writeStartObject();
-                    json.writeStringField("workload", one.plugin().toString());
-                    json.writeStringField("revision", one.revision());
-                    json.writeNumberField("code", one.code());
-                    json.writeStringField("message", one.message());
-                    json.writeEndObject();
-                }
-                json.writeEndArray();
-                json.writeEndObject();
-            });
+            ObjectNode json =
+                    Json.object().put("formatVersion", PlanJson.FORMAT_VERSION).put("event", event.word());
+            json.set("plugins", Json.array(told, Delivery::json));
+            Json.print(console.out(), json);
         } else if (told.isEmpty()) {
             console.say("no plugin is declared here, so nobody was told");
         } else {

@@ -1,6 +1,6 @@
 package io.homeostat.reconcile.command.plugin;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Strings;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -21,7 +21,6 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Collectors;
@@ -100,7 +99,7 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
 
     private int print(Talk<Health> last, boolean matched, Console console) {
         if (console.json()) {
-            Json.print(console.out(), json -> write(last, matched, json));
+            Json.print(console.out(), json(last, matched));
         } else if (matched) {
             console.out().println(plugin + " " + words(last));
         }
@@ -111,22 +110,16 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
         return matched ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private void write(Talk<Health> last, boolean matched, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("formatVersion", PlanJson.FORMAT_VERSION);
-        json.writeStringField("workload", plugin.toString());
-        json.writeBooleanField("matched", matched);
+    private ObjectNode json(Talk<Health> last, boolean matched) {
+        ObjectNode json = Json.object()
+                .put("formatVersion", PlanJson.FORMAT_VERSION)
+                .put("workload", plugin.toString())
+                .put("matched", matched);
         if (last instanceof Talk.Had<Health>(String revision, Health health) && health.verdict() == Verdict.HEALTHY) {
-            json.writeStringField("revision", revision);
-            json.writeNumberField("code", health.code());
-            json.writeArrayFieldStart("results");
-            for (String result : health.results()) {
-                json.writeString(result);
-            }
-            json.writeEndArray();
+            json.put("revision", revision).put("code", health.code());
+            json.set("results", Json.texts(health.results()));
         }
-        json.writeStringField("message", matched ? "" : words(last));
-        json.writeEndObject();
+        return json.put("message", matched ? "" : words(last));
     }
 
     /** "answered 3: still at it". */

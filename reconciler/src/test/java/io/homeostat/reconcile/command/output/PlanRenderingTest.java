@@ -185,9 +185,7 @@ class PlanRenderingTest {
 
     private static String json(Plan plan) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        Json.print(
-                new PrintStream(bytes, true, StandardCharsets.UTF_8),
-                json -> PlanJson.write(plan, DesiredState.EMPTY, json));
+        Json.print(new PrintStream(bytes, true, StandardCharsets.UTF_8), PlanJson.of(plan, DesiredState.EMPTY));
         return bytes.toString(StandardCharsets.UTF_8);
     }
 }

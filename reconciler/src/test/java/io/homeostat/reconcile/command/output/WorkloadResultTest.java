@@ -62,7 +62,7 @@ class WorkloadResultTest {
 
     private static JsonNode json(ImmutableList<WorkloadResult> results) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        Json.print(new PrintStream(out, false, StandardCharsets.UTF_8), json -> WorkloadResult.write(results, json));
+        Json.print(new PrintStream(out, false, StandardCharsets.UTF_8), WorkloadResult.json(results));
         return new ObjectMapper().readTree(out.toByteArray());
     }
 }
