@@ -8,12 +8,7 @@ import io.homeostat.observe.health.Health;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One launch of a workload and what has become of it.
- *
- * @param instance as remembered or, when the database was lost, as found on the machine
- * @param remembered false when the instance was only found on the machine
- */
+/** One launch of a workload and what has become of it. If the database was lost, it is only found on the machine, not remembered. */
 public record ObservedInstance(Instance instance, boolean remembered, Liveness liveness) {
 
     /** A file that a running process still holds open but that was deleted, so that nobody else can reach it. */

@@ -13,19 +13,10 @@ import org.jspecify.annotations.Nullable;
  * Looks at the machine and changes nothing. Never throws because of what it finds: what cannot be seen is {@link Observation.Unseen}.
  */
 public interface Observer {
-    /**
-     * Looks at one workload.
-     *
-     * @param instances what is remembered of its launches
-     * @param checks how to check the health of what runs
-     */
+    /** Looks at one workload, given its remembered launches. */
     ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
-    /**
-     * Looks at the machine as a whole.
-     *
-     * @param asked facts to find out besides what is always known; this may take some seconds
-     */
+    /** Looks at the machine as a whole. Facts that are asked for may take some seconds. */
     HostFacts host(ImmutableSet<HostFact> asked);
 
     /** Keys of the complete archives in the cache. */

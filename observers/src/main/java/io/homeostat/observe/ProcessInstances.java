@@ -57,11 +57,7 @@ public final class ProcessInstances implements InstanceObserver {
 
     /** Finds out how a running instance is. */
     public interface InstanceHealth extends AutoCloseable {
-        /**
-         * How it is.
-         *
-         * @param spec says how to check it; null when it is not to be asked
-         */
+        /** How it is; {@code spec} says how to check it, null that it is not to be asked. */
         Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec);
 
         @Override

@@ -38,10 +38,7 @@ import org.slf4j.LoggerFactory;
 public final class CacheCleaner {
     private static final Logger LOG = LoggerFactory.getLogger(CacheCleaner.class);
 
-    /**
-     * A key (see {@link io.homeostat.observe.install.ArchiveKey}) and the files that we keep beside it; other files in the cache are not
-     * ours.
-     */
+    /** A key (see {@link io.homeostat.observe.install.ArchiveKey}) and the files beside it; other files in the cache are not ours. */
     private static final Pattern OURS = Pattern.compile("((?:unverified-)?[0-9a-f]{64})(?:\\.[a-z0-9]+)*");
 
     /** The cache is cleaned every minute; the files' times need not be written as often. */
@@ -83,9 +80,8 @@ public final class CacheCleaner {
     }
 
     /**
-     * Removes what nobody needs and does not fit. Needed archives stay, however large.
+     * Removes unneeded archives beyond the bounds. Needed archives stay, however large.
      *
-     * @param needed keys of the archives that somebody may need again
      * @throws ActuationFailure when something could not be removed; the rest is gone
      */
     public void clean(Set<String> needed, CacheBounds bounds, Instant now) throws ActuationFailure {
@@ -191,12 +187,7 @@ public final class CacheCleaner {
         }
     }
 
-    /**
-     * How much of unneeded archives the cache may keep, in case they are needed again.
-     *
-     * @param bytes all of them together
-     * @param age since an archive was last needed, accurate to about an hour
-     */
+    /** How much of unneeded archives to keep: bytes in total, and time since one was last needed, accurate to about an hour. */
     public record CacheBounds(long bytes, Duration age) {
         /** Keeps no unneeded archives. */
         public static final CacheBounds NOTHING = new CacheBounds(0, Duration.ZERO);

@@ -36,8 +36,8 @@ public final class SignatureCheck {
      *
      * @param key of an archive in the cache
      * @param signature the declared one, in base64; null when there is none
-     * @throws ActuationFailure when it may not be unpacked. It is not fatal: keys are configured anew without a new declaration, and an
-     *     archive without a declared checksum is fetched again, since what is published may be another one by then
+     * @throws ActuationFailure when it may not be unpacked; not fatal, because keys can be reconfigured, and an archive without a
+     *     declared checksum is fetched again and may be another one by then
      */
     public void check(WorkloadId id, String revision, String key, @Nullable String signature) throws ActuationFailure {
         SignaturePolicy now = policy.get();
@@ -74,20 +74,12 @@ public final class SignatureCheck {
         }
     }
 
-    /**
-     * Whose signatures are accepted, and whether one is required.
-     *
-     * @param required whether an archive without a signature of theirs may not
-     */
+    /** Whose signatures are accepted, and whether one is required. */
     public record SignaturePolicy(boolean required, TrustedKeys keys) {
         /** Accepts all archives. */
         public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
 
-        /**
-         * The configured policy.
-         *
-         * @throws ActuationFailure when a key can't be read
-         */
+        /** The configured policy; fails when a key can't be read. */
         public static SignaturePolicy of(AgentConfig.Signatures signatures) throws ActuationFailure {
             return new SignaturePolicy(
                     signatures.require(),

@@ -41,9 +41,8 @@ public final class TrustedKeys {
     }
 
     /**
-     * Reads keys.
+     * Reads PEM files with at least one key each.
      *
-     * @param files in PEM, each with at least one key
      * @throws ActuationFailure when one of them cannot be read or contains anything else
      */
     public static TrustedKeys read(List<Path> files) throws ActuationFailure {
@@ -102,12 +101,7 @@ public final class TrustedKeys {
         return keys.isEmpty();
     }
 
-    /**
-     * Whether one of these keys made a signature.
-     *
-     * @param sha256 of the signed archive, in lower-case hexadecimal; its 32 bytes are what is signed
-     * @param signature in base64
-     */
+    /** Whether one of these keys made a signature, in base64, of the 32 bytes of an archive's SHA-256. */
     public boolean signed(String sha256, String signature) {
         byte[] digest = BaseEncoding.base16().lowerCase().decode(sha256);
         byte[] bytes = Base64.getDecoder().decode(signature);

@@ -54,11 +54,7 @@ final class DownloadAttempt {
         this.timing = timing;
     }
 
-    /**
-     * Runs the attempt.
-     *
-     * @return the SHA-256 of the complete archive, equal to the key if the key is a checksum
-     */
+    /** Runs the attempt and returns the SHA-256 of the complete archive, which equals the key if that is a checksum. */
     String run() throws FailedAttempt, IOException, InterruptedException {
         // Reading our own disk is not the server's time.
         partial.rehash(timing.in(source.timeout()));
@@ -288,9 +284,8 @@ final class DownloadAttempt {
         /** The bytes of an archive as they arrive. */
         interface Body extends Closeable {
             /**
-             * Waits for at least one byte and takes as many as are there and fit.
+             * Waits for at least one byte and takes as many as are there and fit; false at the end.
              *
-             * @return false at the end
              * @throws FailedAttempt when the deadline passes first
              */
             boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt;

@@ -65,8 +65,8 @@ public final class Downloader implements AutoCloseable {
     /**
      * Fetches an archive unless it is there.
      *
-     * @param key its name in the cache, see {@link io.homeostat.observe.install.ArchiveKey}; a checksum in it is verified
-     * @throws ActuationFailure when it could not be fetched; the message contains no part of the URL that may be secret
+     * @param key its name in the cache; a checksum in it is verified
+     * @throws ActuationFailure when it could not be fetched; the message contains no secret part of the URL
      * @throws InterruptedException when the thread was interrupted; the next download resumes
      */
     public void download(String key, Source source, Progress progress) throws ActuationFailure, InterruptedException {
@@ -176,12 +176,7 @@ public final class Downloader implements AutoCloseable {
         http.close();
     }
 
-    /**
-     * Limits of a download.
-     *
-     * @param maxBytes the largest archive, in bytes
-     * @param reserveBytes what has to stay free on the file system, in bytes
-     */
+    /** Limits of a download, in bytes: of the archive, and of what has to stay free on the file system. */
     public record DownloadLimits(long maxBytes, long reserveBytes) {
         public static final DownloadLimits DEFAULT = new DownloadLimits(4L << 30, 64L << 20);
 

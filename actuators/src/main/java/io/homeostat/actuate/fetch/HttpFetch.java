@@ -56,10 +56,7 @@ final class HttpFetch implements AutoCloseable {
         this.clock = clock;
     }
 
-    /**
-     * @param offset how many bytes we already have
-     * @param validator the version that they belong to
-     */
+    /** @param offset how many bytes we already have, of the version that the validator names */
     Fetched open(URI declared, long offset, String validator, Deadline deadline)
             throws FailedAttempt, InterruptedException {
         URI uri = declared;

@@ -7,14 +7,7 @@ import java.time.InstantSource;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/**
- * The clock, timer and randomness of downloads.
- *
- * @param clock compared with dates that servers send
- * @param ticker for durations
- * @param sleeper waits
- * @param random spreads the retries of many machines
- */
+/** The clock (compared with dates that servers send), ticker, timer and randomness (spreads retries) of downloads. */
 record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerator random) {
 
     /** Waits. */

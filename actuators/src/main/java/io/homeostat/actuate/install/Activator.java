@@ -31,10 +31,8 @@ public final class Activator {
     }
 
     /**
-     * Points the workload's symlink to an installation, unless it already does. If somebody made it point elsewhere, it is replaced and
-     * its target left alone.
+     * Points the workload's symlink to an installation, unless it already does. A symlink that somebody redirected is replaced.
      *
-     * @param directory name of the installation
      * @throws ActuationFailure when there is no such installation, or something other than a symlink in the symlink's place
      */
     public void activate(WorkloadId id, String directory) throws ActuationFailure {
@@ -68,11 +66,7 @@ public final class Activator {
         }
     }
 
-    /**
-     * Removes the workload's symlink, so that no installation is active. Anything that is not a symlink is left alone.
-     *
-     * @throws ActuationFailure when it can't be removed
-     */
+    /** Removes the workload's symlink; anything else in its place is left alone. */
     public void deactivate(WorkloadId id) throws ActuationFailure {
         Path link = layout.active(id);
         try {

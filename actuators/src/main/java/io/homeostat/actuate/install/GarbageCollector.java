@@ -52,8 +52,8 @@ public final class GarbageCollector {
     /**
      * Removes some installations of a workload, and what an interrupted verb left in its staging directory.
      *
-     * @param directories their names; those that are not (or no longer) installations of this workload are left alone
-     * @throws ActuationFailure when one of them is the active one, or could not be removed
+     * @param directories names that are not installations of this workload are ignored
+     * @throws ActuationFailure when one of them is active, or could not be removed
      */
     public void collect(WorkloadId id, ImmutableList<String> directories) throws ActuationFailure {
         String what = "removing superseded revisions of " + id;

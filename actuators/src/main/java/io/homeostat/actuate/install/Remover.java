@@ -34,7 +34,7 @@ public final class Remover {
     }
 
     /**
-     * Removes installations, symlink, sockets, state, log and notes of a workload that does not run, as far as they exist.
+     * Removes whatever exists of a workload that does not run: installations, symlink, sockets, state, log, notes.
      *
      * @throws ActuationFailure when something could not be removed; the rest is gone
      */

@@ -62,12 +62,11 @@ public final class Launcher {
     }
 
     /**
-     * Launches a process and returns when it has identified itself. If its program cannot be executed, that shows as exit status 126 or
-     * 127.
+     * Launches a process and returns when it has identified itself. A program that can't be executed shows as exit status 126 or 127.
      *
      * @param groups that it joins before its program's first instruction
-     * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear then, so the
-     *     launch is to be observed, not forgotten
+     * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear, so
+     *     the launch has to be observed, not forgotten
      */
     public ProcessIdentity launch(LaunchRequest request, CgroupPlan groups)
             throws ActuationFailure, InterruptedException {
@@ -303,11 +302,10 @@ public final class Launcher {
      * What to launch.
      *
      * @param instance as stored before; names the launch
-     * @param executable absolute
-     * @param arguments as declared; the {@link Launcher} adds those of the plugin protocol
+     * @param arguments as declared; those of the plugin protocol are added
      * @param env added to our own environment
      * @param user name or number; null for our own user
-     * @param plugin whether it is told to serve the plugin protocol, and where
+     * @param plugin whether it is told to serve the plugin protocol
      */
     public record LaunchRequest(
             Instance instance,

@@ -49,12 +49,10 @@ public final class LogRotation {
     private static final int MOST_COPIES = 100;
 
     /**
-     * Rotates the log if it is larger than its share of the total. It may grow between calls; the next one makes up for that.
+     * Rotates the log if it is larger than its share; returns whether it was. If it grows between calls, the next one makes up for that.
      *
-     * @param log where the workload appends; may be missing
      * @param maxTotalBytes the log and its copies together; the copies alone never take more than {@code keep/(keep+1)} of it
      * @param keep the maximum number of copies, at least 1
-     * @return whether there was enough to rotate
      * @throws ActuationFailure when the file may not be touched, or the file system refuses
      */
     public boolean rotate(Path log, long maxTotalBytes, int keep) throws ActuationFailure {
@@ -292,11 +290,7 @@ public final class LogRotation {
             return new Descriptor(open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC));
         }
 
-        /**
-         * The attributes of the file.
-         *
-         * @param names how many it has in directories (hard links)
-         */
+        /** The attributes of the file, with its number of hard links. */
         record Facts(BasicFileAttributes basic, int names, int uid, int gid) {}
 
         Descriptor.Facts facts() throws IOException {

@@ -22,10 +22,9 @@ public final class PluginSockets {
     }
 
     /**
-     * Creates the directory and removes what an earlier process left there.
+     * Creates the directory, removes what an earlier process left there, and returns where the plugin has to listen.
      *
      * @param account null for our own user
-     * @return where the plugin has to listen
      * @throws IllegalStateException when the path would be too long for a socket
      */
     Path prepare(WorkloadId id, String revision, @Nullable Account account) throws IOException {

@@ -54,11 +54,7 @@ final class ProgramStrings {
 
     private ProgramStrings() {}
 
-    /**
-     * Refuses what would arrive changed or not at all.
-     *
-     * @throws ActuationFailure names the argument or variable, never its value; fatal where only another declaration helps
-     */
+    /** @throws ActuationFailure names the argument or variable, never its value; fatal where only another declaration helps */
     static void check(LaunchRequest request) throws ActuationFailure {
         for (Map.Entry<String, String> variable : request.env().entrySet()) {
             String name = variable.getKey();

@@ -44,7 +44,7 @@ public final class GroupRemover {
     }
 
     /**
-     * Removes the groups of a workload that has no process any more, if there are any.
+     * Removes the groups of a workload, if there are any.
      *
      * @throws ActuationFailure when there are processes left
      */
@@ -68,8 +68,8 @@ public final class GroupRemover {
     }
 
     /**
-     * Removes groups without processes: those of unknown workloads, and empty parents of other agents, unless they are so young that
-     * somebody may be about to create a group there.
+     * Removes empty groups of unknown workloads, and empty parents of other agents, unless they are so young that somebody may be about
+     * to use them.
      *
      * @param known workloads that have, or may get, processes
      */

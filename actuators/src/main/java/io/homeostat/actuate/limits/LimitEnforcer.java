@@ -63,10 +63,8 @@ public final class LimitEnforcer {
     }
 
     /**
-     * Sets the limits of what runs: creates missing groups, and moves in the processes that are outside them. Version 1 does not count
-     * the memory that a process had before it was moved in.
-     *
-     * @param pids the processes of the workload
+     * Sets the limits of running processes: creates missing groups, and moves in processes that are outside. Version 1 does not count the
+     * memory that a process had before.
      */
     public LimitResult apply(WorkloadId id, Limits limits, Iterable<Long> pids) {
         UnenforcedLimits lacking = new UnenforcedLimits(layout, limits);
@@ -230,20 +228,15 @@ public final class LimitEnforcer {
         /** All of them are, or there are none. */
         record Enforced() implements LimitResult {}
 
-        /**
-         * Some or all are not.
-         *
-         * @param reason which, why, and what to do, for people
-         */
+        /** Some or all are not; which, why, and what to do, for people. */
         record Unavailable(String reason) implements LimitResult {}
     }
 
     /**
      * How a process joins the groups of its workload.
      *
-     * @param procs absolute paths of {@code cgroup.procs} files: before it becomes the program, the process writes {@code 0}, which means the
-     *     writer, into each of them; in a subshell {@code $$} would be another process
-     * @param enforcement whether all declared limits then apply to it
+     * @param procs absolute paths of {@code cgroup.procs} files, into each of which the process writes {@code 0} (the writer) before it
+     *     becomes the program; in a subshell {@code $$} would be another process
      * @param required whether a process that cannot join all of them must not run
      * @param oomKills how many processes of the workload the OOM killer has killed so far
      */

@@ -171,11 +171,7 @@ public final class Stopper {
         return How.KILLED;
     }
 
-    /**
-     * For a launch whose identity is not known: makes sure that nothing comes of it any more, or waits until it has identified itself.
-     *
-     * @return null when there is and will be no process
-     */
+    /** For a launch of unknown identity: waits until it has identified itself, or makes sure that it never runs and returns null. */
     private @Nullable ProcessIdentity settled(Instance instance, LaunchDirectory directory)
             throws ActuationFailure, IOException, InterruptedException {
         Optional<Born> born = directory.born();
@@ -259,12 +255,7 @@ public final class Stopper {
             this.procFs = procFs;
         }
 
-        /**
-         * Sends a signal.
-         *
-         * @return false when the process is gone
-         * @throws IOException when the kernel refuses, or the process's identity cannot be read
-         */
+        /** Sends a signal; false when the process is gone. */
         boolean send(long pid, long startTicks, int signal) throws IOException {
             return switch (Pidfd.open(procFs, pid, startTicks)) {
                 case Opened.Open(Pidfd pidfd) -> {
@@ -290,16 +281,11 @@ public final class Stopper {
      *
      * @param cleanup whether a plugin should leave nothing behind, because it is being removed
      * @param timeout until everything is killed
-     * @param plugin whether to ask with the plugin protocol first; such a workload has had a socket
+     * @param plugin whether to ask with the plugin protocol first
      */
     public record StopRequest(Instance instance, boolean cleanup, Duration timeout, boolean plugin) {}
 
-    /**
-     * How a launch ended.
-     *
-     * @param how the strongest means that was needed
-     * @param exit of the main process, if it was recorded
-     */
+    /** The strongest means that was needed, and the main process's exit, if it was recorded. */
     public record StopResult(How how, Optional<Exit> exit) {
         /** From the gentlest to the strongest. */
         public enum How {

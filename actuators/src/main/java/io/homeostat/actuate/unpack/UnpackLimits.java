@@ -5,11 +5,8 @@ import java.nio.file.Path;
 import java.util.function.LongSupplier;
 
 /**
- * Limits of an unpacked archive.
- *
- * @param maxBytes total size of its files, in bytes
- * @param maxEntries entries, directories and links included
- * @param reserveBytes what has to stay free on the file system, in bytes
+ * Limits of an unpacked archive: total bytes of its files, entries including directories and links, bytes to be left free on the file
+ * system.
  */
 public record UnpackLimits(long maxBytes, int maxEntries, long reserveBytes) {
     public static final UnpackLimits DEFAULT = new UnpackLimits(16L << 30, 200_000, 64L << 20);

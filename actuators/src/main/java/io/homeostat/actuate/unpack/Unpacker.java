@@ -64,11 +64,10 @@ public final class Unpacker {
     /**
      * Unpacks an archive unless that has been done.
      *
-     * @param key of an archive in the cache
      * @param directory name of the installation, see {@link Layout#installName}
      * @param entryPoint the program that must be in the archive, relative to its root
      * @throws ActuationFailure when the archive is refused or cannot be unpacked; nothing of it is left
-     * @throws InterruptedException when the thread was interrupted; what is left is invisible and removed by the next attempt
+     * @throws InterruptedException when interrupted; what is left is invisible and removed by the next attempt
      */
     public void unpack(WorkloadId id, String key, String revision, String directory, String entryPoint)
             throws ActuationFailure, InterruptedException {

@@ -172,11 +172,10 @@ final class ZipReader {
     }
 
     /**
-     * The record at the end of a zip (APPNOTE 4.3.16), read before anything else because the library keeps the whole central directory in
-     * memory, whatever its size.
+     * The record at the end of a zip (APPNOTE 4.3.16), read first because the library keeps the whole central directory in memory.
      *
      * @param entries as recorded, or as many as 65535 can stand for
-     * @param directoryBytes distance from the start of the central directory to the end of the file
+     * @param directoryBytes from the start of the central directory to the end of the file
      */
     private record ZipEnd(long entries, long directoryBytes) {
         private static final int RECORD = 22;

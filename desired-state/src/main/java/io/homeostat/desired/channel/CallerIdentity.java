@@ -44,8 +44,8 @@ final class CallerIdentity {
     private boolean cloneReported;
 
     /**
-     * @param claimed the metadata server's id of the instance whose state is used: nothing is said on behalf of another one, unless the
-     *     resource is configured. Empty if it has none
+     * @param claimed the metadata server's id of the instance whose state is used, empty if it has none: unless the resource is
+     *     configured, nothing is said on behalf of another instance
      */
     CallerIdentity(ControlPlane config, MetadataClient metadata, String claimed, InstantSource clock) {
         this.channel = config.channel();
@@ -56,11 +56,7 @@ final class CallerIdentity {
         this.token = new IdentityToken(() -> metadata.identityToken(AUDIENCE), clock);
     }
 
-    /**
-     * What one call says.
-     *
-     * @param token empty if none is configured
-     */
+    /** What one call says; the token is empty if none is configured. */
     record Credentials(String channel, String resource, String token) {
         Metadata headers() {
             Metadata headers = new Metadata();

@@ -27,16 +27,12 @@ public interface Channel extends AutoCloseable {
     /**
      * Sends a message that may have been sent before, by this channel or another one.
      *
-     * @param messageId a UUID by which the control plane recognises a repetition; no other message that waits for its acknowledgement
-     *     may have it
-     * @return as above
+     * @param messageId a UUID by which the control plane recognises a repetition; no other pending message may have it
      */
     CompletableFuture<Status> send(String messageId, MessageBody message);
 
     /**
-     * Sends a message outside the stream (SendAgentMessage), once, if there is a connection: for what may get lost.
-     *
-     * @return fails with an IOException that says why the message was lost
+     * Sends a message that may get lost outside the stream (SendAgentMessage), once, if there is a connection; fails with an IOException.
      */
     CompletableFuture<Void> post(MessageBody message);
 

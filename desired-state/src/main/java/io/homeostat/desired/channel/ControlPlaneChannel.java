@@ -50,10 +50,7 @@ public final class ControlPlaneChannel implements Channel {
 
     private record Connection(ManagedChannel channel, Stream stream) {}
 
-    /**
-     * @param healthy whether the stream lasted
-     * @param worked whether it was of use, however long it lasted
-     */
+    /** @param worked whether it was of use, however long it lasted */
     private record Attempt(StreamOutcome end, boolean healthy, boolean worked) {
         Attempt(StreamOutcome.Cause cause, String error) {
             this(new StreamOutcome.Failed(cause, StreamOutcome.shown(error, "")), false, false);

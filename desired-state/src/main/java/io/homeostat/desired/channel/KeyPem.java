@@ -34,11 +34,7 @@ final class KeyPem {
 
     private KeyPem() {}
 
-    /**
-     * Reads a file.
-     *
-     * @throws IllegalArgumentException if it claims to be of an older form and is not; quotes nothing of it
-     */
+    /** @throws IllegalArgumentException if it claims to be of an older form and is not; quotes nothing of it */
     static InputStream pkcs8(Path file) throws IOException {
         byte[] content = Files.readAllBytes(file);
         Matcher older = OLDER.matcher(new String(content, StandardCharsets.ISO_8859_1));

@@ -25,12 +25,7 @@ final class RateLimit {
         this.ticker = ticker;
     }
 
-    /**
-     * Sets the limits. What was spent under the former ones stays spent: a new stream is not a new minute.
-     *
-     * @param messagesPerMinute 0: unlimited
-     * @param bytesPerMinute 0: unlimited
-     */
+    /** Sets the limits, 0 for none. What was spent under the former ones stays spent: a new stream is not a new minute. */
     void limit(long messagesPerMinute, long bytesPerMinute) {
         long now = ticker.read();
         messages = limited(messages, messagesPerMinute, now);

@@ -43,11 +43,7 @@ final class SendQueue {
         boolean open();
     }
 
-    /**
-     * What is to be sent now, if anything.
-     *
-     * @param pause nanoseconds until there may be something, if there is nothing now
-     */
+    /** What is to be sent now; if there is nothing, the nanoseconds until there may be something. */
     record Turn(@Nullable StreamAgentMessagesRequest request, long pause) {
         static final Turn NOTHING = new Turn(null, Long.MAX_VALUE);
     }

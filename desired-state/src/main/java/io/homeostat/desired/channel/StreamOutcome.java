@@ -15,11 +15,7 @@ sealed interface StreamOutcome {
     /** Its time was up; another one replaces it. */
     record Renewed() implements StreamOutcome {}
 
-    /**
-     * It did not come about, or broke off.
-     *
-     * @param error for people; contains no secrets
-     */
+    /** It did not come about, or broke off. The error is for people and contains no secrets. */
     record Failed(Cause cause, String error) implements StreamOutcome {}
 
     /** Why a stream failed. */
@@ -50,7 +46,7 @@ sealed interface StreamOutcome {
     /**
      * The end of a call.
      *
-     * @param secret what must not be shown though the other side may quote it; may be empty
+     * @param secret masked, as the other side may quote it; may be empty
      */
     static StreamOutcome of(Status status, String secret) {
         String description = describe(status, secret);

@@ -5,11 +5,9 @@ import com.google.common.collect.ImmutableList;
 /**
  * A workload as somebody wants it.
  *
- * @param source who declares it
- * @param generation grows by one each time that source changes its mind about this workload, from 1
- * @param hash of the whole document with every default, so that two equal declarations have equal hashes; changes when a
- *     signed URL is renewed, too
- * @param overruled the weaker sources that declare a workload of this name as well
+ * @param generation from 1, grows by one each time the source changes this declaration
+ * @param hash of the whole document with every default; changes when a signed URL is renewed, too
+ * @param overruled the weaker sources that declare this workload as well
  */
 public record Declaration(
         Workload workload, SourceName source, long generation, String hash, ImmutableList<SourceName> overruled) {

@@ -20,12 +20,7 @@ public final class Dependencies {
                 .collect(ImmutableSet.toImmutableSet());
     }
 
-    /**
-     * A shortest way from a workload over what it depends on back to itself.
-     *
-     * @param dependencies of each workload; none of one that nobody declares
-     * @return the workloads on the way, the given one first; empty when there is no such way
-     */
+    /** A shortest cycle of dependencies through a workload, beginning with it; empty when there is none. */
     public static ImmutableList<WorkloadId> cycle(
             WorkloadId start, Function<WorkloadId, ? extends Iterable<WorkloadId>> dependencies) {
         Map<WorkloadId, WorkloadId> from = new HashMap<>();

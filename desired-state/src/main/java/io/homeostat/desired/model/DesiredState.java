@@ -3,11 +3,7 @@ package io.homeostat.desired.model;
 import com.google.common.collect.ImmutableSortedMap;
 import java.util.Optional;
 
-/**
- * What belongs on this machine.
- *
- * @param declarations one winning a workload, all sources considered
- */
+/** What belongs on this machine: of each workload the declaration that wins. */
 public record DesiredState(ImmutableSortedMap<WorkloadId, Declaration> declarations, Policy policy) {
     public static final DesiredState EMPTY = new DesiredState(ImmutableSortedMap.of());
 
@@ -23,11 +19,7 @@ public record DesiredState(ImmutableSortedMap<WorkloadId, Declaration> declarati
         return Optional.ofNullable(declarations.get(id));
     }
 
-    /**
-     * What holds for every workload on this machine, whoever declares it.
-     *
-     * @param signaturesRequired whether an archive without a good signature may not be installed
-     */
+    /** What holds for every workload, whoever declares it: whether archives must have a good signature. */
     public record Policy(boolean signaturesRequired) {
         /** Where nothing is configured. */
         public static final Policy NONE = new Policy(false);

@@ -8,8 +8,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of workload. Kinds are found once, by {@link KindProvider}; whoever goes through all of them (reader, schema, directories,
- * completion) finds a new one without being changed. There is one object a kind, as with an enum.
+ * A kind of workload. Kinds are found once, by {@link KindProvider}; whatever goes through all of them (reader, schema, directories,
+ * completion) needs no change for a new one. There is one object per kind, as with an enum.
  */
 public final class Kind implements Comparable<Kind> {
     public static final Kind PLUGIN =
@@ -25,7 +25,7 @@ public final class Kind implements Comparable<Kind> {
     private final boolean reported;
 
     /**
-     * A kind of which nothing special is known here.
+     * An ordinary kind.
      *
      * @param title as written in {@code kind:} of a document
      * @param plural name of the kind's directory below the instance directory

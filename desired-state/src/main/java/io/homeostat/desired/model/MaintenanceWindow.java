@@ -37,8 +37,8 @@ public record MaintenanceWindow(
     private static final int DAYS_OF_A_WEEK = 7;
 
     /**
-     * When it opens the next time; empty while it is open. It stays open as long as it says also when clocks are set forward or back
-     * meanwhile; a start that the clock leaves out that day is an hour later.
+     * When it next opens; empty while it is open. It stays open for its duration even if clocks change meanwhile; a start that falls into
+     * skipped time is an hour later.
      */
     public Optional<Instant> opensAfter(Instant now) {
         ZoneId zone = ZoneId.of(timezone);

@@ -17,11 +17,7 @@ public record Workload(WorkloadId id, ImmutableSortedMap<String, String> labels,
         return spec.source();
     }
 
-    /**
-     * The program that is launched for it.
-     *
-     * @throws IllegalStateException when its kind launches none
-     */
+    /** The program that is launched for it; throws an IllegalStateException when its kind launches none. */
     public Program program() {
         if (spec instanceof ProgramSpec launched) {
             return launched.program();

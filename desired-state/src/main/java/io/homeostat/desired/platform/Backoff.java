@@ -19,11 +19,7 @@ public record Backoff(Duration initial, Duration step, int factor, Duration cap)
         return new Backoff(initial, initial.multipliedBy(2), 2, cap);
     }
 
-    /**
-     * The longest possible delay.
-     *
-     * @param failures in a row; less than one counts as one
-     */
+    /** The longest possible delay after this many failures in a row; less than one counts as one. */
     public Duration bound(int failures) {
         if (failures <= 1) {
             return capped(initial);
@@ -35,20 +31,12 @@ public record Backoff(Duration initial, Duration step, int factor, Duration cap)
         return capped(bound);
     }
 
-    /**
-     * A delay between a floor and the bound, each millisecond equally likely.
-     *
-     * @param floor the shortest delay wanted; a lower bound wins
-     */
+    /** A delay between a floor and the bound, each millisecond equally likely; a bound below the floor wins. */
     public Duration delay(int failures, Duration floor, RandomGenerator random) {
         return drawn(failures, floor, random::nextLong);
     }
 
-    /**
-     * As above, with a number drawn by the caller; a hash of a seed gives the same delay again.
-     *
-     * @param random any number, each equally likely
-     */
+    /** As above, with a number drawn by the caller; a hash of a seed gives the same delay again. */
     public Duration delay(int failures, Duration floor, long random) {
         return drawn(failures, floor, bound -> Math.floorMod(random, bound));
     }

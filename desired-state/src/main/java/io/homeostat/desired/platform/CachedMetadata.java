@@ -8,8 +8,8 @@ import io.homeostat.desired.platform.MetadataServer.Answer.Unreachable;
 import java.time.Duration;
 
 /**
- * Caches a metadata server's answers, so that a look at all workloads asks once. A failure to reach the server is cached, too, for a
- * shorter time: a machine without one would otherwise wait for a timeout with each question.
+ * Caches a metadata server's answers, so that a look at all workloads asks once; failures, too, but for a shorter time: a machine without
+ * a server would otherwise wait for a timeout with each question.
  */
 public final class CachedMetadata implements MetadataServer {
     private static final long MAX_PATHS = 256;

@@ -50,11 +50,7 @@ public final class GrpcTransport implements AutoCloseable {
                 .usePlaintext());
     }
 
-    /**
-     * To a host that has to prove its name by certificate.
-     *
-     * @param tls the authorities to trust and our own certificate, configured for gRPC
-     */
+    /** To a host that has to prove its name; {@code tls} is configured for gRPC. */
     public ManagedChannelBuilder<?> tls(String host, int port, SslContext tls) {
         return configured(NettyChannelBuilder.forAddress(host, port)
                 .channelType(NioSocketChannel.class, InetSocketAddress.class)

@@ -132,7 +132,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /**
-     * The name of the directory in which a revision is installed.
+     * The directory of an installed revision.
      *
      * @param content tells two archives of the same revision apart; null for the first one, which has the plain name
      */
@@ -146,7 +146,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /**
-     * The socket on which a plugin is told to listen. Hashed if the readable name is too long for a socket.
+     * The socket on which a plugin has to listen; hashed if the readable name is too long.
      *
      * @throws IllegalStateException if the run directory itself is too long; the message names the remedy
      */

@@ -27,11 +27,7 @@ public record MachineIdentity(String id, String machineId, String metadataId, St
     /** Asks the metadata server for this machine's id. */
     @FunctionalInterface
     public interface Question {
-        /**
-         * Asks at least once, and again until there is an answer or the time is up.
-         *
-         * @return empty if there was no answer
-         */
+        /** Asks at least once, and again until there is an answer or the time is up; empty if there was none. */
         Optional<String> ask(Duration patience) throws InterruptedException;
     }
 

@@ -75,11 +75,7 @@ public final class MetadataClient implements MetadataServer, AutoCloseable {
         return ask(encoded, path);
     }
 
-    /**
-     * A token with which the instance proves its identity.
-     *
-     * @param audience to whom the token is shown
-     */
+    /** A token with which the instance proves its identity to an audience. */
     public Answer identityToken(String audience) throws InterruptedException {
         String path = "instance/service-accounts/default/identity";
         return ask(path + "?audience=" + UrlEscapers.urlFormParameterEscaper().escape(audience) + "&format=full", path);

@@ -12,20 +12,12 @@ public interface MetadataServer {
     /** The path of the project's number. */
     String NUMERIC_PROJECT = "project/numeric-project-id";
 
-    /**
-     * One value.
-     *
-     * @param path below {@code computeMetadata/v1/}, such as {@link #INSTANCE_ID} or {@code instance/attributes/role}; not encoded
-     */
+    /** Asks for a value by its path below {@code computeMetadata/v1/}, such as {@link #INSTANCE_ID}; not encoded. */
     Answer get(String path) throws InterruptedException;
 
     /** The answer to one question. */
     sealed interface Answer {
-        /**
-         * The server knows the value.
-         *
-         * @param value as it was sent; may be a secret
-         */
+        /** The value as it was sent; it may be a secret. */
         record Present(String value) implements Answer {
             /** Without the value. */
             @Override
@@ -37,11 +29,7 @@ public interface MetadataServer {
         /** The server has no such value. */
         record Absent() implements Answer {}
 
-        /**
-         * No metadata server answered, so nothing is known.
-         *
-         * @param reason what was tried, on what, and why it failed; contains no secrets
-         */
+        /** No metadata server answered, so nothing is known. The reason contains no secrets. */
         record Unreachable(String reason) implements Answer {}
     }
 }

@@ -16,11 +16,7 @@ public final class TokenBucket {
     private double level;
     private long filled;
 
-    /**
-     * A full bucket.
-     *
-     * @param capacity at least 1
-     */
+    /** A full bucket, with a capacity of at least 1. */
     public TokenBucket(double capacity, double nanosPerToken, long now) {
         this.capacity = capacity;
         this.nanosPerToken = nanosPerToken;

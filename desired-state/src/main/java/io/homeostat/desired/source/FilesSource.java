@@ -11,10 +11,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * The source {@code files}: YAML in directories that are looked at again and again. Reads the disk and nothing else; whoever
- * calls stores what is read.
- */
+/** The source {@code files}: YAML in directories that are read again and again. Reads the disk; storing is up to the caller. */
 public final class FilesSource {
     private final ImmutableList<Path> paths;
     private final InstantSource clock;
@@ -29,8 +26,8 @@ public final class FilesSource {
     }
 
     /**
-     * What the files declare now. A file with an error, or that can't be read, keeps what is stored of it; nothing is thrown
-     * for what is on the disk. The origin of a workload is the absolute path of its file.
+     * What the files declare now. One that has an error or can't be read keeps what is stored of it; nothing on the disk leads to an
+     * exception. The origin of a workload is the absolute path of its file.
      */
     public SourceSnapshot read(StoredWorkloads stored) {
         Retention retention = new Retention(SourceName.FILES, paths, stored, ImmutableSet.of(), clock.instant());

@@ -45,8 +45,8 @@ public final class LocalSource {
     private final InstantSource clock;
 
     /**
-     * @param directories with one directory a plugin
-     * @param disabled names of workloads that are not declared, though they are there
+     * @param directories with one directory per plugin
+     * @param disabled names of workloads that are not declared although they are there
      * @param clock the one that files get their times from
      */
     public LocalSource(ImmutableList<Path> directories, ImmutableSet<String> disabled, InstantSource clock) {
@@ -55,10 +55,7 @@ public final class LocalSource {
         this.clock = clock;
     }
 
-    /**
-     * What the manifests declare now. One that is wrong or can't be read keeps what is stored of it; nothing is thrown for
-     * what is on the disk. The origin of a workload is the absolute path of its manifest.
-     */
+    /** What the manifests declare now; see {@link FilesSource#read}. The origin of a workload is the absolute path of its manifest. */
     public SourceSnapshot read(StoredWorkloads stored) {
         return new Pass(stored).reading();
     }

@@ -64,12 +64,7 @@ public final class ManifestReader {
 
     private ManifestReader() {}
 
-    /**
-     * Something wrong with a message. Contains no secrets.
-     *
-     * @param field of the message, such as {@code plugin.name}
-     * @param detail what is wrong and what would be right
-     */
+    /** Something wrong with a message, without secrets: which field, such as {@code plugin.name}, and what would be right. */
     public record Problem(String field, String detail) {
         @Override
         public String toString() {
@@ -77,11 +72,7 @@ public final class ManifestReader {
         }
     }
 
-    /**
-     * What became of a message.
-     *
-     * @param workload empty if there are problems
-     */
+    /** The workload, or problems. */
     public record Result(Optional<Workload> workload, ImmutableList<Problem> problems) {}
 
     /** Reads what a control plane sent: installed from its archive, unless it says that it is on the disk already. */
@@ -91,8 +82,8 @@ public final class ManifestReader {
     }
 
     /**
-     * Reads what a package put beside its plugin: that is on the disk whatever the message says, and what it says of a download is
-     * ignored. The published ones leave action and revision unset.
+     * Reads what a package put beside its plugin, which is on the disk whatever the message says; what it says of a download is ignored.
+     * Published manifests leave action and revision unset.
      */
     public static Result installed(ConfigurePlugin message) {
         boolean unset = message.getActionValue() == Action.ACTION_UNSPECIFIED_VALUE;
@@ -116,7 +107,7 @@ public final class ManifestReader {
     }
 
     /**
-     * Gives a declared plugin the configuration that a control plane sent, or none; nothing else of the message counts.
+     * Gives a plugin the configuration that a control plane sent, or none; the rest of the message is ignored.
      *
      * @throws IllegalArgumentException if the workload is no plugin
      */

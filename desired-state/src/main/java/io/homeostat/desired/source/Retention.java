@@ -26,9 +26,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Decides what stays in force of files that can't be believed now. What is wrong keeps its last good content; and nothing is
- * withdrawn because of what is younger than {@link #SETTLED}: that is as long as a file may be half written, or away while an
- * editor replaces it.
+ * Decides what stays in force of files that can't be believed now. What is wrong keeps its last good content, and nothing is withdrawn
+ * that changed less than {@link #SETTLED} ago: it may be half written, or an editor may be replacing it.
  */
 final class Retention {
     /** How long a file or directory has to be left alone before what is missing there is believed to be meant. */
@@ -45,8 +44,8 @@ final class Retention {
     private Optional<Duration> lookAgain = Optional.empty();
 
     /**
-     * @param roots the configured paths, absolute; what was stored from elsewhere is no longer wanted
-     * @param disabled the names of workloads that are not retained either
+     * @param roots the configured paths, absolute; what was stored from elsewhere is withdrawn
+     * @param disabled names of workloads that are not retained either
      */
     Retention(
             SourceName source,
@@ -182,32 +181,16 @@ final class Retention {
 
     /** What became of a file: looked at from the root on, since only so "it is gone" and "nobody can tell" are told apart. */
     sealed interface Whereabouts {
-        /**
-         * It is there.
-         *
-         * @param changed when it was last written
-         */
+        /** It is there, last written at that time. */
         record There(Instant changed) implements Whereabouts {}
 
-        /**
-         * It is not there.
-         *
-         * @param changed when the place where it is missing last changed
-         */
+        /** It is not there; the place where it is missing last changed at that time. */
         record Gone(Instant changed) implements Whereabouts {}
 
-        /**
-         * It can't be said.
-         *
-         * @param path what could not be looked at
-         */
+        /** It can't be said, because that path could not be looked at. */
         record Unknown(Path path, String reason) implements Whereabouts {}
 
-        /**
-         * Looks for a file.
-         *
-         * @param file an absolute path
-         */
+        /** Looks for a file, by an absolute path. */
         static Whereabouts of(Path file) {
             Path root = file.getRoot();
             Instant changed = Instant.EPOCH;

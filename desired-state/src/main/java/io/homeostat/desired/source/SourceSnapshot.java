@@ -7,7 +7,6 @@ import java.util.Optional;
 /**
  * What a source says now.
  *
- * @param lookAgain after this long the source should be read again, though nothing may hint at a change: something of it
- *     is too young to be believed
+ * @param lookAgain when to read it again, hint or not: something of it is too young to be believed
  */
 public record SourceSnapshot(SourceContent content, Optional<Duration> lookAgain) {}

@@ -9,6 +9,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param workload null for what concerns the agent as a whole
  * @param revision empty where none is meant
- * @param message for people; secrets are masked before an event is made
+ * @param message for people; secrets are masked beforehand
  */
 public record Event(Instant time, @Nullable WorkloadId workload, String revision, EventType type, String message) {}

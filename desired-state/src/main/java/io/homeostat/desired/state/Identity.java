@@ -14,9 +14,8 @@ public sealed interface Identity {
     }
 
     /**
-     * A task of a driver.
+     * A task of a driver, which recovers it by an opaque handle.
      *
-     * @param handle by which its driver recovers it; opaque to us
      * @param network what the driver made for it; null when it made none
      */
     @Fields.Key("task")
@@ -31,12 +30,7 @@ public sealed interface Identity {
         }
     }
 
-    /**
-     * A virtual machine with an agent in it.
-     *
-     * @param endpoint where the agent listens
-     * @param guestBoot which boot of the guest; in another one nothing of it is left
-     */
+    /** A virtual machine with an agent, which listens at the endpoint. In another boot of the guest nothing of it is left. */
     @Fields.Key("sandbox")
     record Sandbox(String endpoint, String guestBoot) implements Identity {
         @Override
@@ -45,11 +39,7 @@ public sealed interface Identity {
         }
     }
 
-    /**
-     * A container in a sandbox.
-     *
-     * @param sandbox launch id of the sandbox; in another launch of it there is no such container
-     */
+    /** A container in a sandbox, named by its launch id: another launch of the sandbox has no such container. */
     @Fields.Key("container")
     record Container(String sandbox, String containerId) implements Identity {
         @Override
@@ -59,7 +49,7 @@ public sealed interface Identity {
     }
 
     /**
-     * Which process of this host is meant, and no other that gets its number later.
+     * A process of this host, and no other that gets its number later.
      *
      * @param startTicks field 22 of /proc/PID/stat: clock ticks since boot (proc_pid_stat(5))
      * @param bootId /proc/sys/kernel/random/boot_id

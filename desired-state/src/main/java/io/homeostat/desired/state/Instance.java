@@ -7,14 +7,14 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What exists of a workload on this machine: one launch of it. Written down before anything is launched, so that what is ours can
- * always be found again.
+ * What exists of a workload on this machine: one launch of it. Written down before the launch, so that what is ours can always be found
+ * again.
  *
- * @param launchId unique for ever; also in the process's environment
+ * @param launchId unique forever; also in the process's environment
  * @param target hash of the declaration it was launched for
  * @param directory the install directory it runs from; null when the program is local
- * @param inputs hash by name of what can't change once it runs (arguments, env, user, ...); what differs from the declaration is the
- *     reason for a restart; beside them what it depended on
+ * @param inputs hash by name of what can't change while it runs (arguments, env, user, ...), and what it depended on: a difference from
+ *     the declaration is the reason for a restart
  * @param identity by which it is found again; null until it is known
  * @param configHash of the configuration that it has accepted; empty when there is none
  */
@@ -60,8 +60,8 @@ public record Instance(
     }
 
     /**
-     * How far an instance has come. Written down before the call that it names, because some calls must not be repeated and some answers
-     * can be read only once.
+     * How far an instance has come. Written down before the call that it names: some calls must not be repeated, and some answers can be
+     * read only once.
      */
     public enum Phase {
         /** About to be created; whether there is anything is seen, not known. */

@@ -17,17 +17,15 @@ public interface Outbox {
     void open();
 
     /**
-     * Stops queueing and forgets what is queued, because there is nobody left to tell.
-     *
-     * @return how many events were forgotten; they do not count as dropped
+     * Stops queueing and forgets what is queued, because there is nobody left to tell; returns how many events that were. They do not
+     * count as dropped.
      */
     int discard();
 
     /**
-     * The oldest queued events, each plugin's in the order in which they were stored.
+     * The oldest queued events, each plugin's in the order in which they were stored, the oldest of each plugin first.
      *
-     * @param perPlugin the most of each plugin, its oldest, so that one with many does not hide the others
-     * @param limit the most altogether; the oldest of each plugin come before the second oldest of any
+     * @param perPlugin the most of each plugin, so that one with many does not hide the others
      */
     ImmutableList<Queued> next(int perPlugin, int limit);
 
@@ -35,24 +33,20 @@ public interface Outbox {
     Optional<Event> event(long id);
 
     /**
-     * A UUID by which an event is recognised when it is sent again, even by another process: derived from what is stored of it. Different
-     * for each event and each database, also after a database was set back to an older copy.
+     * A UUID by which an event is recognised when it is sent again, even by another process. It differs for each event and each database,
+     * even after a database was restored from a copy.
      */
     UUID messageId(long id, Event event);
 
     /**
-     * Takes events off the queue, all in one transaction; those that are not queued any more are ignored.
+     * Takes events off the queue in one transaction; ids that are not queued any more are ignored.
      *
-     * @param told those that the control plane acknowledged
-     * @param refused those that it will never take; they are counted
+     * @param refused those that the control plane will never take; they are counted
      * @return how many of the refused ones were queued
      */
     int settle(ImmutableCollection<Long> told, ImmutableCollection<Long> refused);
 
-    /**
-     * Sets who is called after events were queued or dropped in this process, in place of anybody before. Called by whoever stored the
-     * event, so it must not block.
-     */
+    /** Sets who is called after events were queued or dropped in this process. Called by whoever stored the event, so it must not block. */
     void listen(Runnable listener);
 
     /** An event that waits. */

@@ -5,11 +5,11 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 /**
- * Somebody's wish that a workload be left alone, whatever becomes of it, or that it does not run.
+ * Somebody's wish that a workload be left alone, or stopped.
  *
  * @param reason in the words of whoever paused it; empty when it was stopped without any
  * @param since when it was paused or stopped; a new reason does not change that
- * @param stopped whether its process is to be stopped, and then left so
+ * @param stopped whether its process is to be stopped
  */
 public record Pause(WorkloadId workload, String reason, Instant since, boolean stopped) {
     /** The wish that it be left alone. */

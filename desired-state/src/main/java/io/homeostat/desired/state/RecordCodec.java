@@ -32,9 +32,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records as JSON, for what the agent stores for itself. Uses {@link Fields.Key} and {@link Inline} as documents do, but is as lenient as
- * those are strict: unknown keys are ignored, and what is left out is null, 0, false or empty, which is also how such values are
- * written. Enum constants are written by name and read in any case, with or without underscores.
+ * Stores records as JSON. Uses {@link Fields.Key} and {@link Inline} as documents do, but is lenient: unknown keys are ignored, and what
+ * is missing is null, 0, false or empty, which is also how such values are written. Enum constants are written by name and read in any
+ * case, with or without underscores.
  */
 public final class RecordCodec {
     private static final ClassValue<Form> FORMS = new ClassValue<>() {
@@ -55,12 +55,7 @@ public final class RecordCodec {
         this(json, DocumentCodec::fromJson, DocumentCodec::toJson);
     }
 
-    /**
-     * A codec whose caller keeps the texts of workloads.
-     *
-     * @param documents reads the text of a workload
-     * @param texts writes it
-     */
+    /** A codec whose caller reads and writes the texts of workloads. */
     public RecordCodec(ObjectMapper json, Function<String, Workload> documents, Function<Workload, String> texts) {
         this.json = json;
         this.documents = documents;
@@ -72,9 +67,9 @@ public final class RecordCodec {
     }
 
     /**
-     * Reads a record part by part: a component that can't be read is as if it were left out, and the others are kept.
+     * Reads a record component by component: one that can't be read counts as left out.
      *
-     * @param lost is told what can't be read, without quoting it: there may be secrets in it
+     * @param lost is told which, without quoting it: there may be secrets in it
      */
     public <T extends Record> T read(Class<T> type, String text, BiConsumer<String, Exception> lost) {
         JsonNode root = json.createObjectNode();
@@ -91,11 +86,7 @@ public final class RecordCodec {
         return type.cast(record(type, root, lost));
     }
 
-    /**
-     * Reads a record of which no part may be lost.
-     *
-     * @throws IllegalArgumentException if a part can't be read
-     */
+    /** Reads a record; throws an IllegalArgumentException if any part can't be read. */
     public <T extends Record> T read(Class<T> type, String text) {
         return read(type, text, (part, e) -> {
             throw new IllegalArgumentException(part + ": " + e.getMessage(), e);

@@ -49,9 +49,8 @@ public interface StateReader extends AutoCloseable {
     /**
      * A workload as one source declares it.
      *
-     * @param origin where the source has it from: the absolute PATH that was applied, which {@code --prune} goes by, or a file
-     * @param generation grows by one with each change that this source makes, from 1; goes on growing when it withdraws the
-     *     workload and declares it again
+     * @param origin the absolute PATH that was applied, which {@code --prune} goes by, or a file
+     * @param generation from 1, grows with each change by this source, even if it withdraws the workload in between
      * @param hash of the declaration
      * @param length of its document, in characters
      */
@@ -61,20 +60,18 @@ public interface StateReader extends AutoCloseable {
     /**
      * Why something that a source reads is not in force as it stands there.
      *
-     * @param origin what could not be read, as in {@link StateReader.StoredDeclaration#origin}
      * @param place where in the origin it is: with the kind it says which problem this is, whatever its words
-     * @param message where it is wrong and what would be right; no secrets in it
+     * @param message where it is wrong and what would be right; without secrets
      */
     record SourceProblem(SourceName source, String origin, Problem.Kind kind, String place, String message) {}
 
     /**
-     * How many events wait for the control plane, and how many it will never hear of.
+     * How many events wait for the control plane, and how many it will never get.
      *
      * @param open whether events are queued, because a control plane is configured
-     * @param queued events that it has not acknowledged
-     * @param dropped events that were the oldest when there were too many ({@code limits.events}); since the queue was first opened
-     * @param refused events that it would not take; since the queue was first opened
-     * @param withheld refused items of its messages of which no event tells, because there were too many
+     * @param dropped the oldest when there were too many ({@code limits.events}), since the queue was first opened
+     * @param refused by the control plane, since the queue was first opened
+     * @param withheld refused items of its messages for which there were too many to have an event each
      */
     record EventQueue(boolean open, long queued, long dropped, long refused, long withheld) {
         /** Of a machine that never had a control plane. */

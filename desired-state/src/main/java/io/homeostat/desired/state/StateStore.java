@@ -27,8 +27,8 @@ public interface StateStore extends StateReader {
     /**
      * Declares workloads as given to {@code apply}. A declaration that is equal to the stored one keeps its generation.
      *
-     * @param origins the PATHs that were applied; with {@code prune}, what an earlier apply of these declared and
-     *     {@code documents} doesn't is withdrawn
+     * @param origins the PATHs that were applied; with {@code prune}, what an earlier apply of these declared and this one doesn't is
+     *     withdrawn
      * @return the workloads that were withdrawn
      */
     ImmutableSet<WorkloadId> apply(ImmutableCollection<ToApply> documents, ImmutableSet<String> origins, boolean prune);
@@ -37,47 +37,37 @@ public interface StateStore extends StateReader {
     void delete(ImmutableCollection<WorkloadId> ids);
 
     /**
-     * Replaces all that a source declares, {@link SourceName#APPLIED} excepted, which {@link #apply} and {@link #delete} change, and
-     * {@link SourceName#CONTROL_PLANE}, which {@link #receive} changes.
+     * Replaces all that a source declares; {@link SourceName#APPLIED} and {@link SourceName#CONTROL_PLANE} have methods of their own.
+     * What was stored from a retained origin stays, unless a document declares that workload. New and solved problems of an origin are
+     * events. Equal content writes nothing.
      *
-     * <p>Afterwards it declares the documents, and what it had stored from a retained origin, unless a document declares that
-     * workload. An origin that has a new problem is told in an event, and one that has none any more in another. Equal content
-     * writes nothing.
-     *
-     * @return the workloads that are declared otherwise than before, for the first time, or no longer
+     * @return the workloads that are declared anew, differently or no longer
      */
     ImmutableSet<WorkloadId> replace(SourceContent content, Instant now);
 
     /**
      * Stores what one message of the control plane changes. A declaration that is equal to the stored one keeps its generation.
      *
-     * @return false when the message is one of the newest thousand that were stored before, and nothing was stored: a duplicate that
-     *     comes late must not undo what came after it
+     * @return false, and nothing is stored, for one of the newest thousand messages: a late duplicate must not undo what came after it
      */
     boolean receive(ControlPlaneChange change);
 
     /**
-     * Has a workload left alone until it is resumed, whether it is declared or not, with an event. A workload that is paused
-     * for another reason gets this one and stays paused since then.
+     * Has a workload left alone until it is resumed, whether it is declared or not, with an event. Another reason keeps the time of the
+     * pause.
      *
      * @return false when it was paused for this reason already, and nothing was stored
      */
     boolean pause(WorkloadId id, String reason, Instant now);
 
     /**
-     * Has a workload stopped, and left so until it is resumed, with an event; in the place of a pause.
+     * Has a workload stopped until it is resumed, with an event; replaces a pause. The reason is for people and may be empty.
      *
-     * @param reason for people; may be empty
-     * @return false when that was so for this reason already, and nothing was stored
+     * @return false when it was stopped for this reason already, and nothing was stored
      */
     boolean stop(WorkloadId id, String reason, Instant now);
 
-    /**
-     * Ends a pause, or that a workload is left stopped, with an event.
-     *
-     * @param reason for people; may be empty
-     * @return false when there was none
-     */
+    /** Ends a pause or a stop, with an event; false when there was none. The reason is for people and may be empty. */
     boolean resume(WorkloadId id, String reason, Instant now);
 
     /** Ends a pause without a reason. */
@@ -89,10 +79,8 @@ public interface StateStore extends StateReader {
     void record(Event event);
 
     /**
-     * Deletes the oldest events until {@code keep} are left; those that the control plane has yet to be told of only when all others
-     * are deleted. These are counted ({@link StateReader.EventQueue#dropped}) and said in an event.
-     *
-     * @return how many it was not told of
+     * Deletes the oldest events until {@code keep} are left, those that wait for the control plane last; they are counted ({@link
+     * StateReader.EventQueue#dropped}) and reported by an event. Returns their number.
      */
     int trimEvents(int keep, Instant now);
 
@@ -100,8 +88,7 @@ public interface StateStore extends StateReader {
     Outbox outbox();
 
     /**
-     * Tries whether something could be stored: stores when that was tried, so that a disk that is full or read-only is noticed also
-     * while there is nothing else to store.
+     * Writes something, so that a full or read-only disk is noticed even while there is nothing else to store.
      *
      * @throws StoreException when it is not possible
      */
@@ -130,13 +117,13 @@ public interface StateStore extends StateReader {
     }
 
     /**
-     * What one look or one step added to what is remembered of a workload; stored as a whole or not at all.
+     * What one look or step added to what is remembered of a workload; stored as a whole or not at all.
      *
-     * @param history the new history; null when it stays as it is
-     * @param dropHistory true: nothing is left of the workload, forget its history (not its events)
+     * @param history null when it stays as it is
+     * @param dropHistory whether nothing is left of the workload, so that its history (not its events) is forgotten
      * @param instances launches that are new or have changed
      * @param ended ids of launches that are over
-     * @param events what happened, oldest first
+     * @param events oldest first
      */
     record Change(
             WorkloadId workload,
@@ -160,12 +147,12 @@ public interface StateStore extends StateReader {
     /**
      * What one message of the control plane changes; stored as a whole or not at all.
      *
-     * @param messageId as the control plane gave it; a message that was stored before changes nothing
-     * @param declared what {@link SourceName#CONTROL_PLANE} declares from now on, each workload at most once
-     * @param withdrawn what it declares no longer; none of them is declared
-     * @param histories of workloads of which something else has to be remembered than before
-     * @param events what happened, oldest first
-     * @param withheld how many refused items no event tells of, because there were too many
+     * @param messageId as the control plane gave it; one that was stored before changes nothing
+     * @param declared by {@link SourceName#CONTROL_PLANE} from now on, each workload at most once
+     * @param withdrawn by it; none of them is declared
+     * @param histories that change
+     * @param events oldest first
+     * @param withheld how many refused items have no event, because there were too many
      */
     record ControlPlaneChange(
             String messageId,
@@ -196,11 +183,11 @@ public interface StateStore extends StateReader {
     }
 
     /**
-     * All that a source says now.
+     * Everything that a source says now.
      *
      * @param documents each workload at most once
      * @param retainedOrigins what can't be read now: what was stored from there stays in force
-     * @param problems what is wrong with the source, each of this source; empty when all of it could be read
+     * @param problems of this source; empty when all of it could be read
      */
     record SourceContent(
             SourceName source,

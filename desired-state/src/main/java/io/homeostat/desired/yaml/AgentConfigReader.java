@@ -15,12 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class AgentConfigReader {
     private AgentConfigReader() {}
 
-    /**
-     * What the file says.
-     *
-     * @param config null when there are errors
-     * @param errors sorted by place
-     */
+    /** The configuration, or errors sorted by place. */
     public record Result(@Nullable AgentConfig config, ImmutableList<Problem> errors) {}
 
     /** What holds when there is no file. */

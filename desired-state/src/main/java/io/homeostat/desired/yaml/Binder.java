@@ -36,8 +36,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes records of nodes. What can't be is reported, each field by itself, and read as null; so null from any method here
- * means that an error was reported.
+ * Makes records of nodes. What is wrong is reported, field by field, and read as null: so null from any method here means that an error
+ * was reported.
  */
 final class Binder {
     private static final int LONGEST_SHOWN = 60;

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Workload;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A workload with its stored form, see {@link DocumentCodec}: printed once, and handed on to whoever needs its text, length or hash.
+ * A workload with its stored form, see {@link DocumentCodec}, printed once for all who need it.
  *
  * @param text contains secrets
  * @param hash lowercase hexadecimal SHA-256 of the text

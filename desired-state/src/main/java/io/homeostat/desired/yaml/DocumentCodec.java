@@ -62,7 +62,7 @@ public final class DocumentCodec {
     /**
      * The workload of a document that {@link #toJson} wrote.
      *
-     * @throws IllegalArgumentException if it isn't one; the message says what is wrong and quotes no secret
+     * @throws IllegalArgumentException if it isn't one; the message quotes no secret
      */
     public static Workload fromJson(String document) {
         Report report = new Report("stored document");

@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the files below paths, in name order. Symbolic links are followed, hidden names skipped (what editors and mounts leave
- * there), and a file or directory that is reached twice is read once.
+ * Finds the files below paths, in name order. Symbolic links are followed, hidden names (left by editors and mounts) skipped; what is
+ * reached twice is read once.
  */
 final class DocumentFiles {
     /** Deeper than anybody nests directories, and shallow enough for any stack. */

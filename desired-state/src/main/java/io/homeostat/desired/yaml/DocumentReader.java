@@ -52,11 +52,7 @@ public final class DocumentReader {
                 ImmutableList.sortedCopyOf(reader.warnings));
     }
 
-    /**
-     * Reads a document that was not written as YAML. The same rules hold, except that paths are refused.
-     *
-     * @param name as errors call it; their lines and columns mean nothing
-     */
+    /** Reads a document that was not written as YAML, by the same rules, but without paths. Errors call it {@code name}. */
     public static ReadResult readTree(String name, DocumentTree document) {
         Report report = new Report(name);
         Optional<Documents.Named> read = Documents.read(document.node(), report, null);
@@ -71,10 +67,9 @@ public final class DocumentReader {
     }
 
     /**
-     * Reads one record of a document, such as a {@code Config}.
+     * Reads one record of a document, such as a {@code Config}; empty if there are errors.
      *
      * @param path the keys under which it stands in a document, for errors
-     * @param errors where those are added; if there are any, nothing is returned
      */
     public static <T extends Record> Optional<T> readPart(
             Class<T> type, String path, DocumentTree part, Consumer<Problem> errors) {
@@ -231,20 +226,17 @@ public final class DocumentReader {
         record Watched(Path path) implements Input {}
 
         /**
-         * Standard input, for one.
+         * Standard input, for example; read to its end, not closed.
          *
-         * @param name as errors call it
-         * @param stream read to its end, not closed
-         * @param directory where relative paths in the documents start from
+         * @param directory that relative paths start from
          */
         record Stream(String name, InputStream stream, Path directory) implements Input {}
 
         /**
          * What another process has read.
          *
-         * @param name as errors call it
          * @param input what led to it, see {@link ReadWorkload#input}
-         * @param directory where relative paths in the documents start from; null: there may be none
+         * @param directory that relative paths start from; null: there may be none
          */
         record Text(String name, String input, @Nullable Path directory, String text) implements Input {}
     }
@@ -252,10 +244,9 @@ public final class DocumentReader {
     /**
      * What documents say.
      *
-     * @param workloads all that are valid in themselves, in the order they were read; to be used only when there is no error
-     * @param texts that they were read from, for whoever sends them on
-     * @param errors sorted by place
-     * @param warnings sorted by place; what is valid but probably not meant
+     * @param workloads the valid ones in the order they were read; to be used only when there is no error
+     * @param texts that they were read from
+     * @param warnings about what is valid but probably not meant; sorted by place, like errors
      */
     public record ReadResult(
             ImmutableList<ReadWorkload> workloads,
@@ -275,8 +266,7 @@ public final class DocumentReader {
     /**
      * A workload and where it was read.
      *
-     * @param input the one of the inputs that led to the file: a path as it was given, or the name of a stream
-     * @param file as errors name it
+     * @param input the path or stream that led to the file, as it was given
      * @param line where the document begins, from 1
      */
     public record ReadWorkload(Workload workload, String input, String file, int line) {

@@ -34,8 +34,8 @@ public final class Explain {
     private Explain() {}
 
     /**
-     * The documentation of {@code Plugin}, {@code Plugin.spec.limits}, {@code Agent.log} and the like; the fields of a list's
-     * elements are named right after the list's.
+     * The documentation of {@code Plugin}, {@code Plugin.spec.limits}, {@code Agent.log} and so on; the fields of a list's elements
+     * follow the name of the list.
      *
      * @throws IllegalArgumentException if there is no such field; the message says which there are
      */
@@ -44,11 +44,7 @@ public final class Explain {
         return text(place.top(), place.path(), place.field(), place.doc(), place.fields());
     }
 
-    /**
-     * The same for programs.
-     *
-     * @throws IllegalArgumentException as {@link #text}
-     */
+    /** The same for programs. */
     public static Explanation explanation(String path) {
         Place place = find(path);
         Field field = place.field();
@@ -243,20 +239,16 @@ public final class Explain {
     }
 
     /**
-     * What a field of a document is for, see {@link Explain}.
+     * What a field of a document is for.
      *
-     * @param path from the kind on, such as {@code Plugin.spec.limits}
+     * @param path including the kind, such as {@code Plugin.spec.limits}
      * @param kind {@code Plugin}, {@code Process} or {@code Agent}
      * @param type in words, such as {@code duration}
-     * @param fields those of an object, or of a list's elements; empty for anything else
+     * @param fields of an object, or of a list's elements
      */
     public record Explanation(String path, String kind, String type, String description, ImmutableList<Member> fields) {
 
-        /**
-         * One field of an object.
-         *
-         * @param defaultText in the notation of a document; null when there is none
-         */
+        /** One field of an object, with its default as written in a document, if it has one. */
         public record Member(
                 String name,
                 String type,

@@ -66,8 +66,7 @@ sealed interface FieldType {
     /**
      * One key of a record's document.
      *
-     * @param defaultText the default in the notation of a document; null when there is none
-     * @param optional whether the key may be left out
+     * @param defaultText the default as written in a document; null when there is none
      * @param nullable whether what is left out is null
      */
     record Field(

@@ -8,7 +8,7 @@ import java.util.Comparator;
  * @param subject what is missing, where several things can be at one place; else empty
  * @param line from 1; 0 if the problem is the file as a whole
  * @param column from 1, in characters; 0 if the problem is the file as a whole
- * @param path the keys that lead to it, such as {@code spec.limits.cpu}; empty if it is no field's problem
+ * @param path the keys that lead to it, such as {@code spec.limits.cpu}; may be empty
  * @param detail what is wrong and what would be right
  */
 public record Problem(Kind kind, String subject, String file, int line, int column, String path, String detail)

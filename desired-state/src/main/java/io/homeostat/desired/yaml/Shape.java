@@ -44,9 +44,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a document says of one record, found out from the record's components and their annotations. The one description that
- * the reader, the stored form, the JSON Schema and {@code explain} share. The fields of an {@link Inline} record are the
- * record's own.
+ * What a document says of one record, derived from its components and their annotations; shared by reader, stored form, JSON Schema and
+ * {@code explain}. The fields of an {@link Inline} record count as the record's own.
  */
 final class Shape {
     private static final ClassValue<Shape> SHAPES = new ClassValue<>() {

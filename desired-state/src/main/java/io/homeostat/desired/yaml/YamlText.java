@@ -23,9 +23,8 @@ import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
- * Turns YAML text into positioned trees, one a document. Duplicate keys are reported and the rest read on; a syntax error ends
- * the text. Tags and merge keys are refused. An alias is its anchor's node itself, so that it costs nothing here; what it
- * would cost those who walk the tree is counted and bounded.
+ * Turns YAML text into positioned trees, one per document. Duplicate keys are reported; a syntax error ends the text. Tags and merge keys
+ * are refused. An alias is its anchor's node itself and costs nothing here; what it costs those who walk the tree is bounded.
  */
 final class YamlText {
     /** How deep lists and mappings may stand in one another. */

@@ -6,7 +6,7 @@ import java.time.Instant;
 /**
  * The result of one health check.
  *
- * @param code a plugin's own status code, reported but never a reason to restart; 0 for others
+ * @param code a plugin's own status code, never a reason to restart; 0 for others
  * @param results the plugin's own words
  * @param problem why it is not healthy; empty when it is
  */

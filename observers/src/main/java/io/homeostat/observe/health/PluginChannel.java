@@ -78,11 +78,7 @@ public final class PluginChannel implements AutoCloseable {
         return status(socket, GetStatusRequest.getDefaultInstance(), timeout);
     }
 
-    /**
-     * Asks a plugin for the status of something that it was told to do.
-     *
-     * @param request what is asked about, in the plugin's own words
-     */
+    /** Asks a plugin about something that it was told to do, in the plugin's own words. */
     public Health status(Path socket, String request, Duration timeout) {
         return status(socket, GetStatusRequest.newBuilder().setData(request).build(), timeout);
     }
@@ -104,11 +100,7 @@ public final class PluginChannel implements AutoCloseable {
         }
     }
 
-    /**
-     * Starts the plugin's work. Call it once per process: some plugins do not survive a second Start.
-     *
-     * @param stateDirectory the plugin's own state directory
-     */
+    /** Starts the plugin's work. Call it once per process: some plugins do not survive a second Start. */
     public PluginReply start(Path socket, Path stateDirectory, @Nullable Config config, Duration timeout)
             throws InterruptedException {
         StartRequest.Builder request = StartRequest.newBuilder()
@@ -191,11 +183,7 @@ public final class PluginChannel implements AutoCloseable {
         /** It does not implement the method; for Apply this asks for a restart with the new configuration. */
         record Unimplemented() implements PluginReply {}
 
-        /**
-         * It answered with an error.
-         *
-         * @param code gRPC's
-         */
+        /** It answered with an error, with gRPC's code. */
         record Refused(int code, String problem) implements PluginReply {}
 
         /** No answer within the deadline; what the plugin did is not known. */

@@ -28,11 +28,7 @@ public record HostFacts(
         return answer == null ? Observation.unseen("nobody was asked") : answer;
     }
 
-    /**
-     * A fact about this host that a rule asks for.
-     *
-     * @param attribute as in the rule: a key of os-release for scope os, else a path of the metadata server
-     */
+    /** A fact about this host that a rule asks for: a key of os-release for scope os, else a path of the metadata server. */
     public record HostFact(Rule.Scope scope, String attribute) {
         public static HostFact of(Rule rule) {
             return new HostFact(rule.scope(), rule.attribute());

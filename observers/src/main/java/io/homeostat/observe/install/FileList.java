@@ -170,31 +170,18 @@ public final class FileList {
         /** Relative to the installation, with slashes. */
         String path();
 
-        /**
-         * A directory.
-         *
-         * @param mode the permission bits
-         */
+        /** A directory, with its permission bits. */
         record Directory(String path, int mode) implements InstalledFile {}
 
         /** A symbolic link. */
         record Link(String path, String target) implements InstalledFile {}
 
-        /**
-         * A regular file.
-         *
-         * @param stat as lstat(2) said
-         * @param sha256 of its content, in lower-case hexadecimal
-         */
+        /** A regular file, as lstat(2) described it, with the SHA-256 of its content in lower-case hexadecimal. */
         record Content(String path, Stat stat, String sha256) implements InstalledFile {}
 
         /**
-         * What shows, without reading a file, that nobody has written to it: every write updates its times, and nobody can set its ctime.
-         * The inode is not part of it, so that a copy of the installation is as good.
-         *
-         * @param mode the permission bits
-         * @param modified in nanoseconds since 1970
-         * @param changed in nanoseconds since 1970, of the inode
+         * What shows that nobody has written to a file, without reading it: every write updates its times, and nobody can set its ctime.
+         * Not the inode: a copy of the installation is as good. Times are in nanoseconds since 1970.
          */
         record Stat(int mode, long size, long modified, long changed) {}
 
@@ -216,11 +203,7 @@ public final class FileList {
             return ((FileTime) Objects.requireNonNull(time)).to(TimeUnit.NANOSECONDS);
         }
 
-        /**
-         * What is at a path.
-         *
-         * @param type as in inode(7)
-         */
+        /** What is at a path; its type as in inode(7). */
         record Seen(int type, Stat stat) {
             private static final int TYPE = 0170000;
             private static final int PERMISSIONS = 07777;

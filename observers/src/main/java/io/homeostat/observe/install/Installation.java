@@ -3,9 +3,9 @@ package io.homeostat.observe.install;
 /**
  * A revision that was completely unpacked on this machine.
  *
- * @param directory name of its directory
- * @param key of the archive that was unpacked, see {@link ArchiveKey}
- * @param sha256 of that archive, whether declared or not
+ * @param directory its name
+ * @param key of the archive, see {@link ArchiveKey}
+ * @param sha256 of the archive, whether declared or not
  * @param damage which file differs from what was unpacked, for people; empty when none is known to
  */
 public record Installation(String directory, String revision, String key, String sha256, String damage) {

@@ -56,12 +56,7 @@ final class InstallationCheck {
 
     private record Whole(InstallationMarker marker, long until) {}
 
-    /**
-     * What is wrong with an installation.
-     *
-     * @return empty when nothing is, or when it was made by a version that listed no files
-     * @throws IOException when that can't be told
-     */
+    /** What is wrong with an installation; empty when nothing is, or a version that listed no files made it. */
     Optional<String> damage(Path installation, InstallationMarker marker) throws IOException {
         if (marker.files().isEmpty()) {
             return Optional.empty();

@@ -130,12 +130,7 @@ public final class InstallationObserver {
         });
     }
 
-    /**
-     * The marker of a directory.
-     *
-     * @return empty when it is not an installation
-     * @throws IOException when that can't be told
-     */
+    /** The marker of a directory; empty when it is not an installation. */
     public static Optional<InstallationMarker> marker(Path directory) throws IOException {
         Path file = directory.resolve(InstallationMarker.FILE);
         Optional<BasicFileAttributes> place = attributes(directory);
@@ -160,11 +155,7 @@ public final class InstallationObserver {
                 .filter(marker -> marker.installation().directory().equals(name));
     }
 
-    /**
-     * Where a workload's symlink points.
-     *
-     * @return empty when there is no symlink, or when it does not point to a sibling directory that could be the workload's
-     */
+    /** Where a workload's symlink points; empty unless it is a sibling directory that could be the workload's. */
     private static Optional<String> target(WorkloadId id, Path link) throws IOException {
         try {
             String target = Files.readSymbolicLink(link).toString();

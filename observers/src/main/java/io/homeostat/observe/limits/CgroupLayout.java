@@ -75,13 +75,7 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         return detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), name);
     }
 
-    /**
-     * Detects a layout.
-     *
-     * @param root where control groups are mounted
-     * @param proc where /proc is
-     * @param name of the parent of the workloads' groups, {@code homeostat} except for a second agent on a machine
-     */
+    /** Detects a layout; a second agent on a machine has another {@code name} than {@code homeostat} for the parent of its groups. */
     public static CgroupLayout detect(Path root, Path proc, String name) {
         if (Files.exists(root.resolve(CONTROLLERS))) {
             return new CgroupLayout(ImmutableList.of(unified(root, proc, name, EnumSet.noneOf(Controller.class))));

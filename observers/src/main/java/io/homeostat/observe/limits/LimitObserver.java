@@ -26,11 +26,7 @@ public final class LimitObserver {
         this.layout = layout;
     }
 
-    /**
-     * How a workload is limited.
-     *
-     * @param running its main processes; without any, its groups do not matter
-     */
+    /** How a workload is limited, given its main processes; without any, its groups do not matter. */
     public Observation<ObservedLimits> look(WorkloadId id, ImmutableSet<Long> running) {
         LimitObstacles obstacles = layout.obstacles();
         if (running.isEmpty()) {

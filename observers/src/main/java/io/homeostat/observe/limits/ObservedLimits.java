@@ -8,10 +8,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * How a workload is limited.
+ * The limits in force for a workload.
  *
- * @param inForce the limits of its control groups; {@link Limits#required()} has no meaning here
- * @param outside pids of its main processes that are not in its groups, so that no limit applies to them
+ * @param inForce {@link Limits#required()} has no meaning here
+ * @param outside pids of main processes that are not in its groups, so that no limit applies to them
  * @param obstacles what could not be limited if it were declared
  */
 public record ObservedLimits(Limits inForce, ImmutableSortedSet<Long> outside, LimitObstacles obstacles) {
@@ -19,12 +19,7 @@ public record ObservedLimits(Limits inForce, ImmutableSortedSet<Long> outside, L
     public static final ObservedLimits NONE =
             new ObservedLimits(Limits.NONE, ImmutableSortedSet.of(), LimitObstacles.NONE);
 
-    /**
-     * What cannot be limited on this machine.
-     *
-     * @param reasons why, by controller; empty when it can limit everything
-     * @param oomGroup why the kernel cannot kill a whole process tree when it runs out of memory; empty when it can
-     */
+    /** What cannot be limited on this machine: reasons by controller, and why a whole process tree can't be killed when memory runs out. */
     public record LimitObstacles(ImmutableMap<Controller, String> reasons, String oomGroup) {
         public static final LimitObstacles NONE = new LimitObstacles(ImmutableMap.of());
 

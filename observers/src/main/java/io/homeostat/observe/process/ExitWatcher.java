@@ -74,8 +74,7 @@ public final class ExitWatcher implements AutoCloseable {
     }
 
     /**
-     * Asks to be called when this process ends; at once when it already has. Asking again for a process that is being watched changes
-     * nothing: the first callback stays, and each is called once.
+     * Calls back when this process ends; at once when it already has. Asking again for a watched process changes nothing.
      *
      * @param onExit called on the watcher's thread; must not block
      */

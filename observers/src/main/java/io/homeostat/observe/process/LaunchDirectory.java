@@ -56,18 +56,10 @@ public record LaunchDirectory(Path path) {
         return path.resolve("output");
     }
 
-    /**
-     * A process that has identified itself.
-     *
-     * @param keeper pid of our process that waits for it
-     */
+    /** A process that has identified itself, and the pid of our process that waits for it. */
     public record Born(ProcessIdentity identity, long keeper) {}
 
-    /**
-     * A recorded exit.
-     *
-     * @param ticks when, in clock ticks since boot
-     */
+    /** A recorded exit, and when, in clock ticks since boot. */
     public record Recorded(Exit exit, long ticks) {}
 
     /** Empty when there is none. */

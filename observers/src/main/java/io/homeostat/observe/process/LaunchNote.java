@@ -7,11 +7,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.RecordCodec;
 import java.io.IOException;
 
-/**
- * Written before a launch's process exists: enough to adopt the process when the database is lost.
- *
- * @param bootId the boot of the launch, which cannot outlive it
- */
+/** Written before a launch's process exists: enough to adopt it when the database is lost. The launch cannot outlive the boot. */
 public record LaunchNote(Instance instance, String bootId) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final RecordCodec RECORDS = new RecordCodec(JSON);

@@ -113,11 +113,7 @@ public final class Libc {
         return (int) result(errno -> (int) SOCKET.invokeExact(errno, AF_UNIX, DATAGRAMS, 0));
     }
 
-    /**
-     * Sends without blocking.
-     *
-     * @param name of sockaddr_un; a first byte of 0 makes it an abstract one
-     */
+    /** Sends without blocking; a name that begins with 0 is an abstract one. */
     static int sendTo(int descriptor, byte[] name, byte[] message) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = unixAddress(arena, name);

@@ -59,11 +59,10 @@ public final class LostFiles {
         }
 
         /**
-         * Whether a process's log exists and is the file that it writes to. A process that redirected its output, or whose files we may
-         * not see, is trusted, and so is a link that somebody put in the log's place. A process that is about to open its log still
-         * writes to the launch's own file and has lost nothing.
+         * Whether a process's log exists and is the file that it writes to. Trusted are a process that redirected its output, one whose
+         * files we may not see, and a link in the log's place. A process that is about to open its log still writes to the launch's own
+         * file and has lost nothing.
          *
-         * @param launch the launch of the process
          * @param pid of the workload's main process, which runs
          */
         Observation<Boolean> present(Path log, LaunchDirectory launch, long pid) {

@@ -44,7 +44,6 @@ public final class Pidfd implements AutoCloseable {
     /**
      * Opens the process with this pid and start time; also a zombie.
      *
-     * @param startTicks clock ticks since boot
      * @throws IOException when its identity cannot be read, or no descriptor is left
      */
     public static Opened open(ProcFs procFs, long pid, long startTicks) throws IOException {
@@ -78,9 +77,8 @@ public final class Pidfd implements AutoCloseable {
     }
 
     /**
-     * Sends a signal.
+     * Sends a signal; false when the process is gone.
      *
-     * @return false when the process is not there any more
      * @throws IOException when the kernel refuses
      */
     public boolean send(int signal) throws IOException {
@@ -88,10 +86,8 @@ public final class Pidfd implements AutoCloseable {
     }
 
     /**
-     * Sends a signal to whatever process has this pid, kill(2), for when {@link Opened.Unsupported} leaves nothing better.
-     *
-     * @return false when nothing has it
-     * @throws IOException when the kernel refuses
+     * Sends a signal to whatever process has this pid, kill(2), for when {@link Opened.Unsupported} leaves nothing better; false when
+     * none has it.
      */
     public static boolean sendToNumber(long pid, int signal) throws IOException {
         return sent("kill", pid, Libc.kill(pid, signal));

@@ -59,12 +59,11 @@ public final class ProcFs {
     /**
      * One line of /proc/PID/stat.
      *
-     * @param name of the program, at most 15 bytes, chosen by it: may have spaces and parentheses in it
+     * @param name of the program, at most 15 bytes, chosen by it: may contain spaces and parentheses
      * @param state one letter, proc_pid_stat(5)
      * @param ownTicks CPU time that it used itself
      * @param childTicks CPU time of its descendants that ended and were waited for
      * @param startTicks clock ticks since boot
-     * @param residentPages resident pages, including shared ones
      */
     public record Stat(
             long pid,

@@ -54,11 +54,7 @@ public final class ProcessObserver {
         this.limits = limits;
     }
 
-    /**
-     * Looks at the launches of one workload, oldest first, without asking a running process whether it listens or is healthy.
-     *
-     * @param instances the remembered launches
-     */
+    /** Looks at the launches of one workload, oldest first, without asking a running process whether it listens or is healthy. */
     public Observation<ImmutableList<ObservedInstance>> look(WorkloadId id, ImmutableList<Instance> instances) {
         try {
             String bootId = procFs.bootId();

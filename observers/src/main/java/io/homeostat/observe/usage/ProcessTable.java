@@ -111,11 +111,7 @@ final class ProcessTable {
         return (uptimeTicks - stat.startTicks()) * ProcFs.NANOS_PER_TICK;
     }
 
-    /**
-     * The processes of a workload's launches.
-     *
-     * @param grouped pids of processes in the workload's control groups
-     */
+    /** The processes of a workload's launches, given the pids in its control groups. */
     ImmutableCollection<Stat> members(ImmutableList<Instance> launches, Iterable<Long> grouped) {
         Map<Long, Stat> found = new LinkedHashMap<>();
         Deque<Stat> next = new ArrayDeque<>();

@@ -53,12 +53,7 @@ final class UsageMeter {
         ProcessTable now() throws IOException;
     }
 
-    /**
-     * A measurement.
-     *
-     * @param nanos since the previous measurement
-     * @param processorNanos CPU time used since then; null for the first one
-     */
+    /** A measurement; without CPU time if it is the first one. */
     record Measured(long nanos, @Nullable Long processorNanos, long memoryBytes) {}
 
     UsageMeter(WorkloadId id, CgroupLayout layout, Ticker ticker) {
@@ -74,9 +69,8 @@ final class UsageMeter {
     }
 
     /**
-     * Measures.
+     * Measures; empty when none of its processes run.
      *
-     * @return empty when none of its processes run
      * @throws IOException when it cannot be measured; the next measurement is then a first one
      */
     Optional<Measured> measure(ImmutableList<Instance> launches, Processes processes) throws IOException {
@@ -197,10 +191,7 @@ final class UsageMeter {
 
     /**
      * The files in which the kernel counts what a control group and everything below it uses: cpu.stat and memory.current of version 2,
-     * cpuacct.usage and memory.usage_in_bytes of version 1.
-     *
-     * @param processor null when no group of the workload is counted
-     * @param memory null when no group of the workload is counted
+     * cpuacct.usage and memory.usage_in_bytes of version 1; null where no group is counted.
      */
     private record UsageFiles(
             @Nullable Path processor, @Nullable Path memory) {

@@ -9,12 +9,10 @@ import java.time.Instant;
 import java.util.Set;
 
 /**
- * All samples that have not been delivered for certain. Whoever delivers a report says so afterwards; what a lost report had is in the
- * next one again.
+ * All samples that have not been delivered for certain, by workload, oldest first. Whoever delivers a report says so afterwards; a lost
+ * report's samples are in the next one again.
  *
- * @param samples by workload, oldest first
- * @param last number of each workload's newest sample in this report; samples are numbered in the order in which they were taken, across
- *     all workloads, and no number is used twice
+ * @param last number of each workload's newest sample; numbers are never used twice
  */
 public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, ImmutableMap<WorkloadId, Long> last) {
     /** An empty report. */
@@ -28,10 +26,10 @@ public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, Immu
     }
 
     /**
-     * What the whole process tree of a workload used.
+     * What a workload's whole process tree used.
      *
      * @param at end of the interval
-     * @param cpuPercent of one core, over the interval that ended then; above 100 on several cores, never negative
+     * @param cpuPercent of one core, over the interval; above 100 on several cores, never negative
      * @param memoryBytes at the end of the interval
      */
     public record Usage(Instant at, double cpuPercent, long memoryBytes) {}

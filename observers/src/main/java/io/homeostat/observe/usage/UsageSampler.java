@@ -82,11 +82,7 @@ public final class UsageSampler {
         this.ticker = ticker;
     }
 
-    /**
-     * Samples a workload from now on by its present launches.
-     *
-     * @param launches none when it does not run; earlier samples are kept
-     */
+    /** Samples a workload from now on by its present launches. Without any, earlier samples are kept. */
     public synchronized void follow(WorkloadId id, Metrics how, ImmutableList<Instance> launches) {
         Followed known = followed.get(id);
         if (known == null) {
@@ -132,7 +128,7 @@ public final class UsageSampler {
     }
 
     /**
-     * Samples that have not been delivered, the oldest first when there are many; the rest is in a report after this one was delivered.
+     * Samples that have not been delivered, the oldest first when there are many; the rest comes after this report was delivered.
      *
      * @param most samples per workload, at least 1
      */

@@ -240,7 +240,7 @@ public final class FileChanges implements AutoCloseable {
 
         /**
          * @param quiet time without changes after which a report is due
-         * @param longest time that a change waits at most
+         * @param longest time that a change waits
          */
         Debounce(Duration quiet, Duration longest) {
             this.quiet = quiet.toNanos();

@@ -80,12 +80,7 @@ final class WatchedTree implements AutoCloseable {
         STRUCTURE
     }
 
-    /**
-     * What a path resolves to.
-     *
-     * @param key identifies the file or directory; null when nothing is there that can be looked at
-     * @param changed when a link's target was last written; null for everything else, whose changes are events
-     */
+    /** What a path resolves to: the key of the file or directory, and when a link's target was last written; both may be null. */
     private record Identity(@Nullable Object key, @Nullable FileTime changed) {
         static Identity of(Path path) {
             try {

@@ -203,7 +203,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     /**
-     * From here on this configuration holds. What needs a restart stays as it is, see {@link SourceReading}.
+     * Applies a new configuration; what needs a restart stays as it is, see {@link SourceReading}.
      *
      * @throws ActuationFailure when its keys can't be read; nothing has changed then
      */
@@ -214,11 +214,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     /**
-     * Changes what is declared and has everything looked at. Whoever follows hears of the passes that go by the change, and of no
-     * other.
+     * Changes what is declared and has everything looked at. The follower hears only of passes that go by the change.
      *
-     * @param change made to the store at once; nothing else happens when it throws
-     * @param follower is told which workloads there are and says who follows
+     * @param change made to the store at once; if it throws, nothing else happens
      */
     Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
         return updates.declare(change, follower);
@@ -235,10 +233,10 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     /**
-     * Changes what is remembered of some workloads and has them looked at. What is being fetched for them is broken off, and goes on
-     * from there if it is still to be done.
+     * Changes what is remembered of some workloads and has them looked at. Downloads for them are broken off, and resumed if they are
+     * still wanted.
      *
-     * @param change made to the store at once; nothing else happens when it throws
+     * @param change made to the store at once; if it throws, nothing else happens
      */
     void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
         updates.remember(ids, change);

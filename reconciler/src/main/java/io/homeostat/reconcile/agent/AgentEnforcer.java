@@ -31,13 +31,6 @@ public final class AgentEnforcer implements Enforcer {
     private final AgentIdentity identity;
     private final Supplier<Optional<ControlPlaneStatus>> controlPlane;
 
-    /**
-     * Makes the enforcer of an agent.
-     *
-     * @param store the agent's own
-     * @param identity what others see of the agent
-     * @param controlPlane how they get on; empty when none is configured
-     */
     public AgentEnforcer(
             Agent agent,
             StateStore store,

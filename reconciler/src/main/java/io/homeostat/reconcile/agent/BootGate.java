@@ -15,10 +15,7 @@ import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Opens once, when of the boot-critical workloads each is up or has failed for now: the rest of the machine's boot waits for it. What
- * fails is tried again all the same, and the boot goes on without it.
- */
+/** Opens once every boot-critical workload is up or has failed: the machine's boot waits for it. What failed is still retried. */
 final class BootGate implements PassListener {
     private static final Logger LOG = LoggerFactory.getLogger(BootGate.class);
 

@@ -56,13 +56,10 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
     private @Nullable ApiServer listening;
 
     /**
-     * Listens, and then says so in the state directory, so that other commands come here from now on.
+     * Listens, then announces it in the state directory, so that other commands come here. The run directory exists and the caller holds
+     * the lock.
      *
-     * @param environment the agent's own
-     * @param layout its run directory exists; the caller holds the lock of its state directory
-     * @param enforcer of the agent
-     * @param commands which command a request is for
-     * @throws CommandFailure when it is not possible
+     * @throws CommandFailure when it can't listen
      */
     public CommandServer(
             Environment environment, Layout layout, Enforcer enforcer, Function<CommandRequest, Command> commands) {
@@ -138,8 +135,8 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
     }
 
     /**
-     * What is the caller's, as far as he said; what is the agent's own, such as its standard input, is nobody else's. But whom the
-     * agent asks about the machine is asked here too: a plan by another one's answers would not be what the agent does.
+     * The caller's environment as far as the request tells it; the rest is the agent's own, but not its standard input. The metadata
+     * server is the agent's: a plan made with another one's answers would not be what the agent does.
      */
     private Environment environment(Presentation presentation, PrintStream out, PrintStream err) {
         return new Environment(

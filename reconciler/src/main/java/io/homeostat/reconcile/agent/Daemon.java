@@ -63,11 +63,7 @@ public final class Daemon {
     private final ConfigFile file;
     private final Function<CommandRequest, Command> commands;
 
-    /**
-     * Makes one.
-     *
-     * @param commands which command a request on its socket is for
-     */
+    /** @param commands which command a request on the socket is for */
     public Daemon(
             Environment environment,
             Console console,
@@ -81,11 +77,7 @@ public final class Daemon {
         this.commands = commands;
     }
 
-    /**
-     * Runs until it is told to end.
-     *
-     * @return the exit status
-     */
+    /** Runs until it is told to end; returns the exit status. */
     public int run() {
         AgentConfig config = file.read();
         Layout unclaimed = new UserDirectories(environment).layout(options, config);

@@ -16,11 +16,7 @@ final class DeclaredState implements DesiredSource {
         return now;
     }
 
-    /**
-     * From here on passes go by this.
-     *
-     * @return the workloads for which that makes a difference
-     */
+    /** Replaces what passes go by; returns the workloads for which that makes a difference. */
     synchronized ImmutableSortedSet<WorkloadId> become(DesiredState next) {
         DesiredState before = now;
         now = next;

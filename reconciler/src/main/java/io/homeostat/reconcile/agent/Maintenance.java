@@ -38,10 +38,8 @@ final class Maintenance implements AutoCloseable {
     private final PeriodicTasks tasks = new PeriodicTasks("housekeeping");
 
     /**
-     * Makes what does nothing yet.
-     *
      * @param declaring held by whoever changes what is declared
-     * @param bounds asked each time, since they can be configured anew
+     * @param bounds asked each time, since the configuration can change
      */
     Maintenance(
             Layout layout,

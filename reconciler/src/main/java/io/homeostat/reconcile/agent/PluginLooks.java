@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How all plugins are, for whoever asks. While the agent begins, who asks waits until the loop has been at each of them once: before
- * that a machine that has just booted would be told of as one on which nothing runs.
+ * How all plugins are. While the agent starts, callers wait until the loop has looked at each of them once: otherwise a machine that has
+ * just booted would be reported as running nothing.
  */
 final class PluginLooks implements PassListener {
     private static final Logger LOG = LoggerFactory.getLogger(PluginLooks.class);

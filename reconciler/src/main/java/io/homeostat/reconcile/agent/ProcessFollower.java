@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * After each pass follows the instances that the workload has now, whoever launched them: tells of the ends of their processes, and has
- * sampled what they use as long as somebody wants the workload.
+ * After each pass, follows the workload's present instances, whoever launched them: watches for their exits, and samples their usage
+ * while the workload is declared.
  */
 final class ProcessFollower implements PassListener, AutoCloseable {
     private final @Nullable ExitWatcher watcher;

@@ -35,9 +35,9 @@ final class SourceReading implements AutoCloseable {
     private @Nullable FileChanges files;
 
     /**
-     * @param defaultFiles where YAML is read from when the configuration doesn't say
-     * @param hinted false: changes of files are seen at the resync only
-     * @param whenDue reads them, by {@link #read}, and acts on what they say
+     * @param defaultFiles where YAML is read from unless the configuration says otherwise
+     * @param hinted false: changes of files are noticed at the resync only
+     * @param whenDue calls {@link #read} and acts on what has changed
      */
     SourceReading(
             ImmutableList<Path> defaultFiles,

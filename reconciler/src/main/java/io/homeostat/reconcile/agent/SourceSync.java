@@ -34,10 +34,10 @@ final class SourceSync {
     }
 
     /**
-     * Reads all sources. Each is stored as a whole or not at all; one that can't be stored keeps no other from being read. Nothing more
-     * is stored once the thread is interrupted, because then no file can be read, which is no fault of the files.
+     * Reads all sources. Each is stored as a whole or not at all, and one that can't be stored doesn't keep the others from being read.
+     * After an interrupt nothing more is stored: no file can be read then, which is not the files' fault.
      *
-     * @param storing held while something is stored, and never while a disk is read, which may take for ever
+     * @param storing held while something is stored, but never while a disk is read, which may hang
      * @return how long until they have to be read again, because something was being written
      * @throws StoreException the first one, when all are read
      */

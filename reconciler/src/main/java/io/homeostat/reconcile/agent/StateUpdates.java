@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Changes from outside of what passes go by: of what is declared, and of what is remembered. Each is stored, then passes go by it, then the
- * workloads that it concerns are looked at.
+ * Changes from outside to what is declared or remembered. Each is stored, then passes go by it, then the affected workloads are looked
+ * at.
  */
 final class StateUpdates {
     private static final Logger LOG = LoggerFactory.getLogger(StateUpdates.class);
@@ -42,12 +42,7 @@ final class StateUpdates {
         PassListener follow(Scope scope) throws InterruptedException;
     }
 
-    /**
-     * The workloads that passes are about.
-     *
-     * @param all that are declared, remembered or left on the machine
-     * @param declared those of them that somebody wants
-     */
+    /** The workloads that passes are about: all that are declared, remembered or left on the machine, and those that are declared. */
     record Scope(ImmutableSortedSet<WorkloadId> all, ImmutableSortedSet<WorkloadId> declared) {
         /** Only those of these workloads. */
         Scope about(ImmutableCollection<WorkloadId> ids) {

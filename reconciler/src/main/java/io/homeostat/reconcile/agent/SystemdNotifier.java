@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the service manager that started us how far we are, as sd_notify(3) describes. Says nothing when nobody wants to know, and what can't
- * be said keeps nobody from anything but is warned of: whoever waits for it would wait in vain.
+ * Tells the service manager how far we are, see sd_notify(3); says nothing when there is none. A message that can't be sent is a warning,
+ * nothing more.
  */
 public final class SystemdNotifier {
     private static final Logger LOG = LoggerFactory.getLogger(SystemdNotifier.class);

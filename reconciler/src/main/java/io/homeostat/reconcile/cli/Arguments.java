@@ -12,12 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.ParseResult;
 
-/**
- * What was typed, with types.
- *
- * @param whole from the name of the program on
- * @param command from the name of the command on
- */
+/** What was typed, with types: on the whole command line, and after the command's name. */
 record Arguments(ParseResult whole, ParseResult command) {
 
     GlobalOptions global() {
@@ -54,11 +49,7 @@ record Arguments(ParseResult whole, ParseResult command) {
                         Syntax.TIMEOUT + ": '" + text.get() + "' is no duration; write one such as 90s, 5m or 1h30m"));
     }
 
-    /**
-     * Why; empty when it is not said.
-     *
-     * @throws UsageException when something was said that says nothing
-     */
+    /** @throws UsageException when the reason is blank */
     String reason() {
         Optional<String> reason = option(command, Syntax.REASON);
         if (reason.isPresent() && reason.get().isBlank()) {

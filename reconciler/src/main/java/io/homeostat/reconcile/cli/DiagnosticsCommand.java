@@ -29,8 +29,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Collectors;
 
 /**
- * Collects in one file what somebody needs who looks for a fault from afar: what is declared, remembered and observed, the ends of logs,
- * and the host. Without secrets; what can't be had is said in the archive. Works with and without an agent, and with a damaged database.
+ * Collects in one file what is needed to look for a fault from afar: what is declared, remembered and observed, ends of logs, the host.
+ * Secrets are masked, and what can't be had is noted. Works without an agent, and with a damaged database.
  */
 final class DiagnosticsCommand {
     private static final String STANDARD_OUTPUT = "-";

@@ -30,11 +30,10 @@ final class DocumentPaths {
     }
 
     /**
-     * Reads all of them and tells people what is wrong.
+     * Reads all of them and prints what is wrong.
      *
      * @param consequence of errors, in words that follow their number
-     * @throws UsageException when what to prune can't be told
-     * @throws CommandFailure when something is wrong with the files, which was said
+     * @throws CommandFailure when something is wrong with the files
      */
     DocumentSet read(boolean prune, Console console, String consequence) {
         checkPrune(prune);

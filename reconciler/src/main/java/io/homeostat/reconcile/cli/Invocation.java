@@ -12,11 +12,7 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 
-/**
- * A command that was typed, in its surroundings.
- *
- * @param word of the command
- */
+/** A command that was typed, with what it needs to run. */
 record Invocation(String word, Environment environment, Console console, Arguments arguments) {
     /** The agent's configuration file: that which was named, else the usual one. */
     ConfigFile agentFile() {
@@ -34,11 +30,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
         return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
     }
 
-    /**
-     * The documents of {@code -f}, read and found valid.
-     *
-     * @param consequence of errors, see {@link DocumentPaths#read}
-     */
+    /** The valid documents of {@code -f}; see {@link DocumentPaths#read}. */
     DocumentSet documents(String consequence) {
         return paths().read(arguments.flag(Syntax.PRUNE), console, consequence);
     }

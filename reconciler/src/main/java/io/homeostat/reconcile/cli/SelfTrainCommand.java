@@ -25,8 +25,8 @@ import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
 /**
- * Runs the usual commands once, in a directory of its own that it removes, so that a JVM which watches can write down the classes
- * they need: the next start finds them ready. Prints nothing.
+ * Runs the usual commands once, in a temporary directory, so that a JVM that records loaded classes can make an archive of them for
+ * faster starts. Prints nothing.
  */
 final class SelfTrainCommand {
     private static final int DOCUMENTS = 200;

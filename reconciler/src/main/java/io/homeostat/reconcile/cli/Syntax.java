@@ -14,10 +14,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.TypeConversionException;
 
-/**
- * The options and parameters of one command. Written out instead of annotated: reading annotations by reflection takes longer than many a
- * command does.
- */
+/** The options and parameters of one command, built in code: reading annotations by reflection takes longer than many a command. */
 final class Syntax {
     static final String FILES = "-f";
     static final String PRUNE = "--prune";

@@ -30,8 +30,8 @@ import picocli.AutoComplete;
 import picocli.CommandLine;
 
 /**
- * All commands, in the order in which help lists them; one row each: what may be typed, the command that this makes, the command that a
- * request to an agent makes, and what help says.
+ * All commands, in the order of the help, one row each: its syntax, the command to run as typed or as requested of an agent, its
+ * description.
  */
 public enum Verb {
     VALIDATE(
@@ -294,9 +294,9 @@ public enum Verb {
     }
 
     /**
-     * The command that an agent is asked for; its row is named as its field in the request.
+     * The command that a request is for: rows are named like the fields of the request.
      *
-     * @throws UsageException when what was asked for makes no sense
+     * @throws UsageException when the request makes no sense
      */
     static Command asked(CommandRequest request) {
         return valueOf(request.getCommandCase().name()).asked.command(request);

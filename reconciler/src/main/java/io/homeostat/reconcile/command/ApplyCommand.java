@@ -9,11 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Stores documents as desired state and brings the machine to it.
- *
- * @param timeout how long to wait for that
- */
+/** Stores documents as desired state, and waits up to {@code timeout} until the machine is there. */
 public record ApplyCommand(DocumentSet documents, Duration timeout) implements Command {
     /** What an agent was asked for. */
     public static ApplyCommand of(ApplyRequest request) {

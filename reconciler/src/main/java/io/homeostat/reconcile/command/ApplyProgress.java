@@ -30,9 +30,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     private final Convergence convergence;
 
     /**
-     * Begins to show it.
-     *
-     * @param stopping whether a workload that is stopped by request is done, and not held back
+     * @param stopping whether a workload that is stopped by request is done, rather than held back
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
      */
@@ -80,12 +78,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         convergence.broken(id, problem);
     }
 
-    /**
-     * Prints the result.
-     *
-     * @param timeout how long was waited for what is not done yet
-     * @return the exit status
-     */
+    /** Prints the result and returns the exit status. */
     public int report(Duration timeout) {
         ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
         display.close();

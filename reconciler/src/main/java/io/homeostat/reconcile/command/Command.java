@@ -6,16 +6,15 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 
 /**
- * What somebody asks of a state directory, and what is done about it. The same object runs here, on the directory, or is sent to the
- * agent that runs there, which makes an equal one of the request and runs that.
+ * What somebody asks of a state directory. The same object runs here or is sent to the agent that runs there, which makes an equal one of
+ * the request.
  */
 public interface Command {
     /**
-     * Runs it.
+     * Runs it and returns an {@link ExitStatus}.
      *
-     * @return the exit status, see {@link ExitStatus}
      * @throws CommandFailure when it can't be done
-     * @throws UsageException when it was asked for in a way that makes no sense
+     * @throws UsageException when it makes no sense
      */
     int run(Workspace workspace) throws InterruptedException;
 

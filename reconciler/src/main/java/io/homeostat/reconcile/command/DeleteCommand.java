@@ -22,11 +22,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/**
- * Takes workloads out of what was applied and removes them from the machine.
- *
- * @param timeout how long to wait until they are gone
- */
+/** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
 public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeout) implements Command {
     /** What an agent was asked for. */
     public static DeleteCommand of(WorkloadsRequest request) {

@@ -26,12 +26,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Valid documents that would be or are applied.
+ * Valid documents to be applied.
  *
- * @param workloads with the origins that led to them
- * @param texts that the documents were read from, each under the origin that led to it
- * @param origins the absolute paths that were given, or {@link #STANDARD_INPUT}; none: nothing was given
- * @param prune whether what an earlier apply of these origins declared goes when it is not among the documents
+ * @param workloads each with the origin that led to it
+ * @param texts that the documents were read from, each with the origin that led to it
+ * @param origins the absolute paths that were given, or {@link #STANDARD_INPUT}; empty when none was
+ * @param prune whether to withdraw what an earlier apply of these origins declared and this one doesn't
  */
 public record DocumentSet(
         ImmutableList<ReadWorkload> workloads,
@@ -45,11 +45,7 @@ public record DocumentSet(
     public static final DocumentSet NONE =
             new DocumentSet(ImmutableList.of(), ImmutableList.of(), ImmutableSet.of(), false);
 
-    /**
-     * What was read from somewhere, and is valid.
-     *
-     * @param origin of what each input led to
-     */
+    /** Documents that were read, with the origin of each input. */
     public static DocumentSet of(
             ReadResult read, UnaryOperator<String> origin, ImmutableSet<String> origins, boolean prune) {
         return new DocumentSet(

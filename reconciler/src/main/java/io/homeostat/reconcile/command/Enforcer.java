@@ -20,12 +20,11 @@ import java.util.function.Function;
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
 public interface Enforcer {
     /**
-     * Something to bring about.
+     * What to bring about.
      *
-     * @param store changes what is stored; nothing is done to the machine when it throws
-     * @param only the workloads that are waited for, and that alone are touched where no agent runs; none: all
-     * @param stopping whether a workload that is stopped by request is done, and not held back
-     * @param timeout how long to wait
+     * @param store changes what is stored; if it throws, nothing is done to the machine
+     * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
+     * @param stopping whether a workload that is stopped by request is done, rather than held back
      */
     record Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
         /** A change that everything is brought to. */
@@ -38,28 +37,14 @@ public interface Enforcer {
         }
     }
 
-    /**
-     * Changes what is stored and waits until the machine is as declared, or can't become so now.
-     *
-     * @param workspace says what is done on its console
-     * @return the exit status
-     */
+    /** Changes what is stored and waits until the machine is as declared, or can't become so now; returns the exit status. */
     int enforce(Workspace workspace, Goal goal) throws InterruptedException;
 
-    /**
-     * Changes what is remembered of some workloads and nothing else; does not wait for what whoever enforces makes of it.
-     *
-     * @param workspace says on its console for whom it has to wait
-     */
+    /** Changes what is remembered of some workloads, without waiting for its effect. */
     void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change)
             throws InterruptedException;
 
-    /**
-     * Does something with what runs while nobody else changes it, but in the turns that the work is given.
-     *
-     * @param workspace says on its console for whom it has to wait
-     * @return the exit status
-     */
+    /** Works with running workloads while nobody else changes them, in turns with the steps of passes; returns the exit status. */
     int undisturbed(Workspace workspace, Work work) throws InterruptedException;
 
     /** What is done with what runs. */

@@ -16,11 +16,7 @@ import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.util.Iterator;
 
-/**
- * Shows what happened.
- *
- * @param follow goes on with what happens from now on, until interrupted
- */
+/** Shows what happened, and with {@code follow} goes on until interrupted. */
 public record EventsCommand(boolean follow) implements Command {
     private static final int PAGE = 1000;
     private static final String INDENT = "    ";

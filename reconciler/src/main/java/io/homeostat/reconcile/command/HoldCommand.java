@@ -29,10 +29,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has workloads left alone or stopped until somebody says otherwise, or ends that.
+ * Pauses, stops, resumes or starts workloads.
  *
  * @param reason for people; empty when none was given, which a pause does not allow
- * @param timeout how long to wait for what is done at once
  */
 public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String reason, Duration timeout)
         implements Command {

@@ -23,11 +23,7 @@ import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Shows what a workload has written to its standard output and error, as it is.
- *
- * @param follow goes on with what is written from now on, until interrupted
- */
+/** Shows what a workload has written to its standard output and error, and with {@code follow} goes on until interrupted. */
 public record LogsCommand(WorkloadId workload, boolean follow) implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
@@ -90,8 +86,8 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
     }
 
     /**
-     * A log that is read from its beginning, and on from where it was read to. When another file has taken its place it is read to its end and
-     * then the other from its beginning; when it has become shorter, which is how logs are rotated under a writer, it begins anew.
+     * A log that is read from its beginning, then on from where it was left. A file that takes its place is read after it; one that
+     * became shorter, because it was rotated, is read from its beginning again.
      */
     static final class LogFile implements AutoCloseable {
         private static final int BUFFER = 64 * 1024;
@@ -106,9 +102,8 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
         }
 
         /**
-         * Copies what was written since the last time.
+         * Copies what was written since the last call; false when the file is not there.
          *
-         * @return whether the file is there
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
         boolean copyTo(OutputStream out) throws IOException {

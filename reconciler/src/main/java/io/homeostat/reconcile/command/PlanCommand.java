@@ -16,12 +16,7 @@ import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 
-/**
- * Shows what apply would do; touches nothing.
- *
- * @param documents none: the plan is against the stored desired state
- * @param detailedExitCode whether changes show in the exit status
- */
+/** Shows what apply would do; touches nothing. Without documents, the plan is against the stored desired state. */
 public record PlanCommand(DocumentSet documents, boolean detailedExitCode) implements Command {
     /** What an agent was asked for. */
     public static PlanCommand of(PlanRequest request) {

@@ -32,11 +32,7 @@ public final class RequestFields {
         return workloads(words);
     }
 
-    /**
-     * A workload by its name.
-     *
-     * @throws UsageException when that names none
-     */
+    /** A workload by its name, or a {@link UsageException}. */
     public static WorkloadId workload(String word) {
         return WorkloadId.parse(word)
                 .orElseThrow(() -> new UsageException(
@@ -52,12 +48,7 @@ public final class RequestFields {
                 .build();
     }
 
-    /**
-     * A timeout of a request.
-     *
-     * @param given false: the default
-     * @throws UsageException when it makes no sense
-     */
+    /** A timeout between nothing and a year, or the default when none is given. */
     public static Duration timeout(boolean given, com.google.protobuf.Duration timeout) {
         if (!given) {
             return DEFAULT_TIMEOUT;

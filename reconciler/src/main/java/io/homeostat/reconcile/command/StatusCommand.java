@@ -19,12 +19,7 @@ import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
 
-/**
- * Shows what is wanted and what is there, looked at now; changes nothing.
- *
- * @param workloads none: all
- * @param watch again and again, until interrupted
- */
+/** Shows what is wanted and what is there, observed now: of all workloads when none is named, with {@code watch} until interrupted. */
 public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) implements Command {
     private static final Duration PAUSE = Duration.ofSeconds(2);
 

@@ -30,19 +30,13 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * The state directory that a command works on, and the machine it is about.
+ * The state directory that a command works on, and its machine.
  *
- * @param word of the command, as it is typed
+ * @param word the command, as typed
  * @param enforcer how changes are made here
  */
 public record Workspace(String word, Environment environment, Console console, Layout layout, Enforcer enforcer) {
-    /**
-     * What a command that changes nothing sees.
-     *
-     * @param everDeclared whether anything was ever declared here
-     * @param problems what is wrong with the sources
-     * @param findings what is wanted, and what is left of what isn't
-     */
+    /** What a command sees that changes nothing: {@code findings} are what is wanted and what is left of what isn't. */
     public record View(
             DesiredState desired,
             boolean everDeclared,
@@ -67,7 +61,7 @@ public record Workspace(String word, Environment environment, Console console, L
     }
 
     /**
-     * Every workload of which there is a trace on the machine, whoever declared it.
+     * Every workload that has left a trace on the machine.
      *
      * @throws CommandFailure when the machine can't be seen
      */
@@ -83,8 +77,8 @@ public record Workspace(String word, Environment environment, Console console, L
      * Looks at the whole machine and touches nothing.
      *
      * @param wanted makes the desired state of what is stored
-     * @param triedNow workloads that would be tried at once, whatever has failed before
-     * @throws CommandFailure when what is on the machine can't be seen
+     * @param triedNow workloads to be tried at once, whatever failed before
+     * @throws CommandFailure when the machine can't be seen
      */
     public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,

@@ -17,8 +17,8 @@ public final class Fields {
     }
 
     /**
-     * The key of a field in a document, where Java reserves the word. On a record: the word in the field {@code type} that tells it from
-     * the other records of its sealed interface.
+     * The key of a field, where Java reserves the word. On a record: the value of {@code type} that tells it from the other records of
+     * its sealed interface.
      */
     @Retention(RetentionPolicy.RUNTIME)
     @Target({ElementType.RECORD_COMPONENT, ElementType.TYPE})
@@ -32,8 +32,8 @@ public final class Fields {
     public @interface Inline {}
 
     /**
-     * The value of a field that a document leaves out, in the notation of a document. A field without {@code Default} that is
-     * neither a collection (empty), nor an object whose fields all have defaults, nor {@code @Nullable} is required.
+     * The default, in the notation of a document. A field without one is required, unless it is {@code @Nullable}, a collection, or an
+     * object whose fields all have defaults.
      */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)
@@ -73,8 +73,8 @@ public final class Fields {
     }
 
     /**
-     * A URL (https, http, file), or a path that starts from the directory of the file that names it. What was read is always a
-     * URL; of a path it is an absolute {@code file:} URL.
+     * A URL (https, http, file), or a path relative to the directory of the file that names it, which becomes an absolute {@code file:}
+     * URL.
      */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)

@@ -8,15 +8,15 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was tried for one declaration and has failed; another declaration begins anew.
+ * What has failed for one declaration; another declaration begins anew.
  *
  * @param hash of the declaration; empty when the workload is to be removed
  * @param install failures to fetch and unpack
  * @param start failures to launch, start and become healthy
  * @param configure failures of Apply
  * @param limits failures to set limits in place
- * @param upkeep failures of what has to succeed on any machine in order: stop, activate, remove
- * @param restartToConfigure the running process refuses Apply: the new configuration needs a restart
+ * @param upkeep failures to stop, activate or remove, which always succeed on a sound machine
+ * @param restartToConfigure the running process refuses Apply, so a new configuration needs a restart
  * @param told what events have told of it
  */
 public record Attempts(
@@ -64,12 +64,10 @@ public record Attempts(
     }
 
     /**
-     * Failures in a row at one thing.
+     * Failures in a row of one kind.
      *
-     * @param count how often it failed; 0 when it has not
      * @param last when it last failed; null when it has not
-     * @param error what went wrong last
-     * @param fatal trying again can't help until the declaration changes
+     * @param fatal whether retrying can't help until the declaration changes
      */
     public record Failures(int count, @Nullable Instant last, String error, boolean fatal) {
         public static final Failures NONE = new Failures(0, null, "", false);
@@ -80,11 +78,11 @@ public record Attempts(
     }
 
     /**
-     * What events have told of a declaration, so that none is told again and again while something keeps failing.
+     * What events have reported of a declaration, so that nothing is reported again and again while it keeps failing.
      *
-     * @param revision that was told to be declared; of a workload that is to be removed, the one that was declared last
-     * @param failures which ones have been told since something last went well, the newest last; so many that causes which take turns
-     *     are told once each. Earlier versions stored digests of messages under another key: those are forgotten
+     * @param revision that was reported as declared; of a workload to be removed, the last one
+     * @param failures reported since something last went well, newest last; enough of them that causes which take turns are reported once
+     *     each
      */
     public record Told(String revision, @Fields.Key("told") ImmutableList<ToldFailure> failures) {
         public static final Told NOTHING = new Told("", ImmutableList.of());

@@ -3,9 +3,8 @@ package io.homeostat.desired.state.history;
 import java.time.Instant;
 
 /**
- * One aspect of a workload's state that is true, false or unknown.
+ * One aspect of a workload's state.
  *
- * @param reason for programs
  * @param message for people; empty when all is well
  * @param lastTransitionTime when {@code status} last changed
  */

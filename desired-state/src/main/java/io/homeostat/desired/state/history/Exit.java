@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * How a process ended.
  *
- * @param code the exit status; null when a signal ended it and no shell said 128+n, and when it isn't known
- * @param signal the signal that ended it; null when none did or it isn't known
- * @param reason OOM_KILLED without a signal: it was not killed itself, but a process of its tree was
+ * @param code the exit status; null when it is not known, or a signal ended the process and no shell reported 128+n
+ * @param signal the signal that ended it; null when none did or it is not known
+ * @param reason OOM_KILLED without a signal: not the process itself was killed, but one of its tree
  */
 public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reason, Instant at) {
     /** Why it ended. */

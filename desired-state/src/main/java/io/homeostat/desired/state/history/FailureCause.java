@@ -3,7 +3,7 @@ package io.homeostat.desired.state.history;
 /**
  * Why something failed, for programs: failures of equal cause are the same failure, whatever their messages say.
  *
- * @param code exit status, signal, status of HTTP or of gRPC, where the kind has one; else 0
+ * @param code exit status, signal, status of HTTP or gRPC; 0 where the kind has none
  */
 public record FailureCause(Kind kind, int code) {
     /** Classes of causes. */

@@ -6,17 +6,15 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last run of a one-shot. It answers for every trigger that had fired when it began.
+ * The last run of a one-shot. It answers every trigger that had fired when it began.
  *
- * @param work hash of what was run; what the declaration asks for now may be another work, which has not run yet
+ * @param work hash of what was run; the declaration may by now ask for other work, which has not run yet
  * @param launchId of its process; empty when it could not be started
  * @param bootId in which it began
- * @param instanceId of the instance on which it began
- * @param startedAt by the clock of that time
+ * @param instanceId on which it began
  * @param endedAt null while it is under way
- * @param exit how its process ended; null while it is under way, when it could not be started, and when a plugin said itself that it
- *     is done
- * @param error why it failed; empty while it is under way and when it did not
+ * @param exit of its process; null while it is under way, when it could not be started, and when a plugin itself said that it is done
+ * @param error why it failed; empty unless it did
  */
 public record OneShotRun(
         String work,

@@ -8,13 +8,13 @@ import org.jspecify.annotations.Nullable;
  * How the processes of a workload have fared.
  *
  * @param restarts how often it was started again since it was declared
- * @param crashes how often in a row it ended by itself or lost its health, without enough health in between to count anew
- * @param healthySince since when it has been healthy without a break; null when it is not
+ * @param crashes how often in a row it ended by itself or became unhealthy, without being healthy long enough in between
+ * @param healthySince null when it is not healthy
  * @param healthFailures failed health checks in a row
- * @param lastHealthFailure when the last of them was counted; null when there is none
- * @param lastExit how the last process ended; null when none has
- * @param repairs how often in a row the same kind of loss was made good, and what it was; a workload that causes it itself must
- *     not be restarted for ever
+ * @param lastHealthFailure null when there is none
+ * @param lastExit null when no process has ended
+ * @param repairs how often in a row the same loss was repaired, and what it was; a workload that causes it itself must not be restarted
+ *     forever
  * @param oneShot the last run of a one-shot; null when there was none
  */
 public record RunRecord(

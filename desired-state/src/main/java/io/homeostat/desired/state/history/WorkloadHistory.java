@@ -10,14 +10,13 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can't be observed about a workload. A value: how it changes is decided in the reconciler.
+ * What can't be observed about a workload. A value: the reconciler decides how it changes.
  *
  * @param observedGeneration of the declaration that was last acted on
  * @param attempts at the current declaration
  * @param lastKnownGood null when no revision has been seen healthy
  * @param failed the upgrade that was last undone; null when none was
- * @param run how its processes have fared
- * @param decision whether it was last found to be meant for this machine; null when that was never known
+ * @param decision null when it was never known whether the workload is meant for this machine
  */
 public record WorkloadHistory(
         long observedGeneration,
@@ -40,8 +39,8 @@ public record WorkloadHistory(
     }
 
     /**
-     * Without what counts against the workload, so that it is tried at once: somebody who asks by hand has usually removed the
-     * cause. A failed upgrade stays failed; a one-shot whose run failed runs again.
+     * Without what counts against the workload, so that it is tried at once: who asks by hand has usually removed the cause. A failed
+     * upgrade stays failed; a failed one-shot runs again.
      */
     public WorkloadHistory retriedNow() {
         return withAttempts(Attempts.of(attempts.hash())
@@ -85,28 +84,19 @@ public record WorkloadHistory(
         return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, failed, run, decision, next);
     }
 
-    /**
-     * A declaration that was tried as an upgrade and undone.
-     *
-     * @param hash of the declaration
-     * @param times how often it has been tried and undone
-     * @param error why it failed the last time
-     */
+    /** A declaration that was tried as an upgrade and undone, so many times, for this error the last time. */
     public record FailedRevision(String hash, String revision, int times, Instant at, String error) {}
 
     /**
-     * The last revision that was seen healthy, with all that is needed to run it again after a failed upgrade.
+     * The last revision that was seen healthy, with everything needed to run it again after a failed upgrade.
      *
-     * @param workload the whole declaration it ran with
-     * @param hash the declaration's hash
      * @param directory where it is installed; null when it is local
      */
     public record LastKnownGood(
             Workload workload, String hash, @Nullable String directory) {}
 
     /**
-     * Whether a workload was last found to be meant for this machine. It stays when its rules can't be answered for a while, and over
-     * restarts of the agent.
+     * Whether a workload was last found to be meant for this machine. Kept while its rules can't be answered, and over restarts.
      *
      * @param why which rule decided, for people; empty when no rule had to be asked
      * @param since when the state last changed

@@ -28,11 +28,7 @@ final class DeclarationTable {
                 this.source);
     }
 
-    /**
-     * Declares workloads; an equal declaration keeps its generation, and nothing is written for it.
-     *
-     * @return those that are new or were declared otherwise before
-     */
+    /** Declares workloads and returns those that changed; an equal declaration keeps its generation, and nothing is written for it. */
     ImmutableSet<WorkloadId> declare(ImmutableCollection<ToApply> documents) throws SQLException {
         ImmutableSet.Builder<WorkloadId> changed = ImmutableSet.builder();
         for (ToApply document : documents) {
@@ -43,12 +39,7 @@ final class DeclarationTable {
         return changed.build();
     }
 
-    /**
-     * Withdraws what was declared before this transaction began and is chosen.
-     *
-     * @param chosen by workload and origin
-     * @return those that were withdrawn
-     */
+    /** Withdraws those of the earlier declarations that are chosen by workload and origin, and returns them. */
     ImmutableSet<WorkloadId> withdraw(BiPredicate<String, String> chosen) throws SQLException {
         ImmutableSet.Builder<WorkloadId> withdrawn = ImmutableSet.builder();
         for (Map.Entry<String, Stored> old : before.entrySet()) {

@@ -44,11 +44,10 @@ final class EventTable {
     }
 
     /**
-     * Deletes what is too much: first the oldest events that the control plane waits for no more, or never has; when that is not enough,
-     * the oldest that it has yet to be told of. So nothing else that happens often can push those out. The newest event that tells how
-     * many of them were dropped stays.
+     * Deletes the oldest events, those that wait for the control plane last, so that nothing frequent can push these out. The newest
+     * event about dropped ones stays.
      *
-     * @return how many the control plane had yet to be told; an event that says so is among the kept ones then
+     * @return how many the control plane had yet to be told; one of the kept events then says so
      */
     static int trim(Connection connection, int keep, Instant now) throws SQLException {
         int excess = Sqlite.integer(connection, "SELECT count(*) FROM event") - keep;

@@ -48,7 +48,7 @@ public final class InstanceState {
     }
 
     /**
-     * Whose state this is; empty when nobody has claimed it, or when the note is damaged and nothing else tells whose it is.
+     * Whose state this is; empty when nobody has claimed it, or the note is damaged and nothing else tells.
      *
      * @throws StoreException when the note can't be read
      */
@@ -92,12 +92,12 @@ public final class InstanceState {
     }
 
     /**
-     * Makes this the instance's state directory: sets the database of another instance aside, undeleted, and takes this one's back if
-     * it was set aside before. May be repeated after having been broken off anywhere.
+     * Makes this the instance's state directory: sets the database of another instance aside, undeleted, and takes back this one's. May
+     * be repeated after an interruption at any point.
      *
-     * @param former whose state it was; the same id when that is not another one
-     * @param news what is to be told when something is set aside
-     * @return what is to be told, until {@link #told}: that something was set aside, now or by a claim after which nobody came to tell it
+     * @param former whose state it was
+     * @param news what to tell when something is set aside
+     * @return what to tell, until {@link #told}: that something was set aside, now or by a claim that was not told
      * @throws StoreException when something can't be moved or written
      */
     public Optional<String> claim(String former, MachineIdentity now, String news) {
@@ -135,8 +135,8 @@ public final class InstanceState {
     }
 
     /**
-     * Takes back what a move that was broken off has parted from its database: it may not be repeated, since who is here now may be
-     * the former instance after all. A database without its log lacks what was committed last.
+     * Takes back what an interrupted move parted from its database: the move may not be repeated, as this may be the former instance
+     * after all. Without its log, a database lacks the newest commits.
      */
     private void rejoin(String former) throws IOException {
         Path aside = stateDir.resolve(former);

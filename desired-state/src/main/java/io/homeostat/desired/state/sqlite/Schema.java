@@ -63,7 +63,7 @@ final class Schema {
     }
 
     /**
-     * Brings a database up to this version, each migration in its own transaction.
+     * Migrates a database to this version, each migration in its own transaction.
      *
      * @throws StoreException when it comes from a newer program
      * @throws DamagedException when it isn't one of our databases

@@ -37,12 +37,7 @@ final class SourceProblemTable {
                 row.getString("message"));
     }
 
-    /**
-     * Replaces a source's problems.
-     *
-     * @return what is to be told of the difference: an event for each origin that has a new problem, and one for each that has
-     *     none any more
-     */
+    /** Replaces a source's problems; returns an event for each origin that has a new one, and for each that has none any more. */
     static ImmutableList<Event> replace(
             Connection connection, SourceName source, ImmutableList<SourceProblem> problems, Instant now)
             throws SQLException {

@@ -145,11 +145,7 @@ final class SqliteOutbox implements Outbox {
         return removed;
     }
 
-    /**
-     * Drops the oldest queued events.
-     *
-     * @return how many there were
-     */
+    /** Drops the oldest queued events; returns how many there were. */
     static int drop(Connection connection, int number) throws SQLException {
         String oldest = "(SELECT event FROM outbox ORDER BY event LIMIT ?)";
         Database.update(connection, "DELETE FROM event WHERE id IN " + oldest, number);

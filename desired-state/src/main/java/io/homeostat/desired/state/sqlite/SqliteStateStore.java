@@ -249,10 +249,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         private ReceivedMessages() {}
 
         /**
-         * Remembers a message, and forgets the oldest one beyond the bound.
-         *
-         * @param id of any length; none at all is no identity, and always new
-         * @return false when it is remembered already
+         * Remembers a message, and forgets the oldest one beyond the bound; false when it is known. An empty id is no identity and always
+         * new.
          */
         static boolean add(Connection connection, String id) throws SQLException {
             if (id.isEmpty()) {

@@ -35,8 +35,8 @@ final class StateDirectory {
     private StateDirectory() {}
 
     /**
-     * Creates the directory when it isn't there; an existing one keeps the permissions its owner gave it. Directories above it that are
-     * missing are made as the umask says, never for others to write: they hold no secret, and workloads of other users have to pass through them.
+     * Creates a missing directory; an existing one keeps its permissions. Missing parents follow the umask but are never writable for
+     * others: they hold no secret, and workloads of other users have to pass through them.
      */
     static void create(Path directory) {
         try {

@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The right to change a state directory: one process at a time. The kernel gives the lock back when its holder ends, however
- * it ends; the file stays, and what it says of its last holder counts only while somebody holds the lock.
+ * The right to change a state directory, held by one process at a time. The kernel releases the lock however its holder ends; the file
+ * stays, and names the holder only while the lock is held.
  */
 public final class StateLock implements AutoCloseable {
     private static final Duration POLL = Duration.ofMillis(50);
@@ -43,12 +43,12 @@ public final class StateLock implements AutoCloseable {
     }
 
     /**
-     * Takes the lock, waiting for it when somebody else has it.
+     * Takes the lock, waiting if somebody else has it.
      *
-     * @param command what this process does, as its user typed it: {@code apply}
-     * @param patience how long to wait; a moment is always waited, for commands that only look whether it is free
-     * @param onWait told once, when it takes a while, whom it is waiting for
-     * @throws StoreException when the patience is over, naming the holder, or the file can't be locked
+     * @param command what this process does, as typed: {@code apply}
+     * @param patience how long to wait; always a moment, for commands that only check whether it is free
+     * @param onWait told once, after a while, whom it is waiting for
+     * @throws StoreException when time is up, naming the holder, or the file can't be locked
      */
     public static StateLock acquire(
             Path lock, String command, Duration patience, Clock clock, Consumer<String> onWait) {
@@ -84,7 +84,7 @@ public final class StateLock implements AutoCloseable {
     }
 
     /**
-     * Who holds the lock: {@code homeostat apply (pid 123)}; empty when nobody does. Neither creates nor changes a file.
+     * Who holds the lock: {@code homeostat apply (pid 123)}; empty when nobody does. Creates and changes no file.
      *
      * @throws StoreException when that can't be found out
      */
@@ -144,8 +144,8 @@ public final class StateLock implements AutoCloseable {
     }
 
     /**
-     * The kernel drops a process's locks on a file as soon as the process closes any descriptor of it (fcntl(2)), so a file
-     * that this process has open must not be opened a second time.
+     * Closing any descriptor of a file drops all of the process's locks on it (fcntl(2)), so a file that this process has open must not
+     * be opened again.
      */
     private static boolean isOpenInThisProcess(Path file) throws IOException {
         if (!Files.exists(file)) {

@@ -41,21 +41,19 @@ public final class StateStores {
     }
 
     /**
-     * Opens the database for writing and creates what is missing, the state directory included. The caller holds the {@link StateLock}.
+     * Opens the database for writing and creates what is missing, including the directory. The caller holds the {@link StateLock}. A
+     * database that can't be read is set aside under a telling name and a new one is begun, with an event that says so.
      *
-     * <p>A database that can't be read is set aside under a name that tells it, and a new one is begun, which says so in an event.
-     *
-     * @throws StoreException when the database is out of reach or from a newer program; it stays as it is then
+     * @throws StoreException when the database is out of reach or from a newer program; it stays as it is
      */
     public static Opened openForWriting(Layout layout, Clock clock) {
         return new StateStores(Schema.CURRENT).open(layout, clock);
     }
 
     /**
-     * Opens the database as it is now, and creates, changes or deletes no file of the state directory. Empty when there is no
-     * database, which is how every state directory begins.
+     * Opens the database without creating, changing or deleting any file; empty when there is none yet.
      *
-     * @throws StoreException when there is one and it can't be read
+     * @throws StoreException when it can't be read
      */
     public static Optional<StateReader> openForReading(Layout layout) {
         return new ReadOnlyState(layout, Schema.CURRENT, Path.of(System.getProperty("java.io.tmpdir"))).open();
@@ -184,8 +182,8 @@ public final class StateStores {
     }
 
     /**
-     * Looks before SQLite does: it takes an empty file for an empty database, deletes the log of what is none, and says only that
-     * it can't open a file without saying why.
+     * Checked before SQLite does: it takes an empty file for an empty database, deletes the log of what is none, and doesn't say why it
+     * can't open a file.
      */
     private static void checkHeader(Path file) throws IOException, DamagedException {
         byte[] header = new byte[HEADER.length];
@@ -206,10 +204,10 @@ public final class StateStores {
         private SetAside() {}
 
         /**
-         * Puts a complete new database in the place of a damaged one. A power cut leaves either of the two under the database's
-         * name, so the event that the new one holds is never lost.
+         * Replaces a damaged database with a complete new one. After a power cut one of the two has the database's name, so the event in
+         * the new one is never lost.
          *
-         * @param aside where the damaged one goes; its log, when it has one, beside it as SQLite expects
+         * @param aside where the damaged one goes, with its log beside it as SQLite expects
          */
         static void replace(Path database, Path replacement, Path aside) throws IOException {
             moveCompanions(database, aside);

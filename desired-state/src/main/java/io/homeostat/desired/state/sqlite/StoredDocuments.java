@@ -6,8 +6,8 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.yaml.DocumentCodec;
 
 /**
- * Turns stored documents into workloads and back, each only once: a converged workload's document is stored as what was declared and as
- * what is proven, and the loop reads both again and again.
+ * Turns stored documents into workloads and back, each only once: the document of a converged workload is stored both as declared and as
+ * last known good, and the loop reads both again and again.
  */
 final class StoredDocuments {
     private static final int REMEMBERED = 2_000;

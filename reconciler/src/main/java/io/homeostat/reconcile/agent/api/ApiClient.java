@@ -45,11 +45,10 @@ public final class ApiClient implements AutoCloseable {
     }
 
     /**
-     * Has a command run and hands on what it brings, until it is over or the reader has enough.
+     * Runs a command and hands on its output, until it ends or the reader has enough. An interrupt cancels the call.
      *
      * @return the exit status; 0 when the reader had enough before it came
      * @throws ApiException when there is none
-     * @throws InterruptedException when the thread was; the call is cancelled
      */
     public int run(CommandRequest request, Reader reader) throws InterruptedException {
         BlockingClientCall<CommandRequest, Output> call = ClientCalls.blockingV2ServerStreamingCall(

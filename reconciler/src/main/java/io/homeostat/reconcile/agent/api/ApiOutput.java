@@ -14,9 +14,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one call writes to its caller. The thread that answers the call waits for a caller who reads slowly. Any other thread that
- * writes, as those do that work on workloads, never waits: for it a little is kept in memory, and a caller who lets more
- * than that come together loses the call.
+ * The output of one call. The thread that answers it waits for a slow caller. Threads that work on workloads never wait: a little is
+ * buffered for them, and a caller who lets more pile up loses the call.
  */
 public final class ApiOutput {
     /** What is kept for a caller who does not read, beside the 32 KiB that gRPC calls ready. */
@@ -67,10 +66,9 @@ public final class ApiOutput {
     }
 
     /**
-     * Tells the caller that it was heard.
+     * Tells the caller that it was heard; false when the caller has gone away.
      *
      * @param thread the one that answers, and may be made to wait
-     * @return false when the caller has gone away already
      */
     boolean begin(Thread thread) {
         lock.lock();

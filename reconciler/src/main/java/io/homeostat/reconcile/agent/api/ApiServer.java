@@ -37,10 +37,10 @@ public final class ApiServer implements AutoCloseable {
     @FunctionalInterface
     public interface Handler {
         /**
-         * Runs one, on a thread of its own that is interrupted when the caller goes away or the server closes. Whatever it throws ends
-         * the call as a defect.
+         * Runs a command, on a thread that is interrupted when the caller goes away or the server closes. An exception ends the call as a
+         * defect.
          *
-         * @param request for some command; what it holds was checked by nobody
+         * @param request for any command; nothing in it has been checked
          * @return the exit status
          */
         int run(CommandRequest request, ApiOutput output) throws InterruptedException;
@@ -59,7 +59,7 @@ public final class ApiServer implements AutoCloseable {
     }
 
     /**
-     * Listens from now on, until it is closed. A socket that a dead process left behind is replaced.
+     * Listens until it is closed. A socket that a dead process left behind is replaced.
      *
      * @param socket its directory exists, and nobody else can write to it
      * @throws ApiException when somebody listens there already, or it is not possible

@@ -39,7 +39,7 @@ final class SocketFile {
     }
 
     /**
-     * Makes room for a new socket: removes one that nobody listens on any more.
+     * Removes a socket that nobody listens on any more.
      *
      * @throws ApiException when somebody does, or something else is in the way
      */

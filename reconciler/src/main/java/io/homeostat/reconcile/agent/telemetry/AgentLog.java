@@ -15,9 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agent's own log: text or JSON, one event after the other to standard error, where systemd and everything else that runs daemons
- * look for it. What a pass logs is marked with its workload, number and trigger. Logging never waits for the reader, see {@link
- * LineQueue}.
+ * The agent's own log: text or JSON, one event a line, to standard error. What a pass logs is marked with its workload, number and
+ * trigger. Logging never waits for the reader, see {@link LineQueue}.
  */
 public final class AgentLog implements AutoCloseable {
     /** At 16 KiB for the longest message and as much for a stack trace, still far less than a heap of 32 MiB in practice. */

@@ -89,20 +89,12 @@ public final class AgentMetrics {
                 .register(registry);
     }
 
-    /**
-     * Shows what workloads use.
-     *
-     * @param latest sample of each that runs; asked at each scrape, so a series ends with its workload
-     */
+    /** Shows the latest sample of each workload that runs; asked at each scrape, so a series ends with its workload. */
     public void usage(Supplier<? extends Map<WorkloadId, Usage>> latest) {
         usage = latest;
     }
 
-    /**
-     * Shows how the agent and its control plane get on; all zero where none is configured.
-     *
-     * @param status asked for each number
-     */
+    /** Metrics of the control plane, all zero where none is configured. */
     public void controlPlane(Supplier<Optional<ControlPlaneStatus>> status) {
         supplied(
                 "homeostat.control.plane.connected",

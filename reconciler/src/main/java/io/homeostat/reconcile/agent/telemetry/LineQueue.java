@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Lines on their way to a reader who may be slow or stand still, as journald does when its disk is full: whoever writes is never kept
- * waiting. When the bounded room is full new lines are dropped and counted, and the count is written as soon as there is room again.
+ * Lines on their way to a reader who may be slow or stuck, as journald is when its disk is full; writers never wait. When the queue is
+ * full, new lines are dropped, and their number is written as soon as there is room again.
  */
 final class LineQueue implements AutoCloseable {
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(2);

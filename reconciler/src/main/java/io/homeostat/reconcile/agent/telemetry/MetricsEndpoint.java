@@ -13,10 +13,8 @@ public final class MetricsEndpoint implements AutoCloseable {
     }
 
     /**
-     * Listens there and nowhere else from now on; where it listens already, nobody's connection is broken off. When it is not possible the
-     * log says why, and nothing is listened on until it is asked for again.
-     *
-     * @param wanted as in {@link MetricsServer#start}
+     * Listens there and nowhere else from now on; open connections are kept if the address stays the same. If that fails, the log says
+     * why and nothing listens until the next call.
      */
     public void listen(String wanted) {
         if (server != null && wanted.equals(listen)) {

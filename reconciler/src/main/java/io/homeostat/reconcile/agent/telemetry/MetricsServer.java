@@ -45,8 +45,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves {@code /metrics} and {@code /healthz} over HTTP/1, on a TCP port or a unix socket and on nothing else. Whoever connects gets one
- * answer; connections, the time each may take and what it may send are bounded, so that nobody keeps the others out for long.
+ * Serves {@code /metrics} and {@code /healthz} over HTTP/1 on a TCP port or a unix socket. Each connection gets one answer; connections,
+ * their time and their input are bounded, so that nobody keeps others out for long.
  */
 public final class MetricsServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsServer.class);
@@ -71,9 +71,9 @@ public final class MetricsServer implements AutoCloseable {
     }
 
     /**
-     * Listens, or says in the log why it can't: an agent without metrics is better than none.
+     * Starts to listen, or logs why it can't: an agent without metrics is better than none.
      *
-     * @param listen {@code HOST:PORT}, {@code unix:/PATH}; empty: nothing is done
+     * @param listen {@code HOST:PORT} or {@code unix:/PATH}; empty: nothing is done
      * @param metrics what {@code /metrics} answers; may take a while
      * @param problem why the agent is not well, empty when it is; must answer at once
      */

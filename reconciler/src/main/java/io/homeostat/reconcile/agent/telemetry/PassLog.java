@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs what passes do: a line when a step ends, and one when a workload has come to its desired state or to a halt before it. A pass that
- * finds nothing to do, or a halt that is already known, is only worth a line at debug.
+ * Logs what passes do: a line when a step ends, and one when a workload reaches its desired state or gets stuck. A pass that finds
+ * nothing to do, or a known halt, is logged at debug.
  */
 public final class PassLog implements PassListener {
     private static final Logger LOG = LoggerFactory.getLogger(PassLog.class);

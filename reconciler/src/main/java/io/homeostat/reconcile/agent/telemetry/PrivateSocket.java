@@ -16,8 +16,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A unix socket that only its owner can connect to, from the first instant on: it is bound in a directory that nobody else can enter,
- * and then moved to its place. What a dead process left there is replaced; what is alive, or no socket, is not touched.
+ * A unix socket that only its owner can ever connect to: bound in a private directory, then moved into place. It replaces what a dead
+ * process left there, but nothing that is alive or no socket.
  */
 final class PrivateSocket implements AutoCloseable {
     private final Path place;

@@ -5,17 +5,10 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.reconcile.loop.PassListener;
 import java.time.Instant;
 
-/**
- * All that makes a running agent visible. Whoever runs passes has them heard by the {@link #listeners} and lets the {@link #watch}'s heart
- * beat.
- */
+/** Everything that makes a running agent visible. Passes are reported to the {@link #listeners}, the heartbeat to the {@link #watch}. */
 public record Telemetry(PassLog log, LoopWatch watch, AgentMetrics metrics) {
 
-    /**
-     * Telemetry of an agent that has seen no pass yet.
-     *
-     * @param started when this process began
-     */
+    /** Telemetry of an agent that has seen no pass yet. */
     public static Telemetry of(Ticker ticker, String version, Instant started) {
         LoopWatch watch = new LoopWatch(ticker);
         AgentMetrics metrics = new AgentMetrics(ticker, version, started);

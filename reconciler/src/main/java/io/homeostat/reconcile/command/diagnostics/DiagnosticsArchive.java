@@ -17,8 +17,8 @@ import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
 
 /**
- * A tar.gz of texts without secrets, bounded as a whole. A part that can't be had, takes too long or has no room is noted in the last file,
- * {@code notes.txt}, and keeps out no other.
+ * A tar.gz of masked texts, bounded as a whole. Parts that fail, take too long or don't fit are noted in {@code notes.txt}, the last
+ * file.
  */
 public final class DiagnosticsArchive {
     static final String TOP = "homeostat-diagnostics/";
@@ -55,12 +55,7 @@ public final class DiagnosticsArchive {
         tar.setLongFileMode(TarArchiveOutputStream.LONGFILE_POSIX);
     }
 
-    /**
-     * Adds a part.
-     *
-     * @param part is called on a thread of its own: what it looks at may be what doesn't answer any more
-     * @throws IOException when the archive can't be written
-     */
+    /** Adds a part, which is called on a thread of its own, as it may hang. */
     public void add(String name, Part part) throws IOException, InterruptedException {
         FutureTask<String> work = new FutureTask<>(part::text);
         Thread.ofVirtual().name("diagnostics " + name).start(work);

@@ -65,8 +65,7 @@ public final class Doctor {
     /**
      * What one check found.
      *
-     * @param check what was looked at, in a word or two; always the same one
-     * @param message what there is
+     * @param check what was looked at, always in the same one or two words
      * @param remedy what to do about it; empty when all is well
      */
     public record Finding(String check, Level level, String message, String remedy) {

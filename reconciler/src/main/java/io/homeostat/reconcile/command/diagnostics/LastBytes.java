@@ -68,10 +68,9 @@ public final class LastBytes extends OutputStream {
     }
 
     /**
-     * The last whole lines of a file that a workload may have made itself.
+     * The last whole lines of a file, which a workload may have replaced.
      *
-     * @param most bytes at most
-     * @throws IOException when there is no regular file: a symlink could lead to anything that we may read
+     * @throws IOException when it is no regular file: a symlink could lead to anything that we may read
      */
     public static String of(Path file, int most) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {

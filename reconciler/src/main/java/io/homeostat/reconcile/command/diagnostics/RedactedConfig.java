@@ -12,8 +12,8 @@ import java.nio.file.Files;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The agent's configuration as it may be shown: what holds, with every default, and not what else stands in the file, such as comments. Of
- * a file that is not valid nothing is shown: nobody knows what of it is secret.
+ * The agent's configuration as it may be shown: what holds, with every default, without comments. Nothing of an invalid file is shown:
+ * nobody knows what in it is secret.
  *
  * @param config null when the file is not valid
  * @param text for the archive
@@ -21,10 +21,7 @@ import org.jspecify.annotations.Nullable;
 public record RedactedConfig(@Nullable AgentConfig config, String text) {
     private static final int MOST_BYTES = 1 << 20;
 
-    /**
-     * Reads a file.
-     *
-     * @param mask is told what is secret in the file */
+    /** Reads a file and teaches the mask its secrets. */
     public static RedactedConfig of(ConfigFile file, SecretMask mask) {
         if (!Files.exists(file.path())) {
             AgentConfig defaults = AgentConfigReader.defaults();

@@ -22,12 +22,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The note in a state directory that says which agent runs on it and where it listens, for commands to find it whatever run
- * directory they were given. Written as soon as the agent listens, removed when it ends; one that was killed leaves it behind, which
- * the process's identity tells. A copy of the directory has the note too, and no agent: it names the directory that it is about.
- *
- * @param identity of the agent's process
- * @param version of the agent's program
+ * The note in a state directory that says which agent runs on it and where it listens, so that commands find it whatever their run
+ * directory. Written once the agent listens, removed when it ends; a killed agent's note is recognised by the process's identity, and a
+ * copy of the directory by the directory that the note names.
  */
 public record AgentFile(ProcessIdentity identity, Path socket, String version) {
     private static final JsonFactory JSON = new JsonFactory();

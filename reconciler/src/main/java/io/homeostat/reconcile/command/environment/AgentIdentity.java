@@ -4,11 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 
-/**
- * The agent that a command runs in.
- *
- * @param since when it started
- */
+/** The agent that a command runs in. */
 public record AgentIdentity(String version, long pid, Instant since) {
     /** This process, as of now. */
     public static AgentIdentity ofThisProcess(InstantSource clock) {

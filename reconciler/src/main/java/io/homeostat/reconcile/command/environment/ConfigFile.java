@@ -7,17 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Collectors;
 
-/**
- * The file that configures the agent.
- *
- * @param required false: where there is no file, the defaults hold
- */
+/** The file that configures the agent; the defaults hold where it is not required and not there. */
 public record ConfigFile(Path path, boolean required) {
 
-    /**
-     * Reads it.
-     *
-     * @throws CommandFailure with each error on a line of its own */
+    /** Reads it; a {@link CommandFailure} has each error on a line of its own. */
     public AgentConfig read() {
         if (!Files.exists(path)) {
             if (required) {

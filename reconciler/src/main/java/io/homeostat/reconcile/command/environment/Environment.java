@@ -8,11 +8,9 @@ import java.nio.file.Path;
 import java.time.Clock;
 
 /**
- * All that a command has from outside: so that a test can be the outside.
+ * Everything that a command has from outside, so that a test can replace it.
  *
  * @param uid number of the user we act as
- * @param outIsTerminal whether a person reads {@code out} as it is written
- * @param errIsTerminal whether a person reads {@code err} as it is written
  * @param interrupts SIGINT and SIGTERM
  */
 public record Environment(

@@ -2,13 +2,7 @@ package io.homeostat.reconcile.command.environment;
 
 import java.util.Optional;
 
-/**
- * The options that every command has.
- *
- * @param stateDir empty: the default
- * @param runDir empty: the default
- * @param logLevel empty: the default
- */
+/** The options that every command has; the default holds for what is empty. */
 public record GlobalOptions(
         OutputFormat format,
         Optional<String> stateDir,

@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a state directory that of the instance we are on, under its lock and before its database is opened. A metadata server is asked
- * where there is one: on Google's machines, and where somebody says where it is.
+ * Makes a state directory that of this machine's instance, under its lock and before its database is opened. Asks a metadata server on
+ * Google's machines, and where one is configured.
  */
 public final class InstanceClaim {
     private static final Path PRODUCT = Path.of("/sys/class/dmi/id/product_name");
@@ -47,12 +47,12 @@ public final class InstanceClaim {
     }
 
     /**
-     * What came of it.
+     * The result.
      *
      * @param layout with the id of the instance
-     * @param metadataId what the metadata server calls the instance, or once did; empty when it has never said anything
-     * @param news for people: that this is another instance than before, until that is told; empty when it is not
-     * @param doubt for people: that it may be, and nobody could say; empty when it was found out
+     * @param metadataId what the metadata server calls the instance; empty when it has never answered
+     * @param news for people, until they are told: that this is another instance than before
+     * @param doubt for people: that it may be another, and nobody could tell
      */
     public record Claimed(Layout layout, String metadataId, Optional<String> news, Optional<String> doubt) {
         /** Says the news, in the database of the new instance, too. */
@@ -66,11 +66,7 @@ public final class InstanceClaim {
         }
     }
 
-    /**
-     * Claims.
-     *
-     * @param configured the id in agent.yaml, or that it is to be found out
-     */
+    /** Claims the directory for the id in agent.yaml, or the one that is found out. */
     public Claimed claim(Layout layout, String configured) throws InterruptedException {
         InstanceState state = new InstanceState(layout);
         MachineIdentity last = state.owner().orElse(null);

@@ -11,8 +11,7 @@ public interface Interrupts {
     Guard guard();
 
     /**
-     * For a daemon, which ends its process itself: until {@link Guard#close} SIGTERM and SIGINT interrupt the calling thread and do
-     * nothing else.
+     * For a daemon, which ends its process itself: until {@link Guard#close}, SIGTERM and SIGINT only interrupt the calling thread.
      *
      * @param onHangUp called for each SIGHUP, on a thread of the JVM's
      */

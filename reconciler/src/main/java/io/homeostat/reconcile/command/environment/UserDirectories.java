@@ -34,10 +34,7 @@ public final class UserDirectories {
         this.environment = environment;
     }
 
-    /**
-     * The directories to work on.
-     *
-     * @throws CommandFailure when a directory that anybody could have made would have to be trusted */
+    /** The directories to work on; fails when one that anybody could have made would have to be trusted. */
     public Layout layout(GlobalOptions options, AgentConfig config) {
         Path state = options.stateDir()
                 .map(path -> absolute("--state-dir", path))

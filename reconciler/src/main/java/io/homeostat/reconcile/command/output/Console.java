@@ -7,11 +7,7 @@ import io.homeostat.reconcile.command.environment.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.PrintStream;
 
-/**
- * Where a command writes to: results to {@code out}, messages for people to {@code err}.
- *
- * @param ansi colours of what goes to {@code out}
- */
+/** Where a command writes: results to {@code out}, in these colours, messages for people to {@code err}. */
 public record Console(PrintStream out, PrintStream err, OutputFormat format, Ansi ansi) {
     public boolean json() {
         return format == OutputFormat.JSON;
@@ -35,12 +31,10 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
     }
 
     /**
-     * Does something and tells people when it fails.
+     * Runs something and tells people when it fails; returns the exit status.
      *
-     * @param word of the command that it is done for
      * @param debug whether to show where it failed
-     * @return the exit status
-     * @throws UsageException which everybody has own words for
+     * @throws UsageException which each caller words in its own way
      */
     public int tellFailures(String word, boolean debug, Work work) throws InterruptedException {
         try {

@@ -14,8 +14,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * On a terminal: a block of lines at the bottom, one a workload that something is being done about, drawn over and over; above
- * it what is done. The block never grows beyond the terminal: what has scrolled away can't be drawn over.
+ * On a terminal: a block of lines at the bottom, one per workload in progress, drawn over and over; what is done is printed above it. The
+ * block never outgrows the terminal: what has scrolled away can't be drawn over.
  */
 public final class LiveDisplay implements ProgressDisplay {
     private static final long FRAME_MILLIS = 100;

@@ -34,7 +34,7 @@ public final class PassRecord implements PassListener {
     /**
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
-     * @param stopping whether it is a success that a workload is stopped by request, and not what it waits for
+     * @param stopping whether a workload that is stopped by request is done, rather than held back
      */
     public PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, ProgressDisplay display, boolean stopping) {
         this.stopping = stopping;
@@ -105,9 +105,9 @@ public final class PassRecord implements PassListener {
     }
 
     /**
-     * Sums up. A workload that has not come to an end has failed, for the reason given.
+     * The results. A workload that has not come to an end has failed.
      *
-     * @param why why nothing more is done
+     * @param why nothing more is done
      */
     public synchronized ImmutableList<WorkloadResult> results(String why) {
         ImmutableList.Builder<WorkloadResult> results = ImmutableList.builder();

@@ -27,8 +27,8 @@ public final class StandardOutput extends PrintStream {
     }
 
     /**
-     * Writes as long as somebody reads. Who closes a pipe, as head(1) does, has seen enough: the rest is dropped, and the command goes
-     * on and ends as it would have. Anything else that keeps output from being written is an error as ever.
+     * Writes as long as somebody reads. A reader who closes the pipe, as head(1) does, has seen enough: the rest is dropped, and the
+     * command ends as usual. Any other failure to write is an error.
      */
     public static final class UntilBrokenPipe extends OutputStream {
         /** What strerror(3) says for EPIPE; the JVM has no exception of its own for it. */

@@ -19,10 +19,7 @@ public final class Table {
         rows.add(List.of(cells));
     }
 
-    /**
-     * Prints it.
-     *
-     * @param ink what the header is printed with */
+    /** Prints it, the header in bold. */
     public void print(PrintStream out, Ansi ink) {
         int columns = rows.getFirst().size();
         int[] widths = new int[columns];

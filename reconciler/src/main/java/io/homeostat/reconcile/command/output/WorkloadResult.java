@@ -12,8 +12,8 @@ import java.util.Objects;
 /**
  * What became of a workload.
  *
- * @param plan what was to be done about it; when that was not done, what was left to do at the end
- * @param why why it was not done; empty when it was
+ * @param plan what was to be done; if it was not done, what was left to do at the end
+ * @param why it was not done; empty when it was
  */
 public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, String why) {
     /** The five ends. */

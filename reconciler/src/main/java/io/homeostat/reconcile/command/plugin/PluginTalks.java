@@ -15,10 +15,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 
-/**
- * Speaks with plugins that run: never with one before its Start, which some don't survive, nor with one that is being started,
- * changed or stopped.
- */
+/** Calls plugins that run: never before Start, which some don't survive, nor while one is being started, changed or stopped. */
 public final class PluginTalks {
     private final Layout layout;
     private final ProcFs procFs;
@@ -26,7 +23,7 @@ public final class PluginTalks {
     private final Function<WorkloadId, ImmutableList<Instance>> instances;
 
     /**
-     * @param turns which the steps of passes take, too
+     * @param turns shared with the steps of passes
      * @param instances what is remembered of a workload's launches, now
      */
     public PluginTalks(
@@ -39,18 +36,10 @@ public final class PluginTalks {
 
     /** What came of the wish to speak with a plugin. */
     public sealed interface Talk<T> {
-        /**
-         * It was spoken with.
-         *
-         * @param revision that runs
-         */
+        /** It answered, at the revision that runs. */
         record Had<T>(String revision, T answer) implements Talk<T> {}
 
-        /**
-         * It was not spoken with.
-         *
-         * @param why in words that begin with "not running"
-         */
+        /** It was not called; {@code why} begins with "not running". */
         record NotRunning<T>(String why) implements Talk<T> {}
     }
 
@@ -60,11 +49,7 @@ public final class PluginTalks {
         T on(Path socket) throws InterruptedException;
     }
 
-    /**
-     * Speaks with a plugin if it runs.
-     *
-     * @param patience how long to wait for what is being done to it
-     */
+    /** Calls a plugin if it runs, after waiting up to {@code patience} for what is being done to it. */
     public <T> Talk<T> with(WorkloadId id, Duration patience, Call<T> call) throws InterruptedException {
         Optional<Talk<T>> talk = turns.within(id, patience, () -> now(id, call));
         return talk.orElseGet(

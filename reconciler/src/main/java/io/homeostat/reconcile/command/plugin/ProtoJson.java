@@ -15,8 +15,8 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Messages in the JSON that protobuf defines for them (protobuf.dev/programming-guides/json), as far as the control plane's messages
- * about states go: no maps, no unsigned numbers, no bytes, of the well-known types only Timestamp. What has its default is left out.
+ * Messages in protobuf's JSON (protobuf.dev/programming-guides/json), as far as the control plane's messages about states need it: no
+ * maps, unsigned numbers or bytes, no well-known types but Timestamp. Defaults are left out.
  */
 final class ProtoJson {
     private ProtoJson() {}

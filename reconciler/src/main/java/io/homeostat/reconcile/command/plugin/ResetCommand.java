@@ -31,11 +31,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Removes all plugins that were installed dynamically, with their state: those that the control plane or {@code apply} declares, and
- * those that are left and nobody declares. Protected ones stay, and what files and packages declare.
- *
- * @param yes whether it is meant; else it only says what would be removed
- * @param timeout how long to wait until they are gone
+ * Removes all dynamically installed plugins with their state: what the control plane or {@code apply} declares, and what nobody declares.
+ * Protected plugins stay, and what files and packages declare. Without {@code yes} it only says what would be removed.
  */
 public record ResetCommand(boolean yes, Duration timeout) implements Command {
     /** What an agent was asked for. */

@@ -39,9 +39,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Tells every plugin that runs of something that happens to the machine, all at once; its JSON is a public interface. What they
- * answer changes nothing of what is remembered: neither their configuration nor its hash, and a plugin without Apply is not
- * restarted for it.
+ * Tells every running plugin of a VM event, all at once; its JSON is a public interface. Their answers change nothing that is remembered,
+ * neither configuration nor hash, and a plugin without Apply is not restarted.
  */
 public record VmEventCommand(Event event) implements Command {
     /** The plugin protocol's limit on Apply; as long is waited for what is being done to a plugin. */
@@ -81,11 +80,9 @@ public record VmEventCommand(Event event) implements Command {
     }
 
     /**
-     * What one plugin made of it.
+     * What one plugin made of it; {@code revision} and {@code message} are empty where there is none.
      *
-     * @param revision that was told; empty when none runs
      * @param code {@link #TOLD}, {@link #NOT_RUNNING} or {@link #FAILED}, as Google's guest agent answers
-     * @param message why not; empty when it was told
      */
     private record Delivery(WorkloadId plugin, String revision, int code, String message) {
         ObjectNode json() {
@@ -97,11 +94,7 @@ public record VmEventCommand(Event event) implements Command {
         }
     }
 
-    /**
-     * By the word that is typed.
-     *
-     * @throws UsageException when there is no such event
-     */
+    /** By the word that is typed. */
     public static VmEventCommand of(String word) {
         return new VmEventCommand(Event.ofWord(word)
                 .orElseThrow(() -> new UsageException("'" + Text.oneLine(word) + "' is none of " + Event.words())));

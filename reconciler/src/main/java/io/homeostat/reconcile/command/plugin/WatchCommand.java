@@ -27,11 +27,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits until a plugin answers GetStatus with a certain code; its JSON is a public interface.
+ * Waits up to {@code timeout} until a plugin answers GetStatus with a certain code; its JSON is a public interface.
  *
- * @param request what it is asked for; null: its health
- * @param code of the answer that is waited for
- * @param timeout how long
+ * @param request what it is asked about; null: its health
  */
 public record WatchCommand(WorkloadId plugin, @Nullable String request, int code, Duration timeout) implements Command {
     /** The plugin protocol's limit on GetStatus; as long is waited for what is being done to the plugin. */
