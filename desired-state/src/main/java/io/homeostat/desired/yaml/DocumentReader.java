@@ -27,11 +27,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DocumentReader {
     private final List<ReadWorkload> workloads = new ArrayList<>();
-    private final List<Input.Text> texts = new ArrayList<>();
     private final List<Problem> errors = new ArrayList<>();
     private final List<Problem> warnings = new ArrayList<>();
     private final Map<WorkloadId, Problem> places = new LinkedHashMap<>();
-    private final DocumentFiles files = new DocumentFiles(errors::add);
 
     private DocumentReader() {}
 
@@ -40,14 +38,26 @@ public final class DocumentReader {
         return readAll(paths.stream().map(Input.At::new).toList());
     }
 
-    /** Reads the inputs, in this order. A workload that two of them declare is an error at the later one. */
+    /** Reads the inputs, in this order. */
     public static ReadResult readAll(List<? extends Input> inputs) {
+        return parse(collect(inputs));
+    }
+
+    /** Gets the texts of the inputs, in this order. */
+    public static Texts collect(List<? extends Input> inputs) {
+        Collector collector = new Collector();
+        inputs.forEach(collector::input);
+        return new Texts(ImmutableList.copyOf(collector.texts), ImmutableList.copyOf(collector.errors));
+    }
+
+    /** The workloads of texts; what could not be read is among the errors. A workload that two texts declare is an error at the later one. */
+    public static ReadResult parse(Texts texts) {
         DocumentReader reader = new DocumentReader();
-        inputs.forEach(reader::input);
+        reader.errors.addAll(texts.errors());
+        texts.texts().forEach(reader::text);
         reader.order();
         return new ReadResult(
                 ImmutableList.copyOf(reader.workloads),
-                ImmutableList.copyOf(reader.texts),
                 ImmutableList.sortedCopyOf(reader.errors),
                 ImmutableList.sortedCopyOf(reader.warnings));
     }
@@ -61,7 +71,6 @@ public final class DocumentReader {
                         ? read.map(named -> new ReadWorkload(named.workload(), name, name, 1)).stream()
                                 .collect(ImmutableList.toImmutableList())
                         : ImmutableList.of(),
-                ImmutableList.of(),
                 ImmutableList.sortedCopyOf(report.errors()),
                 ImmutableList.sortedCopyOf(report.warnings()));
     }
@@ -89,56 +98,9 @@ public final class DocumentReader {
         warnings.addAll(ordering.warnings());
     }
 
-    private void input(Input input) {
-        switch (input) {
-            case Input.At at -> {
-                for (Path file : files.at(at.path())) {
-                    file(file, at.path().toString());
-                }
-            }
-            case Input.Watched watched -> {
-                for (Path file : files.watched(watched.path())) {
-                    file(file, watched.path().toString());
-                }
-            }
-            case Input.Stream stream ->
-                text(
-                        stream.name(),
-                        stream.name(),
-                        stream.stream(),
-                        stream.directory().toAbsolutePath());
-            case Input.Text sent ->
-                text(
-                        sent.name(),
-                        sent.input(),
-                        new ByteArrayInputStream(sent.text().getBytes(StandardCharsets.UTF_8)),
-                        sent.directory());
-        }
-    }
-
-    private void file(Path file, String input) {
-        try (InputStream in = Files.newInputStream(file)) {
-            if (Files.size(file) > TextFile.MAX_BYTES) {
-                errors.add(new Problem(Problem.Kind.TOO_LARGE, file.toString(), TextFile.TOO_LONG));
-                return;
-            }
-            text(file.toString(), input, in, file.toAbsolutePath().getParent());
-        } catch (IOException e) {
-            errors.add(new Problem(Problem.Kind.UNREADABLE, file.toString(), "can't be read: " + IoReason.of(e)));
-        }
-    }
-
-    private void text(String name, String input, InputStream in, @Nullable Path base) {
-        Report report = new Report(name);
-        try {
-            Optional<String> text = TextFile.read(in, report);
-            text.ifPresent(yaml -> {
-                texts.add(new Input.Text(name, input, base, yaml));
-                YamlText.read(yaml, report, root -> document(root, report, input, base));
-            });
-        } catch (IOException e) {
-            report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
-        }
+    private void text(Input.Text text) {
+        Report report = new Report(text.name());
+        YamlText.read(text.text(), report, root -> document(root, report, text.input(), text.directory()));
         errors.addAll(report.errors());
         warnings.addAll(report.warnings());
     }
@@ -159,6 +121,63 @@ public final class DocumentReader {
                                 + "; remove or rename one");
             }
         });
+    }
+
+    /** Reads texts and parses none. */
+    private static final class Collector {
+        private final List<Input.Text> texts = new ArrayList<>();
+        private final List<Problem> errors = new ArrayList<>();
+        private final DocumentFiles files = new DocumentFiles(errors::add);
+
+        private void input(Input input) {
+            switch (input) {
+                case Input.At at -> {
+                    for (Path file : files.at(at.path())) {
+                        file(file, at.path().toString());
+                    }
+                }
+                case Input.Watched watched -> {
+                    for (Path file : files.watched(watched.path())) {
+                        file(file, watched.path().toString());
+                    }
+                }
+                case Input.Stream stream ->
+                    text(
+                            stream.name(),
+                            stream.name(),
+                            stream.stream(),
+                            stream.directory().toAbsolutePath());
+                case Input.Text sent ->
+                    text(
+                            sent.name(),
+                            sent.input(),
+                            new ByteArrayInputStream(sent.text().getBytes(StandardCharsets.UTF_8)),
+                            sent.directory());
+            }
+        }
+
+        private void file(Path file, String input) {
+            try (InputStream in = Files.newInputStream(file)) {
+                if (Files.size(file) > TextFile.MAX_BYTES) {
+                    errors.add(new Problem(Problem.Kind.TOO_LARGE, file.toString(), TextFile.TOO_LONG));
+                    return;
+                }
+                text(file.toString(), input, in, file.toAbsolutePath().getParent());
+            } catch (IOException e) {
+                errors.add(new Problem(Problem.Kind.UNREADABLE, file.toString(), "can't be read: " + IoReason.of(e)));
+            }
+        }
+
+        private void text(String name, String input, InputStream in, @Nullable Path base) {
+            Report report = new Report(name);
+            try {
+                Optional<String> text = TextFile.read(in, report);
+                text.ifPresent(yaml -> texts.add(new Input.Text(name, input, base, yaml)));
+            } catch (IOException e) {
+                report.error(Problem.Kind.UNREADABLE, "can't be read: " + IoReason.of(e));
+            }
+            errors.addAll(report.errors());
+        }
     }
 
     /** What {@code dependsOn} of all workloads together has to be: without a circle, in which nobody could be the first. */
@@ -242,17 +261,22 @@ public final class DocumentReader {
     }
 
     /**
+     * What was read and is not parsed yet.
+     *
+     * @param errors for what could not be read
+     */
+    public record Texts(ImmutableList<Input.Text> texts, ImmutableList<Problem> errors) {
+        public static final Texts NONE = new Texts(ImmutableList.of(), ImmutableList.of());
+    }
+
+    /**
      * What documents say.
      *
      * @param workloads the valid ones in the order they were read; to be used only when there is no error
-     * @param texts that they were read from
      * @param warnings about what is valid but probably not meant; sorted by place, like errors
      */
     public record ReadResult(
-            ImmutableList<ReadWorkload> workloads,
-            ImmutableList<Input.Text> texts,
-            ImmutableList<Problem> errors,
-            ImmutableList<Problem> warnings) {
+            ImmutableList<ReadWorkload> workloads, ImmutableList<Problem> errors, ImmutableList<Problem> warnings) {
         public boolean valid() {
             return errors.isEmpty();
         }

@@ -4,14 +4,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
-import io.homeostat.desired.yaml.DocumentReader.ReadResult;
-import io.homeostat.desired.yaml.Problem;
-import io.homeostat.reconcile.command.DocumentSet;
-import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
+import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.UsageException;
-import io.homeostat.reconcile.command.output.Console;
-import java.io.PrintStream;
 import java.nio.file.Path;
 
 /** The PATHs of {@code -f}. */
@@ -30,41 +26,26 @@ final class DocumentPaths {
     }
 
     /**
-     * Reads all of them and prints what is wrong.
+     * Reads all of them and parses none.
      *
-     * @param consequence of errors, in words that follow their number
-     * @throws CommandFailure when something is wrong with the files
+     * @throws UsageException when what to prune can't be told
      */
-    DocumentSet read(boolean prune, Console console, String consequence) {
+    DocumentTexts texts(boolean prune) {
         checkPrune(prune);
-        if (paths.isEmpty()) {
-            return DocumentSet.NONE;
-        }
-        ReadResult read = read();
-        print(read, console.err());
-        if (!read.valid()) {
-            int errors = read.errors().size();
-            throw new CommandFailure(
-                    (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files");
-        }
-        return DocumentSet.of(
-                read, this::origin, paths.stream().map(this::origin).collect(ImmutableSet.toImmutableSet()), prune);
+        Texts read = read();
+        return new DocumentTexts(
+                new Texts(
+                        read.texts().stream()
+                                .map(text -> new Input.Text(
+                                        text.name(), origin(text.input()), text.directory(), text.text()))
+                                .collect(ImmutableList.toImmutableList()),
+                        read.errors()),
+                paths.stream().map(this::origin).collect(ImmutableSet.toImmutableSet()),
+                prune);
     }
 
-    /** Reads all of them; says nothing of errors, which are in the result. */
-    ReadResult read() {
-        return DocumentReader.readAll(paths.stream().map(this::input).toList());
-    }
-
-    /** One line a problem: {@code file:line:column: message}. */
-    static void print(ReadResult read, PrintStream err) {
-        for (Problem warning : read.warnings()) {
-            err.println("warning: " + warning);
-        }
-        for (Problem error : read.errors()) {
-            err.println(error);
-        }
-        err.flush();
+    Texts read() {
+        return DocumentReader.collect(paths.stream().map(this::input).toList());
     }
 
     private void checkPrune(boolean prune) {
@@ -72,21 +53,21 @@ final class DocumentPaths {
             throw new UsageException(Syntax.PRUNE + " needs " + Syntax.FILES
                     + ": it removes what an earlier apply of the same PATH declared");
         }
-        if (prune && paths.contains(DocumentSet.STANDARD_INPUT)) {
+        if (prune && paths.contains(DocumentTexts.STANDARD_INPUT)) {
             throw new UsageException(
                     Syntax.PRUNE + " goes by the PATH that was applied, and standard input has none; write a file");
         }
     }
 
     private Input input(String path) {
-        return path.equals(DocumentSet.STANDARD_INPUT)
+        return path.equals(DocumentTexts.STANDARD_INPUT)
                 ? new Input.Stream(path, environment.in(), environment.workingDirectory())
                 : new Input.At(Path.of(path));
     }
 
     /** What {@code --prune} goes by: the same PATH from another working directory is another one, however it is written. */
     private String origin(String path) {
-        return path.equals(DocumentSet.STANDARD_INPUT)
+        return path.equals(DocumentTexts.STANDARD_INPUT)
                 ? path
                 : environment.workingDirectory().resolve(path).normalize().toString();
     }

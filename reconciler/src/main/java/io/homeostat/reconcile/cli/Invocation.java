@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.reconcile.command.DirectEnforcer;
-import io.homeostat.reconcile.command.DocumentSet;
+import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ConfigFile;
@@ -30,9 +30,18 @@ record Invocation(String word, Environment environment, Console console, Argumen
         return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
     }
 
-    /** The valid documents of {@code -f}; see {@link DocumentPaths#read}. */
-    DocumentSet documents(String consequence) {
-        return paths().read(arguments.flag(Syntax.PRUNE), console, consequence);
+    /**
+     * The documents of {@code -f}, all of which could be read.
+     *
+     * @param consequence of errors, see {@link DocumentTexts#parse}
+     */
+    DocumentTexts documents(String consequence) {
+        DocumentTexts texts = paths().texts(arguments.flag(Syntax.PRUNE));
+        if (!texts.read().errors().isEmpty()) {
+            // What is wrong is told in one go, with what else is wrong in those that could be read.
+            texts.parse(environment.documents(), console, consequence);
+        }
+        return texts;
     }
 
     DocumentPaths paths() {

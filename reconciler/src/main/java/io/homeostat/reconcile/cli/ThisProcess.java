@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Interrupts;
 import io.homeostat.reconcile.command.output.StandardOutput;
@@ -33,6 +34,7 @@ final class ThisProcess {
                 isTerminal(1),
                 isTerminal(2),
                 Clock.tickMillis(ZoneOffset.UTC),
+                DocumentFormat.STANDARD,
                 new Signals());
     }
 

@@ -3,26 +3,26 @@ package io.homeostat.reconcile.cli;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Problem;
+import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 
 /** Checks files. */
 final class ValidateCommand {
-    private final DocumentPaths paths;
-    private final Console console;
+    private final Invocation typed;
 
-    ValidateCommand(DocumentPaths paths, Console console) {
-        this.paths = paths;
-        this.console = console;
+    ValidateCommand(Invocation typed) {
+        this.typed = typed;
     }
 
     int run() {
-        ReadResult read = paths.read();
+        Console console = typed.console();
+        ReadResult read = typed.environment().documents().parse(typed.paths().read());
         if (console.json()) {
             Json.print(console.out(), json(read));
         } else {
-            DocumentPaths.print(read, console.err());
+            DocumentTexts.print(read, console.err());
             if (read.valid()) {
                 int count = read.workloads().size();
                 console.out().println(count == 1 ? "1 document valid" : count + " documents valid");

@@ -36,7 +36,7 @@ import picocli.CommandLine;
 public enum Verb {
     VALIDATE(
             syntax -> syntax.files(true),
-            typed -> new ValidateCommand(typed.paths(), typed.console()).run(),
+            typed -> new ValidateCommand(typed).run(),
             "Check files; touch nothing.",
             "Exit status: 0 valid, 1 not."),
     PLAN(
@@ -51,7 +51,7 @@ public enum Verb {
             syntax -> syntax.files(true).prune().timeout(),
             typed -> {
                 Duration timeout = typed.arguments().timeout();
-                return new ApplyCommand(typed.documents(", so nothing was stored or changed"), timeout);
+                return new ApplyCommand(typed.documents(ApplyCommand.CONSEQUENCE_OF_ERRORS), timeout);
             },
             asked -> ApplyCommand.of(asked.getApply()),
             "Store files as desired state and bring the machine to it.",

@@ -17,10 +17,10 @@ import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 
 /** Shows what apply would do; touches nothing. Without documents, the plan is against the stored desired state. */
-public record PlanCommand(DocumentSet documents, boolean detailedExitCode) implements Command {
+public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) implements Command {
     /** What an agent was asked for. */
     public static PlanCommand of(PlanRequest request) {
-        return new PlanCommand(DocumentSet.of(request.getDocuments()), request.getDetailedExitStatus());
+        return new PlanCommand(DocumentTexts.of(request.getDocuments()), request.getDetailedExitStatus());
     }
 
     @Override
@@ -32,10 +32,12 @@ public record PlanCommand(DocumentSet documents, boolean detailedExitCode) imple
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
+        DocumentSet valid = documents.parse(workspace.environment().documents(), console, "");
         // As apply does: what it is given is tried at once.
-        Workspace.View view = workspace.survey(this::desired, documents.ids(), Situations.Depth.PRESENCE);
+        Workspace.View view =
+                workspace.survey(stored -> desired(valid, stored), valid.ids(), Situations.Depth.PRESENCE);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
-        SourceConflicts.overruled(documents.ids(), view.desired()).forEach(console::say);
+        SourceConflicts.overruled(valid.ids(), view.desired()).forEach(console::say);
         if (console.json()) {
             Json.print(console.out(), PlanJson.of(plan, view.desired()));
         } else {
@@ -47,7 +49,7 @@ public record PlanCommand(DocumentSet documents, boolean detailedExitCode) imple
         return detailedExitCode && !plan.isEmpty() ? ExitStatus.CHANGES : ExitStatus.OK;
     }
 
-    private DesiredState desired(ImmutableList<StoredDeclaration> stored) {
+    private static DesiredState desired(DocumentSet documents, ImmutableList<StoredDeclaration> stored) {
         return documents.isNone() ? StoredState.desired(stored) : documents.appliedTo(stored);
     }
 }

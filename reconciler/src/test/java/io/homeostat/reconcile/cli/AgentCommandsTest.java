@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -73,6 +74,65 @@ class AgentCommandsTest {
     }
 
     @Test
+    void anApplyThroughAnAgentParsesAndPrintsEachDocumentOnce() throws IOException {
+        Path documents = Files.createDirectory(directory.resolve("d"));
+        Files.writeString(documents.resolve("a.yaml"), Shell.sleeper("a", 600));
+        Files.writeString(documents.resolve("b.yaml"), Shell.sleeper("b", 600) + Shell.sleeper("c", 600));
+        shell.typing(Shell.sleeper("d", 600));
+
+        Result applied = shell.run("apply", "-f", documents.toString(), "-");
+        assertEquals(0, applied.status(), applied.err());
+        assertEquals("0 parsed, 0 printed", shell.documents().toString());
+        assertEquals("3 parsed, 4 printed", agent.documents().toString());
+
+        assertEquals(0, shell.run("plan", "-f", documents.toString()).status());
+        assertEquals("0 parsed, 0 printed", shell.documents().toString());
+        assertEquals("5 parsed, 7 printed", agent.documents().toString());
+
+        agent.close();
+        assertEquals(0, shell.run("apply", "-f", documents.toString()).status());
+        assertEquals("2 parsed, 3 printed", shell.documents().toString());
+    }
+
+    @Test
+    void whatIsWrongWithDocumentsIsToldAlikeWithAndWithoutAnAgent() throws IOException {
+        String warned = Shell.sleeper("a", 600).replace("stop:", "dependsOn: [process/nobody]\n  stop:");
+        Path one = shell.write("one.yaml", warned + Shell.sleeper("b", 600).replace("kind", "kinds"));
+        Path two = shell.write("two.yaml", "a: [");
+        List<List<String>> commands = List.of(
+                List.of("apply", "-f", one.toString(), two.toString()),
+                List.of("apply", "-f", one.toString(), two.toString(), "-o", "json"),
+                List.of("plan", "-f", one.toString()),
+                List.of("apply", "-f", one.toString(), directory + "/nowhere.yaml"),
+                List.of("apply", "-f", "-"));
+        shell.typing(warned.replace("metadata", "meta"));
+
+        List<Result> through = commands.stream()
+                .map(words -> shell.run(words.toArray(String[]::new)))
+                .toList();
+        assertEquals(4, agent.calls(), "what can't be read needs no agent");
+        agent.close();
+
+        assertEquals(
+                through,
+                commands.stream()
+                        .map(words -> shell.run(words.toArray(String[]::new)))
+                        .toList());
+        for (Result result : through) {
+            assertEquals(1, result.status());
+            assertEquals("", result.out());
+        }
+        String apply = through.getFirst().err();
+        assertTrue(apply.startsWith("warning: " + one + ":"), apply);
+        assertTrue(apply.contains("\n" + one + ":"), apply);
+        assertTrue(apply.contains("\n" + two + ":1:"), apply);
+        assertTrue(apply.endsWith(", so nothing was stored or changed; correct the files\n"), apply);
+        assertTrue(
+                through.get(3).err().contains("/nowhere.yaml: no such file"),
+                through.get(3).err());
+    }
+
+    @Test
     void statusSaysWhichAgentAnswersAndNullWithoutOne() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         shell.run("apply", "-f", directory + "/a.yaml");
@@ -119,16 +179,22 @@ class AgentCommandsTest {
     }
 
     @Test
-    void filesAreReadByTheCallerAndTheirErrorsNeverReachTheAgent() throws IOException {
-        shell.write("bad.yaml", "apiVersion: homeostat.io/v1\nkind: Process\n");
+    void filesAreReadByTheCallerAndParsedByTheAgentWhichStoresNothingOfWrongOnes() throws IOException {
+        Result missing = shell.run("apply", "-f", directory + "/missing.yaml");
+        assertEquals(1, missing.status());
+        assertTrue(missing.err().contains("nothing was stored or changed"), missing.err());
+        assertEquals(0, agent.calls());
+
+        shell.write("bad.yaml", Shell.sleeper("b", 600) + "apiVersion: homeostat.io/v1\nkind: Process\n");
         Result bad = shell.run("apply", "-f", directory + "/bad.yaml");
         assertEquals(1, bad.status());
         assertTrue(bad.err().contains("nothing was stored or changed"), bad.err());
-        assertEquals(0, agent.calls());
+        assertEquals(1, agent.calls());
+        assertEquals(ExitStatus.NOTHING_DECLARED, shell.run("status").status());
 
         Result typed = shell.typing(Shell.sleeper("a", 600)).run("apply", "-f", "-");
         assertEquals(0, typed.status(), typed.err());
-        assertEquals(1, agent.calls());
+        assertEquals(3, agent.calls());
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.homeostat.controlplane.FakeMetadataServer;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Interrupts;
@@ -144,6 +145,7 @@ class DaemonTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                DocumentFormat.STANDARD,
                 interrupts);
     }
 

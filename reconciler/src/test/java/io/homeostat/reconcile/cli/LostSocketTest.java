@@ -11,6 +11,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
 import io.homeostat.reconcile.agent.CommandServer;
 import io.homeostat.reconcile.command.DirectEnforcer;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Interrupts;
@@ -112,6 +113,7 @@ class LostSocketTest {
                     false,
                     false,
                     Clock.systemUTC(),
+                    DocumentFormat.STANDARD,
                     Interrupts.none());
         } catch (IOException e) {
             throw new IllegalStateException(e);

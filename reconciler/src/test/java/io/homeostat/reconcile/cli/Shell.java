@@ -37,6 +37,7 @@ public final class Shell {
     private String in = "";
     private boolean terminal;
     private Clock clock = Clock.systemUTC();
+    private final DocumentCounter documents = new DocumentCounter();
 
     Shell(Path directory) {
         this.directory = directory;
@@ -65,6 +66,11 @@ public final class Shell {
     Shell at(Clock time) {
         clock = time;
         return this;
+    }
+
+    /** How many documents its own commands have parsed and printed. */
+    DocumentCounter documents() {
+        return documents;
     }
 
     ImmutableMap<String, String> variables() {
@@ -110,6 +116,7 @@ public final class Shell {
                 terminal,
                 terminal,
                 clock,
+                documents,
                 Interrupts.none());
         int status = Homeostat.run(words, environment);
         return new Result(status, "", err.toString(StandardCharsets.UTF_8));

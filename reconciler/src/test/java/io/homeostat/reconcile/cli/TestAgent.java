@@ -34,6 +34,7 @@ import java.util.function.Function;
 /** An agent's API in this process, without an agent: what changes takes the lock as a command of its own would. */
 final class TestAgent implements AutoCloseable {
     private final CommandServer server;
+    private final DocumentCounter documents = new DocumentCounter();
     private final Map<WorkloadId, Usage> usage = new ConcurrentHashMap<>();
 
     private TestAgent(Shell shell) {
@@ -48,6 +49,7 @@ final class TestAgent implements AutoCloseable {
                 false,
                 false,
                 Clock.systemUTC(),
+                documents,
                 Interrupts.none());
         new UserDirectories(environment).createRunDirectory(shell.layout().runDir());
         new UserDirectories(environment).createRunDirectory(shell.layout().stateDir());
@@ -61,6 +63,11 @@ final class TestAgent implements AutoCloseable {
     /** What a workload is said to use from now on. */
     void uses(WorkloadId id, Usage sample) {
         usage.put(id, sample);
+    }
+
+    /** How many documents the agent has parsed and printed. */
+    DocumentCounter documents() {
+        return documents;
     }
 
     /** How many commands came here. */

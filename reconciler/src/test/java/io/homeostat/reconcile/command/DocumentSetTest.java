@@ -14,7 +14,6 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.desired.yaml.DocumentReader.ReadWorkload;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.cli.Shell;
 import java.nio.file.Path;
@@ -49,7 +48,7 @@ class DocumentSetTest {
                         : documents.stream().map(ToApply::origin).collect(ImmutableSet.toImmutableSet());
                 boolean prune = random.nextBoolean();
                 ImmutableList<StoredDeclaration> before = store.declarations();
-                DesiredState foretold = set(documents, origins, prune).appliedTo(before);
+                DesiredState foretold = new DocumentSet(documents, origins, prune).appliedTo(before);
                 store.apply(documents, origins, prune);
                 assertEquals(winners(StoredState.desired(store.declarations())), winners(foretold), "apply " + i);
                 // A workload that was deleted and comes back goes on counting, which only the store can know.
@@ -67,13 +66,6 @@ class DocumentSetTest {
                                 declaration.generation()));
             }
         }
-    }
-
-    private static DocumentSet set(ImmutableList<ToApply> documents, ImmutableSet<String> origins, boolean prune) {
-        ImmutableList<ReadWorkload> workloads = documents.stream()
-                .map(document -> new ReadWorkload(document.workload(), document.origin(), document.origin(), 1))
-                .collect(ImmutableList.toImmutableList());
-        return new DocumentSet(workloads, ImmutableList.of(), origins, prune);
     }
 
     private static ImmutableList<String> winners(DesiredState desired) {

@@ -11,7 +11,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.DocumentSet;
+import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.EventsCommand;
 import io.homeostat.reconcile.command.InspectCommand;
 import io.homeostat.reconcile.command.PlanCommand;
@@ -166,7 +166,7 @@ public final class DiagnosticsBundle {
     /** What commands say: those of the agent when one runs. */
     public void asked() throws IOException, InterruptedException {
         archive.add("status.json", () -> answer("status.json", new StatusCommand(ImmutableList.of(), false)));
-        archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentSet.NONE, false)));
+        archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentTexts.NONE, false)));
         archive.add("events.json", () -> answer("events.json", new EventsCommand(false)));
         Optional<AgentFile> agent = agent();
         if (agent.isEmpty()) {

@@ -23,6 +23,7 @@ public record Environment(
         boolean outIsTerminal,
         boolean errIsTerminal,
         Clock clock,
+        DocumentFormat documents,
         Interrupts interrupts) {
 
     public String variable(String name) {

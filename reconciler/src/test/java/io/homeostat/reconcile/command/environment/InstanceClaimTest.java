@@ -268,6 +268,7 @@ class InstanceClaimTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                DocumentFormat.STANDARD,
                 Interrupts.none());
     }
 }

@@ -132,6 +132,7 @@ class UserDirectoriesTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                DocumentFormat.STANDARD,
                 Interrupts.none());
     }
 }

@@ -1,0 +1,136 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.yaml.DocumentReader;
+import io.homeostat.desired.yaml.DocumentReader.Input;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.DocumentReader.Texts;
+import io.homeostat.desired.yaml.Problem;
+import io.homeostat.proto.agent.AppliedDocuments;
+import io.homeostat.proto.agent.DocumentFile;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Text;
+import java.io.PrintStream;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+
+/**
+ * The texts of documents that are to be applied, as they were read where the command was typed. Whoever runs the command parses them.
+ *
+ * @param read each text with the origin that led to it as its input
+ * @param origins the absolute paths that were given, or {@link #STANDARD_INPUT}; empty when none was
+ * @param prune whether to withdraw what an earlier apply of these origins declared and this one doesn't
+ */
+public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean prune) {
+    /** The origin of what was read from standard input. */
+    public static final String STANDARD_INPUT = "-";
+
+    /** Nothing was given. */
+    public static final DocumentTexts NONE = new DocumentTexts(Texts.NONE, ImmutableSet.of(), false);
+
+    /** @throws UsageException when the request makes no sense; its texts are not parsed yet */
+    static DocumentTexts of(AppliedDocuments request) {
+        ImmutableSet<String> origins =
+                request.getOriginsList().stream().map(DocumentTexts::origin).collect(ImmutableSet.toImmutableSet());
+        if (request.getPrune() && (origins.isEmpty() || origins.contains(STANDARD_INPUT))) {
+            throw new UsageException(
+                    "prune: goes by the origins, and needs absolute paths among them and nothing else");
+        }
+        Texts read = DocumentReader.collect(
+                request.getFilesList().stream().map(file -> text(file, origins)).toList());
+        if (!read.errors().isEmpty()) {
+            throw new UsageException(
+                    read.errors().stream().map(Problem::toString).collect(Collectors.joining("\n")));
+        }
+        return new DocumentTexts(read, origins, request.getPrune());
+    }
+
+    private static Input.Text text(DocumentFile file, ImmutableSet<String> origins) {
+        if (!origins.contains(file.getOrigin())) {
+            throw new UsageException(Text.oneLine(file.getName()) + ": its origin is none of the origins");
+        }
+        return new Input.Text(
+                file.getName(),
+                file.getOrigin(),
+                file.getDirectory().isEmpty() ? null : absolute("directory", file.getDirectory()),
+                file.getText());
+    }
+
+    private static String origin(String origin) {
+        return origin.equals(STANDARD_INPUT)
+                ? origin
+                : absolute("origins", origin).toString();
+    }
+
+    private static Path absolute(String field, String path) {
+        try {
+            if (path.startsWith("/") && Path.of(path).normalize().toString().equals(path)) {
+                return Path.of(path);
+            }
+        } catch (InvalidPathException e) {
+            throw new UsageException(field + ": one is no path");
+        }
+        throw new UsageException(field + ": '" + Text.oneLine(path) + "' is no absolute path"
+                + (field.equals("origins") ? " and not -" : ""));
+    }
+
+    AppliedDocuments request() {
+        AppliedDocuments.Builder request =
+                AppliedDocuments.newBuilder().addAllOrigins(origins).setPrune(prune);
+        for (Input.Text text : read.texts()) {
+            Path directory = text.directory();
+            request.addFiles(DocumentFile.newBuilder()
+                    .setName(text.name())
+                    .setOrigin(text.input())
+                    .setDirectory(directory == null ? "" : directory.toString())
+                    .setText(text.text()));
+        }
+        return request.build();
+    }
+
+    boolean isNone() {
+        return origins.isEmpty();
+    }
+
+    /**
+     * Parses them and tells people what is wrong.
+     *
+     * @param consequence of errors, in words that follow their number
+     * @throws CommandFailure when something is wrong with them, which was said
+     */
+    public DocumentSet parse(DocumentFormat format, Console console, String consequence) {
+        if (isNone()) {
+            return new DocumentSet(ImmutableList.of(), origins, prune);
+        }
+        ReadResult parsed = format.parse(read);
+        print(parsed, console.err());
+        if (!parsed.valid()) {
+            int errors = parsed.errors().size();
+            throw new CommandFailure(
+                    (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files");
+        }
+        return new DocumentSet(
+                parsed.workloads().stream()
+                        .map(found -> new ToApply(format.print(found.workload()), found.input()))
+                        .collect(ImmutableList.toImmutableList()),
+                origins,
+                prune);
+    }
+
+    /** One line a problem: {@code file:line:column: message}. */
+    public static void print(ReadResult read, PrintStream err) {
+        for (Problem warning : read.warnings()) {
+            err.println("warning: " + warning);
+        }
+        for (Problem error : read.errors()) {
+            err.println(error);
+        }
+        err.flush();
+    }
+}
