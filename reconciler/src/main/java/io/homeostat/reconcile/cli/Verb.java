@@ -240,13 +240,15 @@ public enum Verb {
 
     private final Grammar grammar;
     private final Local local;
+    private final Typed typed;
     private final Asked asked;
     private final ImmutableList<String> description;
 
     /** A command on a state directory, for which an agent can be asked. */
     Verb(Grammar grammar, Typed typed, Asked asked, String... description) {
         this.grammar = grammar;
-        this.local = invocation -> run(invocation, typed);
+        this.local = this::runOnStateDirectory;
+        this.typed = typed;
         this.asked = asked;
         this.description = ImmutableList.copyOf(description);
     }
@@ -254,6 +256,9 @@ public enum Verb {
     Verb(Grammar grammar, Local local, String... description) {
         this.grammar = grammar;
         this.local = local;
+        this.typed = invocation -> {
+            throw new IllegalArgumentException("this is done without a state directory");
+        };
         this.asked = request -> {
             throw new IllegalArgumentException("this is not done by agents");
         };
@@ -285,12 +290,17 @@ public enum Verb {
     }
 
     /** By the agent when one runs on the state directory; then only what speaks to it has to be loaded, else only what does it. */
-    private static int run(Invocation invocation, Typed typed) throws InterruptedException {
+    private int runOnStateDirectory(Invocation invocation) throws InterruptedException {
         Workspace workspace = invocation.workspace();
-        Command command = typed.command(invocation);
+        Command command = typed(invocation);
         return Files.exists(workspace.layout().agentFile())
                 ? new AgentSession(workspace).run(command)
                 : command.run(workspace);
+    }
+
+    /** The command on a state directory that was typed. */
+    Command typed(Invocation invocation) {
+        return typed.command(invocation);
     }
 
     /**

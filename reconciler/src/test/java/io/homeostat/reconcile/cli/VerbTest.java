@@ -1,0 +1,144 @@
+package io.homeostat.reconcile.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.CommandRequest.CommandCase;
+import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.HoldCommand;
+import io.homeostat.reconcile.command.HoldCommand.Hold;
+import io.homeostat.reconcile.command.environment.DocumentFormat;
+import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.output.Ansi;
+import io.homeostat.reconcile.command.output.Console;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine.ParseResult;
+
+/** An agent is asked for what was typed. */
+class VerbTest {
+    private static final List<String> LINES = List.of(
+            "plan",
+            "plan -f a.yaml --prune --detailed-exitcode",
+            "plan -f -",
+            "apply -f d a.yaml --prune --timeout 90s",
+            "apply -f -",
+            "delete process/a plugin/b --timeout 5m",
+            "pause process/a plugin/b --reason because",
+            "resume process/a --reason because",
+            "stop process/a plugin/b --reason because --timeout 3s",
+            "start process/a --timeout 3s",
+            "reset",
+            "reset --yes --timeout 1m",
+            "status",
+            "status process/a --watch",
+            "events",
+            "events --follow",
+            "logs process/a",
+            "logs process/a -f",
+            "vm-event shutdown",
+            "watch plugin/a --code 3",
+            "watch plugin/a --code 3 --request ready? --timeout 9s",
+            "verify plugin/a --revision 2",
+            "states",
+            "inspect");
+
+    @TempDir
+    Path directory;
+
+    static List<String> lines() {
+        return LINES;
+    }
+
+    @ParameterizedTest
+    @MethodSource("lines")
+    void anAgentIsAskedForTheCommandThatWasTyped(String line) throws IOException {
+        Files.writeString(directory.resolve("a.yaml"), "a: 1\n");
+        Files.writeString(Files.createDirectory(directory.resolve("d")).resolve("b.yaml"), "b: 1\n");
+        Verb verb = verb(line);
+        Command typed = verb.typed(invocation(verb, line));
+
+        CommandRequest.Builder request = CommandRequest.newBuilder();
+        typed.write(request);
+        CommandRequest received = CommandRequest.parseFrom(request.build().toByteArray());
+
+        assertEquals(verb.name(), received.getCommandCase().name());
+        assertEquals(typed, Verb.asked(received));
+    }
+
+    @Test
+    void aTypedLineMeansWhatItSays() {
+        Verb stop = Verb.STOP;
+
+        assertEquals(
+                new HoldCommand(Hold.STOP, ImmutableList.of(WorkloadId.process("a")), "because", Duration.ofSeconds(3)),
+                stop.typed(invocation(stop, "stop process/a --reason because --timeout 3s")));
+    }
+
+    @Test
+    void everyCommandThatAnAgentMayBeAskedForHasARow() {
+        Set<String> requests = Stream.of(CommandCase.values())
+                .filter(each -> each != CommandCase.COMMAND_NOT_SET)
+                .map(Enum::name)
+                .collect(Collectors.toSet());
+        Set<String> rows = Stream.of(Verb.values()).map(Enum::name).collect(Collectors.toSet());
+
+        assertTrue(rows.containsAll(requests), () -> requests + " in " + rows);
+        assertEquals(requests, LINES.stream().map(line -> verb(line).name()).collect(Collectors.toSet()));
+        assertFalse(requests.isEmpty());
+    }
+
+    private static Verb verb(String line) {
+        return Verb.valueOf(line.split(" ", -1)[0].toUpperCase(Locale.ROOT).replace('-', '_'));
+    }
+
+    private Invocation invocation(Verb verb, String line) {
+        PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
+        Environment environment = new Environment(
+                ImmutableMap.of(),
+                directory,
+                0,
+                new ByteArrayInputStream("c: 1\n".getBytes(StandardCharsets.UTF_8)),
+                nowhere,
+                nowhere,
+                false,
+                false,
+                Clock.systemUTC(),
+                DocumentFormat.STANDARD,
+                Interrupts.none());
+        String[] words = Stream.of(line.split(" ", -1))
+                .map(word -> word.equals("d") || word.equals("a.yaml")
+                        ? directory.resolve(word).toString()
+                        : word)
+                .toArray(String[]::new);
+        ParseResult parsed = Syntax.commandLine().parseArgs(words);
+        return new Invocation(
+                verb.word(),
+                environment,
+                new Console(nowhere, nowhere, OutputFormat.TEXT, new Ansi(false)),
+                new Arguments(parsed, parsed.subcommand()));
+    }
+}
