@@ -70,10 +70,10 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final Turns turns = new Turns();
     private final Reconciler reconciler;
     private final StateUpdates updates;
-    private final SourceReading sources;
+    private final SourceWatcher sources;
     private final Maintenance maintenance;
     private final Modules modules = new Modules();
-    private final PluginLooks pluginLooks;
+    private final PluginSurvey pluginSurvey;
     private final UsageSampler usage;
     private final ProcessFollower processes;
     private final PeriodicTasks sampling = new PeriodicTasks("sampling");
@@ -107,11 +107,11 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.plugins = new PluginChannel(clock);
         this.runtimes = new Runtimes(layout, procFs, plugins, clock);
         this.observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
-        this.sources = new SourceReading(defaultFiles, config, store, clock, hinted, this::readSources);
-        this.pluginLooks = new PluginLooks(declared, store, observer, clock);
+        this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
+        this.pluginSurvey = new PluginSurvey(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.addAll(telemetry.listeners()).add(boot);
-        residents.add(pluginLooks);
+        residents.add(pluginSurvey);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
         this.processes =
                 new ProcessFollower(hinted ? new ExitWatcher(procFs) : null, usage, store, declared, this::ended);
@@ -203,7 +203,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     }
 
     /**
-     * Applies a new configuration; what needs a restart stays as it is, see {@link SourceReading}.
+     * Applies a new configuration; what needs a restart stays as it is, see {@link SourceWatcher}.
      *
      * @throws ActuationFailure when its keys can't be read; nothing has changed then
      */
@@ -229,7 +229,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
 
     @Override
     public ImmutableList<Finding> plugins() throws InterruptedException {
-        return pluginLooks.plugins();
+        return pluginSurvey.plugins();
     }
 
     /**

@@ -9,8 +9,8 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Attempts.Told;
-import io.homeostat.desired.state.history.Attempts.Told.ToldFailure;
+import io.homeostat.desired.state.history.Attempts.Reported;
+import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
@@ -69,22 +69,22 @@ final class Notes {
     void event(EventType type, String revision, String message) {
         events.add(new Event(situation.now(), situation.id(), revision, type, message));
         if (wentWell(type)) {
-            told(Told.of(history.attempts().told().revision()));
+            told(Reported.of(history.attempts().reported().revision()));
         }
     }
 
     /** Tells of a failure, unless it has been told since something last went well: it is tried again and again. */
     void failure(EventType type, String revision, FailureCause cause, String message) {
-        Told told = history.attempts().told();
-        ToldFailure failure = new ToldFailure(type, revision, cause);
+        Reported told = history.attempts().reported();
+        ReportedFailure failure = new ReportedFailure(type, revision, cause);
         if (!told.failures().contains(failure)) {
             event(type, revision, message);
             told(told.and(failure));
         }
     }
 
-    private void told(Told next) {
-        attempts(attempts -> attempts.withTold(next));
+    private void told(Reported next) {
+        attempts(attempts -> attempts.withReported(next));
     }
 
     private static boolean wentWell(EventType type) {
@@ -155,7 +155,7 @@ final class Notes {
         }
         history = history.withLastKnownGood(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)
-                .withAttempts(Attempts.of(declared.hash()).withTold(Told.of(workload.revision())));
+                .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
     }
 
     Change change() {

@@ -12,7 +12,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Attempts.Told;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
@@ -97,10 +97,10 @@ public final class ObservationRecorder {
             if (!history.attempts().hash().isEmpty()) {
                 LastKnownGood lastKnownGood = history.lastKnownGood();
                 String revision = lastKnownGood == null
-                        ? history.attempts().told().revision()
+                        ? history.attempts().reported().revision()
                         : lastKnownGood.workload().revision();
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
-                notes.history(history.withAttempts(Attempts.NONE.withTold(Told.of(revision)))
+                notes.history(history.withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
                         .withFailed(null)
                         .withRun(history.run().withOneShot(null)));
             }
@@ -117,7 +117,7 @@ public final class ObservationRecorder {
         notes.history(history.withAttempts(
                         declared.generation(),
                         Attempts.of(declared.hash())
-                                .withTold(Told.of(declared.workload().revision())))
+                                .withReported(Reported.of(declared.workload().revision())))
                 .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
                 .withRun(history.run().withCrashes(Failures.NONE)));
         boolean wasWithdrawn = history.attempts().hash().isEmpty();
@@ -151,7 +151,7 @@ public final class ObservationRecorder {
 
     /** Of what was withdrawn nothing is left, and nothing was there that a step could have removed and told so. */
     public static ImmutableList<Event> gone(Situation situation) {
-        String revision = situation.history().attempts().told().revision();
+        String revision = situation.history().attempts().reported().revision();
         return revision.isEmpty()
                 ? ImmutableList.of()
                 : ImmutableList.of(new Event(

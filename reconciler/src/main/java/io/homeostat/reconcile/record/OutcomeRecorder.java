@@ -264,7 +264,7 @@ public final class OutcomeRecorder {
     private static void removing(Situation situation, Notes notes, Outcome outcome) {
         LastKnownGood lastKnownGood = notes.history().lastKnownGood();
         String revision = lastKnownGood == null
-                ? notes.history().attempts().told().revision()
+                ? notes.history().attempts().reported().revision()
                 : lastKnownGood.workload().revision();
         if (outcome instanceof Outcome.Done) {
             notes.event(EventType.PLUGIN_REMOVED, revision, "");

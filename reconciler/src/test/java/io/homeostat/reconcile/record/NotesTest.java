@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.history.Attempts.Told;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.FailureCause;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.EnumSource.Mode;
 class NotesTest {
     private static final FailureCause REFUSED = FailureCause.of(FailureCause.Kind.NO_CONNECTION);
 
-    private final Notes notes = new Notes(
-            plugin().attempts(attempts -> attempts.withTold(Told.of("A"))).situation());
+    private final Notes notes = new Notes(plugin().attempts(attempts -> attempts.withReported(Reported.of("A")))
+            .situation());
 
     @Test
     void aFailureIsToldOnce() {
@@ -61,7 +61,7 @@ class NotesTest {
         notes.event(well, "A", "well");
         fails(REFUSED, "gone");
         assertEquals(List.of("gone", "well", "gone"), told());
-        assertEquals("A", notes.history().attempts().told().revision());
+        assertEquals("A", notes.history().attempts().reported().revision());
     }
 
     @ParameterizedTest

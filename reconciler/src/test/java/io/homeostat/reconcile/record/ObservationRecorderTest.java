@@ -65,7 +65,7 @@ class ObservationRecorderTest {
         WorkloadHistory history = learned.situation().history();
         assertEquals("", history.attempts().hash());
         assertEquals(Failures.NONE, history.attempts().start());
-        assertEquals("A", history.attempts().told().revision());
+        assertEquals("A", history.attempts().reported().revision());
         assertNull(history.failed());
         assertNull(history.run().oneShot());
         assertEquals(List.of("PLUGIN_CONFIG_REMOVE A"), told(learned));

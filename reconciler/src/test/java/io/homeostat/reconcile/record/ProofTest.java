@@ -12,8 +12,8 @@ import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
-import io.homeostat.desired.state.history.Attempts.Told;
-import io.homeostat.desired.state.history.Attempts.Told.ToldFailure;
+import io.homeostat.desired.state.history.Attempts.Reported;
+import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -97,8 +97,8 @@ class ProofTest {
                 .undone(2, NOW.minus(LONG))
                 .attempts(attempts -> attempts.withStart(failed(2, NOW))
                         .withInstall(failed(1, NOW))
-                        .withTold(Told.of("A")
-                                .and(new ToldFailure(
+                        .withReported(Reported.of("A")
+                                .and(new ReportedFailure(
                                         EventType.PLUGIN_START_FAILED,
                                         "A",
                                         FailureCause.of(FailureCause.Kind.TIMED_OUT)))));
@@ -107,7 +107,7 @@ class ProofTest {
 
         assertNull(history.failed());
         String hash = Objects.requireNonNull(history.lastKnownGood()).hash();
-        assertEquals(Attempts.of(hash).withTold(Told.of("A")), history.attempts());
+        assertEquals(Attempts.of(hash).withReported(Reported.of("A")), history.attempts());
     }
 
     @Test

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param limits failures to set limits in place
  * @param upkeep failures to stop, activate or remove, which always succeed on a sound machine
  * @param restartToConfigure the running process refuses Apply, so a new configuration needs a restart
- * @param told what events have told of it
+ * @param reported what events have reported of it
  */
 public record Attempts(
         String hash,
@@ -27,39 +27,46 @@ public record Attempts(
         Failures limits,
         Failures upkeep,
         boolean restartToConfigure,
-        @Inline Told told) {
+        @Inline Reported reported) {
     public static final Attempts NONE = of("");
 
     public static Attempts of(String hash) {
         return new Attempts(
-                hash, Failures.NONE, Failures.NONE, Failures.NONE, Failures.NONE, Failures.NONE, false, Told.NOTHING);
+                hash,
+                Failures.NONE,
+                Failures.NONE,
+                Failures.NONE,
+                Failures.NONE,
+                Failures.NONE,
+                false,
+                Reported.NOTHING);
     }
 
     public Attempts withInstall(Failures failures) {
-        return new Attempts(hash, failures, start, configure, limits, upkeep, restartToConfigure, told);
+        return new Attempts(hash, failures, start, configure, limits, upkeep, restartToConfigure, reported);
     }
 
     public Attempts withStart(Failures failures) {
-        return new Attempts(hash, install, failures, configure, limits, upkeep, restartToConfigure, told);
+        return new Attempts(hash, install, failures, configure, limits, upkeep, restartToConfigure, reported);
     }
 
     public Attempts withConfigure(Failures failures) {
-        return new Attempts(hash, install, start, failures, limits, upkeep, restartToConfigure, told);
+        return new Attempts(hash, install, start, failures, limits, upkeep, restartToConfigure, reported);
     }
 
     public Attempts withLimits(Failures failures) {
-        return new Attempts(hash, install, start, configure, failures, upkeep, restartToConfigure, told);
+        return new Attempts(hash, install, start, configure, failures, upkeep, restartToConfigure, reported);
     }
 
     public Attempts withUpkeep(Failures failures) {
-        return new Attempts(hash, install, start, configure, limits, failures, restartToConfigure, told);
+        return new Attempts(hash, install, start, configure, limits, failures, restartToConfigure, reported);
     }
 
     public Attempts withRestartToConfigure(boolean needed) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, needed, told);
+        return new Attempts(hash, install, start, configure, limits, upkeep, needed, reported);
     }
 
-    public Attempts withTold(Told next) {
+    public Attempts withReported(Reported next) {
         return new Attempts(hash, install, start, configure, limits, upkeep, restartToConfigure, next);
     }
 
@@ -84,24 +91,25 @@ public record Attempts(
      * @param failures reported since something last went well, newest last; enough of them that causes which take turns are reported once
      *     each
      */
-    public record Told(String revision, @Fields.Key("told") ImmutableList<ToldFailure> failures) {
-        public static final Told NOTHING = new Told("", ImmutableList.of());
+    public record Reported(
+            String revision, @Fields.Key("told") ImmutableList<ReportedFailure> failures) {
+        public static final Reported NOTHING = new Reported("", ImmutableList.of());
 
         private static final int REMEMBERED = 8;
 
-        public static Told of(String revision) {
-            return new Told(revision, ImmutableList.of());
+        public static Reported of(String revision) {
+            return new Reported(revision, ImmutableList.of());
         }
 
-        public Told and(ToldFailure failure) {
-            ImmutableList<ToldFailure> all = ImmutableList.<ToldFailure>builder()
+        public Reported and(ReportedFailure failure) {
+            ImmutableList<ReportedFailure> all = ImmutableList.<ReportedFailure>builder()
                     .addAll(failures)
                     .add(failure)
                     .build();
-            return new Told(revision, all.subList(Math.max(0, all.size() - REMEMBERED), all.size()));
+            return new Reported(revision, all.subList(Math.max(0, all.size() - REMEMBERED), all.size()));
         }
 
-        /** A failure that an event has told of; it is told again only when it is another one, or when something has gone well meanwhile. */
-        public record ToldFailure(EventType type, String revision, FailureCause cause) {}
+        /** A failure that an event has reported; reported again only if it differs, or something went well meanwhile. */
+        public record ReportedFailure(EventType type, String revision, FailureCause cause) {}
     }
 }

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Attempts.Told;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -45,7 +45,7 @@ public record WorkloadHistory(
     public WorkloadHistory retriedNow() {
         return withAttempts(Attempts.of(attempts.hash())
                         .withRestartToConfigure(attempts.restartToConfigure())
-                        .withTold(Told.of(attempts.told().revision())))
+                        .withReported(Reported.of(attempts.reported().revision())))
                 .withRun(run.withCrashes(Failures.NONE)
                         .withRepairs(Failures.NONE)
                         .withoutFailedRun());

@@ -28,8 +28,8 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Attempts.Told;
-import io.homeostat.desired.state.history.Attempts.Told.ToldFailure;
+import io.homeostat.desired.state.history.Attempts.Reported;
+import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
@@ -51,7 +51,7 @@ import java.util.stream.Stream;
 public final class Samples {
     public static final Instant NOON = Instant.parse("2026-11-20T12:00:00.123456789Z");
     private static final Exit OUT_OF_MEMORY = new Exit(137, 9, Exit.Reason.OOM_KILLED, NOON);
-    private static final ToldFailure DOWNLOAD_REFUSED = new ToldFailure(
+    private static final ReportedFailure DOWNLOAD_REFUSED = new ReportedFailure(
             EventType.PLUGIN_INSTALL_FAILED, "B2", new FailureCause(FailureCause.Kind.HTTP_STATUS, 403));
     public static final Clock CLOCK = Clock.fixed(NOON, ZoneOffset.UTC);
     static final WorkloadId AGENT = WorkloadId.plugin("ops-agent");
@@ -121,7 +121,7 @@ public final class Samples {
                         attempts,
                         attempts,
                         true,
-                        new Told("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
+                        new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
                 new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),

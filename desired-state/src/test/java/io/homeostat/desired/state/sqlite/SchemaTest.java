@@ -24,7 +24,7 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.history.Attempts.Told;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
@@ -77,7 +77,7 @@ final class SchemaTest {
                     store.problems());
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
-                    .withAttempts(now.attempts().withTold(Told.NOTHING))
+                    .withAttempts(now.attempts().withReported(Reported.NOTHING))
                     .withRun(now.run().withOneShot(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());

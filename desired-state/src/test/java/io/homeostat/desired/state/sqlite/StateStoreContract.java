@@ -20,7 +20,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
-import io.homeostat.desired.state.history.Attempts.Told;
+import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -290,8 +290,8 @@ public abstract class StateStoreContract {
         store.retryNow(ImmutableList.of(AGENT, WorkloadId.plugin("unknown")));
 
         WorkloadHistory after = store.history(AGENT);
-        Told told = Told.of(Samples.eventful().attempts().told().revision());
-        assertEquals(Attempts.of("h1").withRestartToConfigure(true).withTold(told), after.attempts());
+        Reported told = Reported.of(Samples.eventful().attempts().reported().revision());
+        assertEquals(Attempts.of("h1").withRestartToConfigure(true).withReported(told), after.attempts());
         assertEquals(Samples.eventful().failed(), after.failed());
         assertEquals(Failures.NONE, after.run().crashes());
         assertEquals(Samples.eventful().run().restarts(), after.run().restarts());

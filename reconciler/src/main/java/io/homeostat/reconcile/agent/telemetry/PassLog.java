@@ -23,17 +23,17 @@ import org.slf4j.LoggerFactory;
 public final class PassLog implements PassListener {
     private static final Logger LOG = LoggerFactory.getLogger(PassLog.class);
 
-    /** What was last said of a workload. */
-    private sealed interface Said {
-        record UnderWay(long since) implements Said {}
+    /** What was last logged of a workload. */
+    private sealed interface Logged {
+        record UnderWay(long since) implements Logged {}
 
-        record Stuck(Reason reason) implements Said {}
+        record Stuck(Reason reason) implements Logged {}
 
-        record Converged() implements Said {}
+        record Converged() implements Logged {}
     }
 
     private final Ticker ticker;
-    private final Map<WorkloadId, Said> said = new ConcurrentHashMap<>();
+    private final Map<WorkloadId, Logged> logged = new ConcurrentHashMap<>();
 
     public PassLog(Ticker ticker) {
         this.ticker = ticker;
@@ -42,26 +42,26 @@ public final class PassLog implements PassListener {
     @Override
     public void starting(Step step) {
         LOG.debug("{} begins", step.word());
-        said.put(step.workload(), new Said.UnderWay(ticker.read()));
+        logged.put(step.workload(), new Logged.UnderWay(ticker.read()));
     }
 
     @Override
     public void finished(WorkloadId id, PassResult next) {
-        @Nullable Said before = said.get(id);
+        @Nullable Logged before = logged.get(id);
         switch (next) {
             case PassResult.Again again ->
-                stepped(again, before instanceof Said.UnderWay(long since) ? since : ticker.read());
+                stepped(again, before instanceof Logged.UnderWay(long since) ? since : ticker.read());
             case PassResult.Settled settled -> {
                 boolean gone = settled.plan().before() == null && settled.plan().after() == null;
-                if (before == null || before instanceof Said.Converged) {
+                if (before == null || before instanceof Logged.Converged) {
                     LOG.debug("all is well");
                 } else {
                     LOG.info(gone ? "nothing is left of it" : "converged");
                 }
                 if (gone) {
-                    said.remove(id);
+                    logged.remove(id);
                 } else {
-                    said.put(id, new Said.Converged());
+                    logged.put(id, new Logged.Converged());
                 }
             }
             case PassResult.Later later -> halted(id, later, before);
@@ -80,17 +80,17 @@ public final class PassLog implements PassListener {
         }
     }
 
-    private void halted(WorkloadId id, PassResult.Later later, @Nullable Said before) {
+    private void halted(WorkloadId id, PassResult.Later later, @Nullable Logged before) {
         switch (later.until().kind()) {
             case PROGRESS -> LOG.debug("waits: {}", later.until().why());
             case RETRY, DECLARATION -> {
-                Said.Stuck now = new Said.Stuck(later.plan().reason());
+                Logged.Stuck now = new Logged.Stuck(later.plan().reason());
                 if (now.equals(before)) {
                     LOG.debug("still stuck: {}", later.until().why());
                 } else {
                     LOG.warn("stuck: {}", later.until().why());
                 }
-                said.put(id, now);
+                logged.put(id, now);
             }
         }
     }

@@ -158,7 +158,7 @@ public final class DiagnosticsBundle {
     private void log(WorkloadId id, Path log) throws IOException, InterruptedException {
         for (Path file : List.of(log.resolveSibling(log.getFileName() + ".1"), log)) {
             if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-                archive.add("logs/" + name(id) + "/" + file.getFileName(), () -> LastBytes.of(file, MOST_LOG));
+                archive.add("logs/" + name(id) + "/" + file.getFileName(), () -> TailBuffer.of(file, MOST_LOG));
             }
         }
     }
@@ -191,8 +191,8 @@ public final class DiagnosticsBundle {
     }
 
     private String answer(String name, Command command) throws InterruptedException {
-        LastBytes out = new LastBytes(MOST_OUTPUT);
-        LastBytes err = new LastBytes(MOST_LOG);
+        TailBuffer out = new TailBuffer(MOST_OUTPUT);
+        TailBuffer err = new TailBuffer(MOST_LOG);
         try (PrintStream results = new PrintStream(out, false, StandardCharsets.UTF_8);
                 PrintStream messages = new PrintStream(err, false, StandardCharsets.UTF_8)) {
             Console quiet = new Console(results, messages, OutputFormat.JSON, new Ansi(false));

@@ -51,7 +51,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
     }
 
     /** Which plugins go, and who declares them. */
-    private record Doomed(
+    private record Removal(
             ImmutableSortedSet<WorkloadId> applied,
             ImmutableSortedSet<WorkloadId> sent,
             ImmutableSortedSet<WorkloadId> abandoned) {
@@ -66,7 +66,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
     public int run(Workspace workspace) throws InterruptedException {
         if (!yes) {
             ImmutableSortedSet<WorkloadId> all = workspace
-                    .remembered(reader -> doomed(reader, workspace).all())
+                    .remembered(reader -> removal(reader, workspace).all())
                     .orElse(ImmutableSortedSet.of());
             throw new CommandFailure(
                     all.isEmpty()
@@ -85,16 +85,16 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
 
     private static void withdraw(StateStore store, Workspace workspace, List<String> notes) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
-        Doomed doomed = doomed(store, workspace);
-        store.delete(doomed.applied());
-        if (!doomed.sent().isEmpty()) {
+        Removal removal = removal(store, workspace);
+        store.delete(removal.applied());
+        if (!removal.sent().isEmpty()) {
             store.receive(new ControlPlaneChange(
-                    "", ImmutableList.of(), doomed.sent(), ImmutableMap.of(), ImmutableList.of()));
+                    "", ImmutableList.of(), removal.sent(), ImmutableMap.of(), ImmutableList.of()));
         }
-        for (WorkloadId id : doomed.all()) {
+        for (WorkloadId id : removal.all()) {
             declarations.stream()
                     .filter(declaration ->
-                            declaration.workload().id().equals(id) && !isDoomed(declaration, kept(workspace)))
+                            declaration.workload().id().equals(id) && !isRemoved(declaration, kept(workspace)))
                     .findFirst()
                     .ifPresent(other -> notes.add(id + " goes on being declared by " + SourceConflicts.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
@@ -109,7 +109,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
         }
     }
 
-    private static Doomed doomed(StateReader reader, Workspace workspace) {
+    private static Removal removal(StateReader reader, Workspace workspace) {
         ImmutableSet<String> kept = kept(workspace);
         ImmutableList<StoredDeclaration> declarations = reader.declarations();
         ImmutableSet<WorkloadId> declared = declarations.stream()
@@ -118,7 +118,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
         // A process can run on though all of its files are gone.
         Stream<WorkloadId> left = Stream.concat(
                 workspace.traces().stream(), reader.instances().stream().map(Instance::workload));
-        return new Doomed(
+        return new Removal(
                 of(SourceName.APPLIED, declarations, kept),
                 of(SourceName.CONTROL_PLANE, declarations, kept),
                 left.filter(id -> id.kind().equals(Kind.PLUGIN) && !declared.contains(id) && !kept.contains(id.name()))
@@ -128,12 +128,12 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
     private static ImmutableSortedSet<WorkloadId> of(
             SourceName source, ImmutableList<StoredDeclaration> declarations, ImmutableSet<String> kept) {
         return declarations.stream()
-                .filter(declaration -> declaration.source() == source && isDoomed(declaration, kept))
+                .filter(declaration -> declaration.source() == source && isRemoved(declaration, kept))
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
     }
 
-    private static boolean isDoomed(StoredDeclaration declaration, ImmutableSet<String> kept) {
+    private static boolean isRemoved(StoredDeclaration declaration, ImmutableSet<String> kept) {
         WorkloadId id = declaration.workload().id();
         return (declaration.source() == SourceName.APPLIED || declaration.source() == SourceName.CONTROL_PLANE)
                 && id.kind().equals(Kind.PLUGIN)

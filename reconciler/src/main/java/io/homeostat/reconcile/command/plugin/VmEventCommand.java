@@ -23,7 +23,7 @@ import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Table;
 import io.homeostat.reconcile.command.output.Text;
-import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
+import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
 import java.util.Arrays;
@@ -123,16 +123,17 @@ public record VmEventCommand(Event event) implements Command {
         ImmutableSortedSet<WorkloadId> known =
                 workspace.remembered(VmEventCommand::plugins).orElse(ImmutableSortedSet.of());
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
-            PluginTalks talks = new PluginTalks(workspace.layout(), new ProcFs(), turns, workspace::instances);
-            return print(tell(known, talks, plugins), workspace.console());
+            PluginCaller caller = new PluginCaller(workspace.layout(), new ProcFs(), turns, workspace::instances);
+            return print(tell(known, caller, plugins), workspace.console());
         }
     }
 
     /** Tells these; in their order what came of it. */
-    private ImmutableList<Delivery> tell(ImmutableCollection<WorkloadId> ids, PluginTalks talks, PluginChannel plugins)
+    private ImmutableList<Delivery> tell(
+            ImmutableCollection<WorkloadId> ids, PluginCaller caller, PluginChannel plugins)
             throws InterruptedException {
         ImmutableList<Callable<Delivery>> all = ids.stream()
-                .<Callable<Delivery>>map(id -> () -> tell(id, talks, plugins))
+                .<Callable<Delivery>>map(id -> () -> tell(id, caller, plugins))
                 .collect(ImmutableList.toImmutableList());
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList.Builder<Delivery> told = ImmutableList.builder();
@@ -146,10 +147,10 @@ public record VmEventCommand(Event event) implements Command {
         }
     }
 
-    private Delivery tell(WorkloadId id, PluginTalks talks, PluginChannel plugins) throws InterruptedException {
-        return switch (talks.with(id, TIMEOUT, socket -> plugins.apply(socket, event.message(), TIMEOUT))) {
-            case Talk.NotRunning<PluginReply>(String why) -> new Delivery(id, "", NOT_RUNNING, why);
-            case Talk.Had<PluginReply>(String revision, PluginReply reply) ->
+    private Delivery tell(WorkloadId id, PluginCaller caller, PluginChannel plugins) throws InterruptedException {
+        return switch (caller.with(id, TIMEOUT, socket -> plugins.apply(socket, event.message(), TIMEOUT))) {
+            case Result.NotRunning<PluginReply>(String why) -> new Delivery(id, "", NOT_RUNNING, why);
+            case Result.Answered<PluginReply>(String revision, PluginReply reply) ->
                 reply instanceof PluginReply.Done
                         ? new Delivery(id, revision, TOLD, "")
                         : new Delivery(id, revision, FAILED, reply.words());

@@ -20,7 +20,7 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
-import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
+import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.stream.Collectors;
@@ -69,16 +69,16 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
     public int run(Workspace workspace) throws InterruptedException {
         long start = System.nanoTime();
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
-            PluginTalks talks = new PluginTalks(
+            PluginCaller caller = new PluginCaller(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
             while (true) {
-                Talk<Health> talk = talks.with(plugin, TIMEOUT, socket -> ask(plugins, socket));
-                if (isIt(talk)) {
-                    return print(talk, true, workspace.console());
+                Result<Health> result = caller.with(plugin, TIMEOUT, socket -> ask(plugins, socket));
+                if (isIt(result)) {
+                    return print(result, true, workspace.console());
                 }
                 Duration left = timeout.minusNanos(System.nanoTime() - start);
                 if (!left.isPositive()) {
-                    return print(talk, false, workspace.console());
+                    return print(result, false, workspace.console());
                 }
                 Thread.sleep(left.compareTo(PAUSE) < 0 ? left : PAUSE);
             }
@@ -89,13 +89,13 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
         return request == null ? plugins.status(socket, TIMEOUT) : plugins.status(socket, request, TIMEOUT);
     }
 
-    private boolean isIt(Talk<Health> talk) {
-        return talk instanceof Talk.Had<Health>(String revision, Health health)
+    private boolean isIt(Result<Health> result) {
+        return result instanceof Result.Answered<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY
                 && health.code() == code;
     }
 
-    private int print(Talk<Health> last, boolean matched, Console console) {
+    private int print(Result<Health> last, boolean matched, Console console) {
         if (console.json()) {
             Json.print(console.out(), json(last, matched));
         } else if (matched) {
@@ -108,12 +108,13 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
         return matched ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private ObjectNode json(Talk<Health> last, boolean matched) {
+    private ObjectNode json(Result<Health> last, boolean matched) {
         ObjectNode json = Json.object()
                 .put("formatVersion", PlanJson.FORMAT_VERSION)
                 .put("workload", plugin.toString())
                 .put("matched", matched);
-        if (last instanceof Talk.Had<Health>(String revision, Health health) && health.verdict() == Verdict.HEALTHY) {
+        if (last instanceof Result.Answered<Health>(String revision, Health health)
+                && health.verdict() == Verdict.HEALTHY) {
             json.put("revision", revision).put("code", health.code());
             json.set("results", Json.texts(health.results()));
         }
@@ -121,10 +122,10 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
     }
 
     /** "answered 3: still at it". */
-    private static String words(Talk<Health> talk) {
-        return switch (talk) {
-            case Talk.NotRunning<Health>(String why) -> "is " + why;
-            case Talk.Had<Health>(String revision, Health health) ->
+    private static String words(Result<Health> result) {
+        return switch (result) {
+            case Result.NotRunning<Health>(String why) -> "is " + why;
+            case Result.Answered<Health>(String revision, Health health) ->
                 health.verdict() == Verdict.HEALTHY
                         ? "answered " + health.code() + results(health)
                         : "gave no answer: " + Text.oneLine(health.problem());

@@ -70,7 +70,7 @@ class DiagnosticsArchiveTest {
     @Test
     void onlyTheEndOfMuchOutputIsKeptInWholeLines() {
         for (int most : new int[] {10, 11, 12, 100}) {
-            LastBytes end = new LastBytes(most);
+            TailBuffer end = new TailBuffer(most);
             for (int i = 0; i < 100; i++) {
                 byte[] line = ("line " + i + "\n").getBytes(StandardCharsets.UTF_8);
                 end.write(line, 0, line.length);
@@ -79,7 +79,7 @@ class DiagnosticsArchiveTest {
             assertTrue(text.startsWith("(what stood before this is left out)\nline "), text);
             assertTrue(text.endsWith("line 99\n"), text);
         }
-        LastBytes all = new LastBytes(10);
+        TailBuffer all = new TailBuffer(10);
         all.write("0123456789".getBytes(StandardCharsets.UTF_8), 0, 10);
         assertEquals("0123456789", all.text());
         all.write('!');
@@ -94,8 +94,8 @@ class DiagnosticsArchiveTest {
 
         assertEquals(
                 "it is no regular file",
-                assertThrows(IOException.class, () -> LastBytes.of(link, 100)).getMessage());
-        assertEquals("root:x", LastBytes.of(secret, 6));
-        assertFalse(LastBytes.of(secret, 5).contains("x"));
+                assertThrows(IOException.class, () -> TailBuffer.of(link, 100)).getMessage());
+        assertEquals("root:x", TailBuffer.of(secret, 6));
+        assertFalse(TailBuffer.of(secret, 5).contains("x"));
     }
 }

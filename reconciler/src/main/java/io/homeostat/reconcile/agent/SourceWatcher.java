@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** When the sources on this machine are read: at each resync, when a file of theirs changes, and when one asks to be read again. */
-final class SourceReading implements AutoCloseable {
+final class SourceWatcher implements AutoCloseable {
     private static final String READING = "reading the sources";
 
     private final ImmutableList<Path> defaultFiles;
@@ -39,7 +39,7 @@ final class SourceReading implements AutoCloseable {
      * @param hinted false: changes of files are noticed at the resync only
      * @param whenDue calls {@link #read} and acts on what has changed
      */
-    SourceReading(
+    SourceWatcher(
             ImmutableList<Path> defaultFiles,
             AgentConfig config,
             StateStore store,

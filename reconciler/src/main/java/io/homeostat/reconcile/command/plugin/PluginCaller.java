@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /** Calls plugins that run: never before Start, which some don't survive, nor while one is being started, changed or stopped. */
-public final class PluginTalks {
+public final class PluginCaller {
     private final Layout layout;
     private final ProcFs procFs;
     private final Turns turns;
@@ -26,7 +26,7 @@ public final class PluginTalks {
      * @param turns shared with the steps of passes
      * @param instances what is remembered of a workload's launches, now
      */
-    public PluginTalks(
+    public PluginCaller(
             Layout layout, ProcFs procFs, Turns turns, Function<WorkloadId, ImmutableList<Instance>> instances) {
         this.layout = layout;
         this.procFs = procFs;
@@ -35,12 +35,12 @@ public final class PluginTalks {
     }
 
     /** What came of the wish to speak with a plugin. */
-    public sealed interface Talk<T> {
+    public sealed interface Result<T> {
         /** It answered, at the revision that runs. */
-        record Had<T>(String revision, T answer) implements Talk<T> {}
+        record Answered<T>(String revision, T answer) implements Result<T> {}
 
         /** It was not called; {@code why} begins with "not running". */
-        record NotRunning<T>(String why) implements Talk<T> {}
+        record NotRunning<T>(String why) implements Result<T> {}
     }
 
     /** Says something to a plugin. */
@@ -50,24 +50,24 @@ public final class PluginTalks {
     }
 
     /** Calls a plugin if it runs, after waiting up to {@code patience} for what is being done to it. */
-    public <T> Talk<T> with(WorkloadId id, Duration patience, Call<T> call) throws InterruptedException {
-        Optional<Talk<T>> talk = turns.within(id, patience, () -> now(id, call));
-        return talk.orElseGet(
-                () -> new Talk.NotRunning<>("not running: it is being started, changed or stopped just now"));
+    public <T> Result<T> with(WorkloadId id, Duration patience, Call<T> call) throws InterruptedException {
+        Optional<Result<T>> result = turns.within(id, patience, () -> now(id, call));
+        return result.orElseGet(
+                () -> new Result.NotRunning<>("not running: it is being started, changed or stopped just now"));
     }
 
-    private <T> Talk<T> now(WorkloadId id, Call<T> call) throws InterruptedException {
+    private <T> Result<T> now(WorkloadId id, Call<T> call) throws InterruptedException {
         ImmutableList<Instance> alive =
                 instances.apply(id).stream().filter(this::mayLive).collect(ImmutableList.toImmutableList());
         if (alive.isEmpty()) {
-            return new Talk.NotRunning<>("not running");
+            return new Result.NotRunning<>("not running");
         }
         // Beside another launch nobody knows whose the socket is.
         if (alive.size() > 1 || alive.getFirst().phase() != Phase.STARTED) {
-            return new Talk.NotRunning<>("not running: it has not been started yet");
+            return new Result.NotRunning<>("not running: it has not been started yet");
         }
         Instance instance = alive.getFirst();
-        return new Talk.Had<>(instance.revision(), call.on(layout.socket(id, instance.revision())));
+        return new Result.Answered<>(instance.revision(), call.on(layout.socket(id, instance.revision())));
     }
 
     private boolean mayLive(Instance instance) {

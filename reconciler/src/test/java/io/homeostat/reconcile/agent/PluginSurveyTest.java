@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A machine without a process, on which two plugins are declared: whoever asks waits for the loop, but not for ever. */
 @Timeout(120)
-class PluginLooksTest {
+class PluginSurveyTest {
     private static final Duration LONG = Duration.ofHours(1);
     private static final WorkloadId A = WorkloadId.plugin("a");
     private static final WorkloadId B = WorkloadId.plugin("b");
@@ -68,11 +68,11 @@ class PluginLooksTest {
         channel.close();
     }
 
-    private PluginLooks looks(Duration patience) {
-        return new PluginLooks(declared, new MemoryStore(), observer, clock, patience);
+    private PluginSurvey looks(Duration patience) {
+        return new PluginSurvey(declared, new MemoryStore(), observer, clock, patience);
     }
 
-    private static List<WorkloadId> names(PluginLooks looks) throws InterruptedException {
+    private static List<WorkloadId> names(PluginSurvey looks) throws InterruptedException {
         return looks.plugins().stream()
                 .map(Finding::id)
                 .filter(id -> id.kind().equals(Kind.PLUGIN))
@@ -81,7 +81,7 @@ class PluginLooksTest {
 
     @Test
     void whoAsksWaitsUntilTheLoopHasBeenAtEveryPlugin() throws Exception {
-        PluginLooks looks = looks(LONG);
+        PluginSurvey looks = looks(LONG);
         Future<List<WorkloadId>> answer = asking.submit(() -> names(looks));
 
         looks.broken(PROCESS, new IllegalStateException());
@@ -94,7 +94,7 @@ class PluginLooksTest {
 
     @Test
     void onceAllHaveBeenLookedAtNobodyWaitsForWhatIsDeclaredLater() throws Exception {
-        PluginLooks looks = looks(LONG);
+        PluginSurvey looks = looks(LONG);
         looks.broken(A, new IllegalStateException());
         looks.broken(B, new IllegalStateException());
         assertEquals(List.of(A, B), names(looks));
@@ -108,7 +108,7 @@ class PluginLooksTest {
 
     @Test
     void whenPatienceIsOverWhatCanBeSeenIsTold() throws Exception {
-        PluginLooks looks = looks(Duration.ofMillis(300));
+        PluginSurvey looks = looks(Duration.ofMillis(300));
         long begun = System.nanoTime();
 
         assertEquals(List.of(A, B), names(looks));

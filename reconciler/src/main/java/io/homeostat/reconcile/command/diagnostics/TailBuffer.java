@@ -13,7 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
 /** Keeps the end of what is written to it, in whole lines, and never more than twice its bound. */
-public final class LastBytes extends OutputStream {
+public final class TailBuffer extends OutputStream {
     private final int most;
     private byte[] before = {};
     private byte[] now;
@@ -21,7 +21,7 @@ public final class LastBytes extends OutputStream {
     private boolean cut;
 
     /** @param most bytes of the end */
-    public LastBytes(int most) {
+    public TailBuffer(int most) {
         this.most = most;
         this.now = new byte[Math.min(most, 8192)];
     }
@@ -80,7 +80,7 @@ public final class LastBytes extends OutputStream {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             // One more than is kept, so that the first line is known to be a part of one.
             channel.position(Math.max(0, channel.size() - most - 1));
-            LastBytes end = new LastBytes(most);
+            TailBuffer end = new TailBuffer(most);
             InputStream in = Channels.newInputStream(channel);
             byte[] piece = in.readNBytes(most + 1);
             end.write(piece, 0, piece.length);

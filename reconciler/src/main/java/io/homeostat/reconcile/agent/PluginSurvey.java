@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * How all plugins are. While the agent starts, callers wait until the loop has looked at each of them once: otherwise a machine that has
  * just booted would be reported as running nothing.
  */
-final class PluginLooks implements PassListener {
-    private static final Logger LOG = LoggerFactory.getLogger(PluginLooks.class);
+final class PluginSurvey implements PassListener {
+    private static final Logger LOG = LoggerFactory.getLogger(PluginSurvey.class);
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final DeclaredState declared;
@@ -38,12 +38,12 @@ final class PluginLooks implements PassListener {
     private final Set<WorkloadId> looked = new HashSet<>();
     private boolean complete;
 
-    PluginLooks(DeclaredState declared, StateReader store, Observer observer, InstantSource clock) {
+    PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock) {
         this(declared, store, observer, clock, PATIENCE);
     }
 
     /** @param patience how long to wait for the loop; then it is told what can be seen without it */
-    PluginLooks(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
+    PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
         this.declared = declared;
         this.store = store;
         this.observer = observer;
@@ -54,7 +54,7 @@ final class PluginLooks implements PassListener {
     ImmutableList<Finding> plugins() throws InterruptedException {
         awaitFirst();
         Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
-                .everything(declared.now(), Situations.Depth.HEALTH, PluginLooks::isPlugin);
+                .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isPlugin);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
         return findings.workloads();
     }
@@ -82,7 +82,7 @@ final class PluginLooks implements PassListener {
 
     private static ImmutableSet<WorkloadId> plugins(DeclaredState declared) {
         return declared.now().declarations().keySet().stream()
-                .filter(PluginLooks::isPlugin)
+                .filter(PluginSurvey::isPlugin)
                 .collect(ImmutableSet.toImmutableSet());
     }
 

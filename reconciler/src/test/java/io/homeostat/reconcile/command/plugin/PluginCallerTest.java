@@ -12,7 +12,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.reconcile.command.plugin.PluginTalks.Talk;
+import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.loop.TurnTaking;
 import io.homeostat.reconcile.loop.Turns;
@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Who may be spoken with when. This process stands for the plugin's. */
 @Timeout(60)
-class PluginTalksTest {
+class PluginCallerTest {
     private static final WorkloadId A = WorkloadId.plugin("a");
     private static final Duration LONG = Duration.ofSeconds(30);
 
@@ -44,16 +44,16 @@ class PluginTalksTest {
 
     @Test
     void onlyOneThatWasStartedIsSpokenWith() throws Exception {
-        assertEquals(new Talk.NotRunning<>("not running"), talk());
+        assertEquals(new Result.NotRunning<>("not running"), result());
         assertEquals(
-                new Talk.NotRunning<>("not running: it has not been started yet"),
-                talk(instance("1", Phase.CREATED, ours())));
+                new Result.NotRunning<>("not running: it has not been started yet"),
+                result(instance("1", Phase.CREATED, ours())));
         assertEquals(
-                new Talk.NotRunning<>("not running: it has not been started yet"),
-                talk(instance("1", Phase.START_SENT, ours())));
+                new Result.NotRunning<>("not running: it has not been started yet"),
+                result(instance("1", Phase.START_SENT, ours())));
         assertEquals(List.of(), called);
 
-        assertEquals(new Talk.Had<>("r", "heard"), talk(instance("1", Phase.STARTED, ours())));
+        assertEquals(new Result.Answered<>("r", "heard"), result(instance("1", Phase.STARTED, ours())));
         assertEquals(1, called.size());
     }
 
@@ -61,15 +61,15 @@ class PluginTalksTest {
     void oneWhoseProcessIsGoneIsNotSpokenWith() throws Exception {
         ProcessIdentity other = new ProcessIdentity(ours().pid(), ours().startTicks() + 1, ours().bootId());
 
-        assertEquals(new Talk.NotRunning<>("not running"), talk(instance("1", Phase.STARTED, other)));
+        assertEquals(new Result.NotRunning<>("not running"), result(instance("1", Phase.STARTED, other)));
         assertEquals(List.of(), called);
     }
 
     @Test
     void besideALaunchNobodyKnowsWhoseTheSocketIs() throws Exception {
-        Talk<String> talk = talk(instance("1", Phase.STARTED, ours()), instance("2", Phase.CREATED, null));
+        Result<String> result = result(instance("1", Phase.STARTED, ours()), instance("2", Phase.CREATED, null));
 
-        assertTrue(talk instanceof Talk.NotRunning<String>, talk.toString());
+        assertTrue(result instanceof Result.NotRunning<String>, result.toString());
         assertEquals(List.of(), called);
     }
 
@@ -85,12 +85,12 @@ class PluginTalksTest {
         CompletableFuture<Outcome> step = stop(slow);
         begun.await();
 
-        Talk<String> talk = talks(instance("1", Phase.STARTED, ours())).with(A, Duration.ofMillis(50), this::call);
+        Result<String> result = caller(instance("1", Phase.STARTED, ours())).with(A, Duration.ofMillis(50), this::call);
         end.countDown();
 
-        assertEquals(new Talk.NotRunning<>("not running: it is being started, changed or stopped just now"), talk);
+        assertEquals(new Result.NotRunning<>("not running: it is being started, changed or stopped just now"), result);
         assertEquals(Outcome.done(), step.join());
-        assertEquals(new Talk.Had<>("r", "heard"), talk(instance("1", Phase.STARTED, ours())));
+        assertEquals(new Result.Answered<>("r", "heard"), result(instance("1", Phase.STARTED, ours())));
     }
 
     @Test
@@ -98,7 +98,7 @@ class PluginTalksTest {
         List<String> order = new CopyOnWriteArrayList<>();
         AtomicReference<CompletableFuture<Outcome>> step = new AtomicReference<>();
 
-        talks(instance("1", Phase.STARTED, ours())).with(A, LONG, socket -> {
+        caller(instance("1", Phase.STARTED, ours())).with(A, LONG, socket -> {
             step.set(stop((same, seen) -> {
                 order.add("step");
                 return Outcome.done();
@@ -148,12 +148,12 @@ class PluginTalksTest {
                 Thread::startVirtualThread);
     }
 
-    private Talk<String> talk(Instance... instances) throws InterruptedException {
-        return talks(instances).with(A, LONG, this::call);
+    private Result<String> result(Instance... instances) throws InterruptedException {
+        return caller(instances).with(A, LONG, this::call);
     }
 
-    private PluginTalks talks(Instance... instances) {
-        return new PluginTalks(
+    private PluginCaller caller(Instance... instances) {
+        return new PluginCaller(
                 new Layout(Path.of("/s"), Path.of("/r"), "i"),
                 new ProcFs(),
                 turns,
