@@ -27,6 +27,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class ReadOnlyStateTest {
+    private static final Schema NEWER = new Schema(ImmutableList.of(
+            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6-of-a-test.sql"));
+
     @TempDir
     Path directory;
 
@@ -118,12 +121,10 @@ final class ReadOnlyStateTest {
         try (StateStore store = openForWriting()) {
             Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
         }
-        Schema next =
-                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
         Map<Path, String> before = listing();
 
         try (StateReader reader =
-                new ReadOnlyState(layout, next, temporary).open().orElseThrow()) {
+                new ReadOnlyState(layout, NEWER, temporary).open().orElseThrow()) {
             assertEquals(1, reader.declarations().size());
         }
 
@@ -132,8 +133,6 @@ final class ReadOnlyStateTest {
 
     @Test
     void anOlderSchemaInUseIsReadFromAPrivateCopy() throws Exception {
-        Schema next =
-                new Schema(ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4-of-a-test.sql"));
         try (ChildJvm writer =
                 ChildJvm.start(CommittingWriter.class, layout.stateDir().toString())) {
             writer.awaitLines(20);
@@ -141,7 +140,7 @@ final class ReadOnlyStateTest {
         }
 
         try (StateReader reader =
-                new ReadOnlyState(layout, next, temporary).open().orElseThrow()) {
+                new ReadOnlyState(layout, NEWER, temporary).open().orElseThrow()) {
             assertTrue(reader.events(0, 1000).size() >= 20);
         }
     }
