@@ -100,9 +100,7 @@ public final class LocalDisk implements Disk {
     @Override
     public void syncDirectory(@Nullable Path directory) throws IOException {
         if (directory != null) {
-            try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
-                channel.force(true);
-            }
+            SecureDirectories.sync(directory);
         }
     }
 

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  * it records what arrived.
  */
 public final class ArchiveStore {
-    /** Prefix of the key of an archive without a declared checksum, see {@link io.homeostat.observe.install.ArchiveKey}. */
+    /** Prefix of the key of an archive without a declared checksum, see {@link io.homeostat.desired.model.Source#archiveKey}. */
     public static final String UNVERIFIED = "unverified-";
 
     private static final Pattern KEY = Pattern.compile("(unverified-)?[0-9a-f]{64}");

@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
 public final class CacheCleaner {
     private static final Logger LOG = LoggerFactory.getLogger(CacheCleaner.class);
 
-    /** A key (see {@link io.homeostat.observe.install.ArchiveKey}) and the files beside it; other files in the cache are not ours. */
+    /** A key (see {@link io.homeostat.desired.model.Source#archiveKey}) and the files beside it; other files in the cache are not ours. */
     private static final Pattern OURS = Pattern.compile("((?:unverified-)?[0-9a-f]{64})(?:\\.[a-z0-9]+)*");
 
     /** The cache is cleaned every minute; the files' times need not be written as often. */

@@ -4,6 +4,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.io.MoreFiles;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.Disk;
+import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -12,8 +14,6 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchNote;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -21,9 +21,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +30,7 @@ public final class LaunchDirectories {
 
     private final Layout layout;
     private final ProcFs procFs;
+    private final Disk disk = new LocalDisk();
 
     public LaunchDirectories(Layout layout, ProcFs procFs) {
         this.layout = layout;
@@ -53,20 +51,7 @@ public final class LaunchDirectories {
             SecureDirectories.create(directory.path(), SecureDirectories.OURS);
             String bootId = directory.note().map(LaunchNote::bootId).orElse(null);
             LaunchNote note = new LaunchNote(instance, bootId == null ? procFs.bootId() : bootId);
-            Path complete = directory.noteFile();
-            Path partial = complete.resolveSibling(complete.getFileName() + ".tmp");
-            try (FileChannel file = FileChannel.open(
-                    partial,
-                    Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING),
-                    SecureDirectories.OUR_FILE)) {
-                ByteBuffer text = StandardCharsets.UTF_8.encode(note.toJson());
-                while (text.hasRemaining()) {
-                    file.write(text);
-                }
-                file.force(true);
-            }
-            Files.move(partial, complete, StandardCopyOption.ATOMIC_MOVE);
-            SecureDirectories.sync(directory.path());
+            disk.write(directory.noteFile(), note.toJson().getBytes(StandardCharsets.UTF_8));
             SecureDirectories.sync(layout.launches(instance.workload()));
         } catch (IOException e) {
             throw new ActuationFailure(

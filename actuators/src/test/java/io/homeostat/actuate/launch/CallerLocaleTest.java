@@ -12,7 +12,7 @@ import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.health.Probes;
+import io.homeostat.observe.health.ProbeHealth;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -112,7 +112,7 @@ class CallerLocaleTest {
         TestBed bed = new TestBed(Path.of(arguments[0]));
         if (arguments[1].equals("probe")) {
             ImmutableList<String> command = ImmutableList.of("sh", "-c", "[ \"$LC_ALL\" = de_DE ]");
-            try (Probes probes = new Probes(InstantSource.system())) {
+            try (ProbeHealth probes = new ProbeHealth(InstantSource.system())) {
                 Probe probe = new Probe(null, null, new Probe.Exec(command), null);
                 System.out.println(probes.ask(probe, Duration.ofSeconds(30)).verdict());
             }

@@ -1,12 +1,15 @@
 package io.homeostat.desired.model;
 
+import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Fields.Secret;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** An archive (tar.gz, tar or zip) and how to fetch it. */
@@ -37,6 +40,17 @@ public record Source(
     /** An archive that nobody has signed. */
     public Source(String url, @Nullable String sha256, Duration timeout, int attempts) {
         this(url, sha256, null, timeout, attempts);
+    }
+
+    /**
+     * The name of the archive in the cache and in the marker of an installation: its SHA-256 or, if none is declared, a hash of workload,
+     * revision and URL without query, so that a renewed signature does not change it.
+     */
+    public String archiveKey(WorkloadId id, String revision) {
+        return sha256 != null
+                ? sha256.toLowerCase(Locale.ROOT)
+                : "unverified-"
+                        + Hashing.sha256().hashString(id + "\0" + revision + "\0" + shownUrl(), StandardCharsets.UTF_8);
     }
 
     /** The URL as it may be shown: without its query and user information. */

@@ -70,11 +70,6 @@ public interface StateStore extends StateReader {
     /** Ends a pause or a stop, with an event; false when there was none. The reason is for people and may be empty. */
     boolean resume(WorkloadId id, String reason, Instant now);
 
-    /** Ends a pause without a reason. */
-    default boolean resume(WorkloadId id, Instant now) {
-        return resume(id, "", now);
-    }
-
     /** Stores an event that belongs to no change. */
     void record(Event event);
 
@@ -100,7 +95,7 @@ public interface StateStore extends StateReader {
             WorkloadHistory history = history(id);
             WorkloadHistory next = history.retriedNow();
             if (!next.equals(history)) {
-                commit(new Change(id, next, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of()));
+                commit(Change.ofHistory(id, next));
             }
         }
     }
@@ -132,6 +127,10 @@ public interface StateStore extends StateReader {
             ImmutableList<Instance> instances,
             ImmutableList<String> ended,
             ImmutableList<Event> events) {
+
+        public static Change ofHistory(WorkloadId workload, WorkloadHistory history) {
+            return new Change(workload, history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
+        }
 
         public static Change ofInstance(Instance instance) {
             return new Change(

@@ -9,20 +9,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.yaml.Constraints.Bound;
-import io.homeostat.desired.yaml.FieldType.Bytes;
-import io.homeostat.desired.yaml.FieldType.Either;
-import io.homeostat.desired.yaml.FieldType.Entries;
 import io.homeostat.desired.yaml.FieldType.Field;
-import io.homeostat.desired.yaml.FieldType.Flag;
-import io.homeostat.desired.yaml.FieldType.Free;
-import io.homeostat.desired.yaml.FieldType.Items;
-import io.homeostat.desired.yaml.FieldType.Nested;
-import io.homeostat.desired.yaml.FieldType.Share;
-import io.homeostat.desired.yaml.FieldType.Text;
-import io.homeostat.desired.yaml.FieldType.Time;
-import io.homeostat.desired.yaml.FieldType.Url;
-import io.homeostat.desired.yaml.FieldType.Whole;
-import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import io.homeostat.desired.yaml.Node.Scalar;
@@ -131,27 +118,27 @@ final class Binder {
 
     private @Nullable Object value(FieldType type, boolean secret, Node node, Node at) {
         return switch (type) {
-            case Text text -> scalars.text(text, secret, node);
-            case Url url -> scalars.url(node);
-            case Whole whole -> scalars.whole(whole, node);
-            case Flag flag -> scalars.flag(node);
-            case Word word -> scalars.word(word, node);
-            case Time time -> scalars.time(time, node);
-            case Bytes bytes -> scalars.bytes(bytes, node);
-            case Share share -> scalars.share(node);
-            case Items items -> items(items, secret, node);
-            case Entries entries -> entries(entries, secret, node);
-            case Free free ->
+            case FieldType.Text text -> scalars.text(text, secret, node);
+            case FieldType.Url url -> scalars.url(node);
+            case FieldType.Whole whole -> scalars.whole(whole, node);
+            case FieldType.Flag flag -> scalars.flag(node);
+            case FieldType.Word word -> scalars.word(word, node);
+            case FieldType.Time time -> scalars.time(time, node);
+            case FieldType.Bytes bytes -> scalars.bytes(bytes, node);
+            case FieldType.Share share -> scalars.share(node);
+            case FieldType.Items items -> items(items, secret, node);
+            case FieldType.Entries entries -> entries(entries, secret, node);
+            case FieldType.Free free ->
                 node instanceof Mapping mapping
                         ? new FreeForm(report, path()).object(mapping)
                         : mismatch(node, "a mapping", "such as {key: value}");
-            case Nested nested -> record(nested.shape(), node, at);
-            case Either either ->
+            case FieldType.Nested nested -> record(nested.shape(), node, at);
+            case FieldType.Either either ->
                 node instanceof Mapping ? record(either.object().shape(), node, at) : scalars.word(either.word(), node);
         };
     }
 
-    private @Nullable Object items(Items type, boolean secret, Node node) {
+    private @Nullable Object items(FieldType.Items type, boolean secret, Node node) {
         if (!(node instanceof Sequence sequence)) {
             return mismatch(node, "a list", "such as [a, b]");
         }
@@ -172,7 +159,7 @@ final class Binder {
         return elements.build();
     }
 
-    private @Nullable Object entries(Entries type, boolean secret, Node node) {
+    private @Nullable Object entries(FieldType.Entries type, boolean secret, Node node) {
         if (!(node instanceof Mapping mapping)) {
             return mismatch(node, "a mapping", "such as {key: value}");
         }

@@ -6,20 +6,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.yaml.Binder.Suggestion;
-import io.homeostat.desired.yaml.FieldType.Bytes;
-import io.homeostat.desired.yaml.FieldType.Either;
-import io.homeostat.desired.yaml.FieldType.Entries;
 import io.homeostat.desired.yaml.FieldType.Field;
-import io.homeostat.desired.yaml.FieldType.Flag;
-import io.homeostat.desired.yaml.FieldType.Free;
-import io.homeostat.desired.yaml.FieldType.Items;
-import io.homeostat.desired.yaml.FieldType.Nested;
-import io.homeostat.desired.yaml.FieldType.Share;
-import io.homeostat.desired.yaml.FieldType.Text;
-import io.homeostat.desired.yaml.FieldType.Time;
-import io.homeostat.desired.yaml.FieldType.Url;
-import io.homeostat.desired.yaml.FieldType.Whole;
-import io.homeostat.desired.yaml.FieldType.Word;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class Explain {
     private static final String AGENT = "Agent";
     private static final int WIDTH = 100;
-    private static final FieldType ANY_TEXT = new Text(null, 0);
+    private static final FieldType ANY_TEXT = new FieldType.Text(null, 0);
 
     private Explain() {}
 
@@ -181,7 +168,7 @@ public final class Explain {
     }
 
     private static Field nested(String key, String doc, Class<?> type) {
-        return new Field(key, new Nested(Shape.of(type)), doc, null, false, false, false);
+        return new Field(key, new FieldType.Nested(Shape.of(type)), doc, null, false, false, false);
     }
 
     private static Kind kind(String title) {
@@ -190,9 +177,9 @@ public final class Explain {
 
     private static ImmutableList<Field> fieldsIn(FieldType type) {
         return switch (type) {
-            case Nested nested -> nested.shape().fields();
-            case Items items -> fieldsIn(items.element());
-            case Either either -> either.object().shape().fields();
+            case FieldType.Nested nested -> nested.shape().fields();
+            case FieldType.Items items -> fieldsIn(items.element());
+            case FieldType.Either either -> either.object().shape().fields();
             default -> ImmutableList.of();
         };
     }
@@ -211,29 +198,29 @@ public final class Explain {
 
     private static String name(FieldType type) {
         return switch (type) {
-            case Text text -> "string";
-            case Url url -> "URL or path";
-            case Whole whole -> "integer";
-            case Flag flag -> "boolean";
-            case Word word -> String.join("|", word.words().keySet());
-            case Time time -> "duration";
-            case Bytes bytes -> "size";
-            case Share share -> "percent";
-            case Items items -> "list of " + name(items.element());
-            case Entries entries -> "map of string to " + name(entries.value());
-            case Free free -> "any object";
-            case Nested nested -> "object";
-            case Either either -> name(either.word()) + "|object";
+            case FieldType.Text text -> "string";
+            case FieldType.Url url -> "URL or path";
+            case FieldType.Whole whole -> "integer";
+            case FieldType.Flag flag -> "boolean";
+            case FieldType.Word word -> String.join("|", word.words().keySet());
+            case FieldType.Time time -> "duration";
+            case FieldType.Bytes bytes -> "size";
+            case FieldType.Share share -> "percent";
+            case FieldType.Items items -> "list of " + name(items.element());
+            case FieldType.Entries entries -> "map of string to " + name(entries.value());
+            case FieldType.Free free -> "any object";
+            case FieldType.Nested nested -> "object";
+            case FieldType.Either either -> name(either.word()) + "|object";
         };
     }
 
     private static @Nullable String notation(FieldType type) {
         return switch (type) {
-            case Text text when text.form() != null -> text.form().words();
-            case Whole whole -> "a number from " + whole.min() + " to " + whole.max();
-            case Time time -> "500ms, 10s, 5m or 1h30m";
-            case Bytes bytes -> "64Mi, 1Gi or a number of bytes";
-            case Share share -> "20%, or 250% for two cores and a half";
+            case FieldType.Text text when text.form() != null -> text.form().words();
+            case FieldType.Whole whole -> "a number from " + whole.min() + " to " + whole.max();
+            case FieldType.Time time -> "500ms, 10s, 5m or 1h30m";
+            case FieldType.Bytes bytes -> "64Mi, 1Gi or a number of bytes";
+            case FieldType.Share share -> "20%, or 250% for two cores and a half";
             default -> null;
         };
     }

@@ -10,20 +10,7 @@ import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Notation;
-import io.homeostat.desired.yaml.FieldType.Bytes;
-import io.homeostat.desired.yaml.FieldType.Either;
-import io.homeostat.desired.yaml.FieldType.Entries;
 import io.homeostat.desired.yaml.FieldType.Field;
-import io.homeostat.desired.yaml.FieldType.Flag;
-import io.homeostat.desired.yaml.FieldType.Free;
-import io.homeostat.desired.yaml.FieldType.Items;
-import io.homeostat.desired.yaml.FieldType.Nested;
-import io.homeostat.desired.yaml.FieldType.Share;
-import io.homeostat.desired.yaml.FieldType.Text;
-import io.homeostat.desired.yaml.FieldType.Time;
-import io.homeostat.desired.yaml.FieldType.Url;
-import io.homeostat.desired.yaml.FieldType.Whole;
-import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Shape.Defaults;
 import java.util.Map;
 import java.util.TreeMap;
@@ -145,7 +132,7 @@ public final class JsonSchema {
     private ObjectNode type(FieldType type) {
         ObjectNode schema = JsonNodeFactory.instance.objectNode();
         return switch (type) {
-            case Text text -> {
+            case FieldType.Text text -> {
                 schema.put("type", "string");
                 if (text.minLength() > 0) {
                     schema.put("minLength", text.minLength());
@@ -156,20 +143,20 @@ public final class JsonSchema {
                                 ? "^[^\\u0000]*$"
                                 : whole(text.form().pattern().pattern()));
             }
-            case Url url -> schema.put("type", "string").put("pattern", LOCATION);
-            case Whole whole -> bounded(schema.put("type", "integer"), whole.min(), whole.max());
-            case Flag flag -> schema.put("type", "boolean");
-            case Word word -> {
+            case FieldType.Url url -> schema.put("type", "string").put("pattern", LOCATION);
+            case FieldType.Whole whole -> bounded(schema.put("type", "integer"), whole.min(), whole.max());
+            case FieldType.Flag flag -> schema.put("type", "boolean");
+            case FieldType.Word word -> {
                 word.words().keySet().forEach(schema.putArray("enum")::add);
                 yield schema;
             }
-            case Time time ->
+            case FieldType.Time time ->
                 schema.put("type", "string")
                         .put(
                                 "pattern",
                                 "^" + atLeast(time.min())
                                         + whole(Notation.DURATION).substring(1));
-            case Bytes bytes -> {
+            case FieldType.Bytes bytes -> {
                 ArrayNode anyOf = schema.putArray("anyOf");
                 bounded(anyOf.addObject().put("type", "integer"), bytes.min(), bytes.max());
                 String some = bytes.min() > 0 ? "(?=[0-9]*[1-9])" : "";
@@ -178,12 +165,13 @@ public final class JsonSchema {
                         .put("pattern", "^" + some + whole(Notation.SIZE).substring(1));
                 yield schema;
             }
-            case Share share -> schema.put("type", "string").put("pattern", "^(?=[0-9]*[1-9])" + Notation.CPU + "$");
-            case Items items -> {
+            case FieldType.Share share ->
+                schema.put("type", "string").put("pattern", "^(?=[0-9]*[1-9])" + Notation.CPU + "$");
+            case FieldType.Items items -> {
                 schema.put("type", "array").set("items", type(items.element()));
                 yield items.min() > 0 ? schema.put("minItems", items.min()) : schema;
             }
-            case Entries entries -> {
+            case FieldType.Entries entries -> {
                 schema.put("type", "object").set("additionalProperties", type(entries.value()));
                 if (entries.keys() != null) {
                     schema.putObject("propertyNames")
@@ -191,9 +179,9 @@ public final class JsonSchema {
                 }
                 yield schema;
             }
-            case Free free -> schema.put("type", "object");
-            case Nested nested -> nested(nested.shape());
-            case Either either -> {
+            case FieldType.Free free -> schema.put("type", "object");
+            case FieldType.Nested nested -> nested(nested.shape());
+            case FieldType.Either either -> {
                 schema.putArray("anyOf").add(type(either.word())).add(type(either.object()));
                 yield schema;
             }
@@ -225,9 +213,9 @@ public final class JsonSchema {
     private static JsonNode defaultOf(FieldType type, String text) {
         JsonNodeFactory json = JsonNodeFactory.instance;
         return switch (type) {
-            case Whole whole -> json.numberNode(Long.parseLong(text));
-            case Flag flag -> json.booleanNode(Boolean.parseBoolean(text));
-            case Items items -> {
+            case FieldType.Whole whole -> json.numberNode(Long.parseLong(text));
+            case FieldType.Flag flag -> json.booleanNode(Boolean.parseBoolean(text));
+            case FieldType.Items items -> {
                 ArrayNode list = json.arrayNode();
                 Defaults.texts(text).forEach(list::add);
                 yield list;

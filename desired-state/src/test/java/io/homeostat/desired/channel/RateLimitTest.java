@@ -3,6 +3,7 @@ package io.homeostat.desired.channel;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.channel.SendQueue.RateLimit;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Random;

@@ -1,21 +1,56 @@
 package io.homeostat.observe.health;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.net.HostAndPort;
+import io.grpc.ManagedChannel;
+import io.grpc.Status.Code;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
+import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.process.CallerLocale;
+import io.homeostat.observe.process.Executables;
+import java.io.File;
+import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Health by the declared probe; without one, a running process is healthy. */
+/**
+ * Health by the declared probe, in one of four ways; without one, a running process is healthy. A probe never takes longer than its
+ * timeout, whatever the other side does. No proxy is used and no redirect followed, because the question is about this process.
+ */
 public final class ProbeHealth implements InstanceHealth {
-    private final Probes probes;
+    private static final int FIRST_HEALTHY = 200;
+    private static final int LAST_HEALTHY = 399;
+
+    private final GrpcTransport transport;
     private final InstantSource clock;
 
     public ProbeHealth(InstantSource clock) {
-        this.probes = new Probes(clock);
+        this.transport = new GrpcTransport();
         this.clock = clock;
     }
 
@@ -27,12 +62,182 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : probes.ask(probe, spec.lifecycle().health().timeout());
+                : ask(probe, spec.lifecycle().health().timeout());
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
+    }
+
+    /** Probes once. */
+    public Health ask(Probe probe, Duration timeout) {
+        if (probe.http() != null) {
+            String url = probe.http().url();
+            return within(timeout, "GET " + Redaction.url(url), () -> http(url, timeout));
+        }
+        if (probe.tcp() != null) {
+            String address = probe.tcp().address();
+            return within(timeout, "connecting to " + address, () -> tcp(address, timeout));
+        }
+        if (probe.exec() != null) {
+            return exec(probe.exec().command(), timeout);
+        }
+        Probe.Grpc grpc = probe.grpc();
+        if (grpc != null) {
+            String question = "the health check of " + grpc.address();
+            return within(timeout, question, () -> grpc(grpc, question, timeout));
+        }
+        return failed(Verdict.UNKNOWN, "the probe names no way to ask");
+    }
+
+    private Health http(String url, Duration timeout) throws IOException {
+        HttpURLConnection connection =
+                (HttpURLConnection) URI.create(url).toURL().openConnection(Proxy.NO_PROXY);
+        try {
+            connection.setInstanceFollowRedirects(false);
+            connection.setUseCaches(false);
+            connection.setConnectTimeout(millis(timeout));
+            connection.setReadTimeout(millis(timeout));
+            connection.setRequestProperty("User-Agent", "homeostat");
+            connection.setRequestProperty("Connection", "close");
+            int status = connection.getResponseCode();
+            if (status >= FIRST_HEALTHY && status <= LAST_HEALTHY) {
+                return Health.healthy(clock.instant());
+            }
+            return failed(
+                    Verdict.UNHEALTHY,
+                    status < 0
+                            ? "GET " + Redaction.url(url) + " was answered with something that is not HTTP"
+                            : "GET " + Redaction.url(url) + " was answered with status " + status);
+        } finally {
+            connection.disconnect();
+        }
+    }
+
+    private Health tcp(String address, Duration timeout) throws IOException {
+        try (Socket socket = new Socket(Proxy.NO_PROXY)) {
+            socket.connect(resolved(address), millis(timeout));
+            return Health.healthy(clock.instant());
+        }
+    }
+
+    private Health grpc(Probe.Grpc grpc, String question, Duration timeout) throws IOException {
+        ManagedChannel channel = transport.tcp(resolved(grpc.address())).build();
+        try {
+            ServingStatus status = HealthGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
+                    .check(HealthCheckRequest.newBuilder()
+                            .setService(grpc.service())
+                            .build())
+                    .getStatus();
+            return status == ServingStatus.SERVING
+                    ? Health.healthy(clock.instant())
+                    : failed(Verdict.UNHEALTHY, question + " was answered with " + status);
+        } catch (StatusRuntimeException e) {
+            Verdict verdict = CallFailure.isLocal(e)
+                    ? Verdict.UNKNOWN
+                    : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
+            return failed(verdict, CallFailure.words(question, e, timeout));
+        } finally {
+            channel.shutdownNow();
+        }
+    }
+
+    private Health exec(ImmutableList<String> command, Duration timeout) {
+        String what = "the probe's command " + command.get(0);
+        for (String argument : command) {
+            Optional<String> problem = CallerLocale.problem(argument);
+            if (problem.isPresent()) {
+                return failed(Verdict.UNKNOWN, what + " " + problem.get());
+            }
+        }
+        Process process;
+        try {
+            ProcessBuilder builder = new ProcessBuilder(command)
+                    .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD);
+            CallerLocale.restore(builder.environment());
+            process = builder.start();
+        } catch (IOException e) {
+            // No such file, or not executable: the declaration is wrong, and that lasts. No memory or descriptor left:
+            // our fault, and
+            // temporary.
+            return failed(
+                    Executables.find(command.get(0)).isPresent() ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
+                    what + " could not be started: " + firstLine(e));
+        }
+        try {
+            if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+                return failed(Verdict.HUNG, what + " did not end within " + timeout.toMillis() + " ms");
+            }
+            int status = process.exitValue();
+            return status == 0
+                    ? Health.healthy(clock.instant())
+                    : failed(Verdict.UNHEALTHY, what + " exited with status " + status);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return failed(Verdict.UNKNOWN, what + " was interrupted");
+        } finally {
+            // Children first, because they are found through their parent.
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+        }
+    }
+
+    /**
+     * Name resolution and slow headers have no timeout of their own, so the probe runs on a thread of its own and is abandoned at the
+     * timeout.
+     */
+    private Health within(Duration timeout, String question, Callable<Health> ask) {
+        FutureTask<Health> task = new FutureTask<>(ask);
+        Thread thread = Thread.ofVirtual().name("probe").start(task);
+        try {
+            return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return failed(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return failed(Verdict.UNKNOWN, question + " was interrupted");
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            if (cause instanceof SocketTimeoutException) {
+                return failed(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
+            }
+            String detail = cause instanceof UnknownHostException
+                    ? "the host " + cause.getMessage() + " is not known"
+                    : Redaction.text(String.valueOf(cause.getMessage()));
+            return failed(
+                    CallFailure.isLocalError(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
+                    question + " failed: " + detail);
+        } finally {
+            // Closes the socket that the probe may still be reading.
+            thread.interrupt();
+        }
+    }
+
+    private static InetSocketAddress resolved(String address) throws IOException {
+        HostAndPort parts = HostAndPort.fromString(address);
+        InetSocketAddress socket = new InetSocketAddress(parts.getHost(), parts.getPort());
+        if (socket.isUnresolved()) {
+            throw new UnknownHostException(parts.getHost());
+        }
+        return socket;
+    }
+
+    private static int millis(Duration timeout) {
+        // 0 would mean no timeout.
+        return Math.clamp(timeout.toMillis(), 1, Integer.MAX_VALUE);
+    }
+
+    /** The rest of the message is advice about the JDK, which would mislead. */
+    private static String firstLine(IOException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+    }
+
+    private Health failed(Verdict verdict, String problem) {
+        return Health.failed(verdict, problem, clock.instant());
     }
 
     @Override
     public void close() {
-        probes.close();
+        transport.close();
     }
 }

@@ -4,7 +4,7 @@ package io.homeostat.observe.install;
  * A revision that was completely unpacked on this machine.
  *
  * @param directory its name
- * @param key of the archive, see {@link ArchiveKey}
+ * @param key of the archive, see {@link io.homeostat.desired.model.Source#archiveKey}
  * @param sha256 of the archive, whether declared or not
  * @param damage which file differs from what was unpacked, for people; empty when none is known to
  */

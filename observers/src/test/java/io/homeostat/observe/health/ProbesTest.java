@@ -43,7 +43,7 @@ class ProbesTest {
     @TempDir
     Path root;
 
-    private final Probes probes = new Probes(() -> NOW);
+    private final ProbeHealth probes = new ProbeHealth(() -> NOW);
 
     @AfterEach
     void tearDown() {

@@ -20,6 +20,7 @@ import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.agent.PassBroadcast.Following;
+import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.agent.StateUpdates.Follower;
 import io.homeostat.reconcile.agent.StateUpdates.Scope;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;

@@ -14,9 +14,10 @@ import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.process.UnixDatagram;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
-import io.homeostat.reconcile.agent.telemetry.MetricsEndpoint;
+import io.homeostat.reconcile.agent.telemetry.MetricsServer.MetricsEndpoint;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.environment.AgentFile;
@@ -24,10 +25,10 @@ import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.InstanceClaim;
-import io.homeostat.reconcile.command.environment.Interrupts;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
@@ -249,5 +250,44 @@ public final class Daemon {
         return options.logLevel()
                 .map(level -> AgentConfig.Log.Level.valueOf(level.name()))
                 .orElse(config.log().level());
+    }
+
+    /**
+     * Tells the service manager how far we are, see sd_notify(3); says nothing when there is none. A message that can't be sent is a warning,
+     * nothing more.
+     */
+    private static final class SystemdNotifier {
+        private static final Logger LOG = LoggerFactory.getLogger(Daemon.class);
+
+        /** Where it listens: a path, or '@' and an abstract name. */
+        static final String VARIABLE = "NOTIFY_SOCKET";
+
+        private final String socket;
+
+        /** @param socket the variable's value; empty: nobody listens */
+        SystemdNotifier(String socket) {
+            this.socket = socket;
+        }
+
+        /** What has to be up at boot is up, or has failed. */
+        void ready() {
+            say("READY=1");
+        }
+
+        /** We are about to end. */
+        void stopping() {
+            say("STOPPING=1");
+        }
+
+        private void say(String state) {
+            if (socket.isEmpty()) {
+                return;
+            }
+            try {
+                UnixDatagram.send(socket, state);
+            } catch (IOException e) {
+                LOG.warn("could not tell {} to the service manager: {}", state, e.getMessage());
+            }
+        }
     }
 }

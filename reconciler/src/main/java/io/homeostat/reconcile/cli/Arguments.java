@@ -5,7 +5,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
-import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.time.Duration;
 import java.util.List;

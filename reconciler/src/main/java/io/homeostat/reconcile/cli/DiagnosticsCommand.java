@@ -1,25 +1,27 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Splitter;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.desired.yaml.DocumentCodec;
 import io.homeostat.reconcile.command.DirectEnforcer;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.diagnostics.DiagnosticsArchive;
 import io.homeostat.reconcile.command.diagnostics.DiagnosticsBundle;
-import io.homeostat.reconcile.command.diagnostics.RedactedConfig;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
-import io.homeostat.reconcile.command.environment.Interrupts;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -27,6 +29,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Collects in one file what is needed to look for a fault from afar: what is declared, remembered and observed, ends of logs, the host.
@@ -114,5 +117,63 @@ final class DiagnosticsCommand {
                         .collect(Collectors.joining()));
         bundle.host();
         archive.finish();
+    }
+
+    /**
+     * The agent's configuration as it may be shown: what holds, with every default, without comments. Nothing of an invalid file is shown:
+     * nobody knows what in it is secret.
+     *
+     * @param config null when the file is not valid
+     * @param text for the archive
+     */
+    private record RedactedConfig(@Nullable AgentConfig config, String text) {
+        private static final int MOST_BYTES = 1 << 20;
+
+        /** Reads a file and teaches the mask its secrets. */
+        static RedactedConfig of(ConfigFile file, SecretMask mask) {
+            if (!Files.exists(file.path())) {
+                AgentConfig defaults = AgentConfigReader.defaults();
+                return new RedactedConfig(defaults, DocumentCodec.toJson(defaults) + "\n");
+            }
+            AgentConfig config = AgentConfigReader.read(file.path()).config();
+            if (config == null) {
+                learnAll(file, mask);
+                return new RedactedConfig(null, file.path() + " is not valid, see doctor.txt\n");
+            }
+            AgentConfig.ControlPlane plane = config.sources().controlPlane();
+            if (plane != null) {
+                learnUser(plane.endpoint(), mask);
+            }
+            learnUser(config.metrics().listen(), mask);
+            return new RedactedConfig(config, DocumentCodec.toJson(config) + "\n");
+        }
+
+        private static void learnUser(String address, SecretMask mask) {
+            int at = address.lastIndexOf('@');
+            if (at > 0) {
+                mask.learn(address.substring(0, at));
+                mask.learn(address.substring(address.indexOf(':') + 1, Math.max(at, address.indexOf(':') + 1)));
+            }
+        }
+
+        /** What is wrong with a file is said in messages that quote it. */
+        private static void learnAll(ConfigFile file, SecretMask mask) {
+            try {
+                if (Files.size(file.path()) <= MOST_BYTES) {
+                    String text = new String(Files.readAllBytes(file.path()), StandardCharsets.UTF_8);
+                    for (String line : Splitter.on('\n').split(text)) {
+                        int value = line.indexOf(':') + 1;
+                        mask.learn(line.substring(value).strip());
+                        Splitter.onPattern("[\\s,\"'{}\\[\\]]+")
+                                .omitEmptyStrings()
+                                .split(line.substring(value))
+                                .forEach(mask::learn);
+                    }
+                }
+            } catch (IOException e) {
+                // Then no message quotes it either.
+                return;
+            }
+        }
     }
 }

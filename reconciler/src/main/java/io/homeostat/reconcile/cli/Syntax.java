@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.reconcile.command.environment.GlobalOptions.LogLevel;
-import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;

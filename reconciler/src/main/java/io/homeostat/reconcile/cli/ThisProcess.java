@@ -3,7 +3,7 @@ package io.homeostat.reconcile.cli;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
-import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.output.StandardOutput;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;

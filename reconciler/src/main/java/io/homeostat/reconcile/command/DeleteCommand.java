@@ -89,13 +89,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
                     .ifPresent(other -> notes.add(id + " is no longer applied, and goes on being declared by "
                             + SourceConflicts.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
-                store.commit(new Change(
-                        id,
-                        WorkloadHistory.DELETED,
-                        false,
-                        ImmutableList.of(),
-                        ImmutableList.of(),
-                        ImmutableList.of()));
+                store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
     }

@@ -66,7 +66,8 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) 
     /** @param introduced whether to say who enforces */
     private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        Workspace.View view = workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH);
+        Workspace.View view =
+                workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> true);
         ImmutableList<WorkloadStatus> all = view.findings().stream()
                 .map(finding -> status(finding, workspace.enforcer()))
                 .collect(ImmutableList.toImmutableList());

@@ -74,21 +74,13 @@ public record Workspace(String word, Environment environment, Console console, L
     }
 
     /**
-     * Looks at the whole machine and touches nothing.
+     * Looks at the machine and touches nothing.
      *
      * @param wanted makes the desired state of what is stored
      * @param triedNow workloads to be tried at once, whatever failed before
+     * @param asked the workloads to look at
      * @throws CommandFailure when the machine can't be seen
      */
-    public View survey(
-            Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
-            Collection<WorkloadId> triedNow,
-            Situations.Depth depth)
-            throws InterruptedException {
-        return survey(wanted, triedNow, depth, id -> true);
-    }
-
-    /** As {@link #survey(Function, Collection, Situations.Depth)}, of what is asked for only. */
     public View survey(
             Function<ImmutableList<StoredDeclaration>, DesiredState> wanted,
             Collection<WorkloadId> triedNow,

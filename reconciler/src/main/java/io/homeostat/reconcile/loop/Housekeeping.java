@@ -13,7 +13,6 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
-import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.observe.limits.CgroupLayout;
 import java.time.Instant;
 import java.util.stream.Stream;
@@ -81,7 +80,7 @@ public final class Housekeeping {
                                 .flatMap(Stream::ofNullable)
                                 .map(LastKnownGood::workload))
                 .flatMap(workload -> Stream.ofNullable(workload.source())
-                        .map(source -> ArchiveKey.of(workload.id(), workload.revision(), source)))
+                        .map(source -> source.archiveKey(workload.id(), workload.revision())))
                 .collect(ImmutableSet.toImmutableSet());
         cache.clean(needed, new CacheBounds(bounds.cacheBytes().bytes(), bounds.cacheAge()), now);
     }

@@ -5,7 +5,6 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
-import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.observe.install.Installation;
 import java.util.List;
 import java.util.Set;
@@ -33,7 +32,7 @@ public record Target(
         if (source == null) {
             return new Target(workload, hash, null, null, true, null);
         }
-        String key = ArchiveKey.of(workload.id(), workload.revision(), source);
+        String key = source.archiveKey(workload.id(), workload.revision());
         Installation whole = null;
         Installation damaged = null;
         for (Installation installation : installations) {

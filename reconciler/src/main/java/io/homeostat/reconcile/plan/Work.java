@@ -6,7 +6,6 @@ import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.install.ArchiveKey;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
@@ -31,7 +30,7 @@ public final class Work {
 
     public static String of(Workload workload) {
         Source source = workload.source();
-        String archive = source == null ? "" : ArchiveKey.of(workload.id(), workload.revision(), source);
+        String archive = source == null ? "" : source.archiveKey(workload.id(), workload.revision());
         String all = String.join(
                 "\0",
                 workload.revision(),

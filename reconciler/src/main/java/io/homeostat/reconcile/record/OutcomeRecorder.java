@@ -14,7 +14,6 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
-import io.homeostat.observe.install.ArchiveKey;
 import io.homeostat.reconcile.plan.BackoffPolicies;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Situation;
@@ -58,7 +57,7 @@ public final class OutcomeRecorder {
         Source source = declared == null ? null : declared.workload().source();
         boolean wanted = declared != null
                 && source != null
-                && ArchiveKey.of(declared.id(), declared.workload().revision(), source)
+                && source.archiveKey(declared.id(), declared.workload().revision())
                         .equals(key);
         if (wanted) {
             installing(situation, notes, outcome, complete);

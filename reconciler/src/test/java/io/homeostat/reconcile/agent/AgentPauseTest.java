@@ -27,7 +27,7 @@ class AgentPauseTest {
 
     @AfterEach
     void close() throws Exception {
-        bench.store().resume(A, NOON);
+        bench.store().resume(A, "", NOON);
         bench.close();
     }
 
@@ -47,7 +47,7 @@ class AgentPauseTest {
         bench.running(B);
         assertTrue(bench.store().instances(A).isEmpty());
 
-        agent.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+        agent.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
 
         bench.runningAfter(A, first);
         await().atMost(AgentBench.PATIENCE).until(() -> status(Condition.Type.PAUSED) == Condition.Status.FALSE);
@@ -71,7 +71,7 @@ class AgentPauseTest {
         bench.running(B);
         assertEquals(a, bench.running(A));
 
-        next.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+        next.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
         bench.awaitNone(A);
     }
 
@@ -92,7 +92,7 @@ class AgentPauseTest {
         assertTrue(bench.store().instances(A).isEmpty());
         assertEquals(0, crashes());
 
-        next.remember(ImmutableList.of(A), store -> store.resume(A, NOON));
+        next.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
         bench.runningAfter(A, first);
     }
 

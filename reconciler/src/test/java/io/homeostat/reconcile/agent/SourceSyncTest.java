@@ -16,6 +16,7 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.Problem;
+import io.homeostat.reconcile.agent.SourceWatcher.SourceSync;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.Optional;

@@ -9,7 +9,7 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.reconcile.ControlGroups;
 import io.homeostat.reconcile.command.environment.Environment;
-import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;

@@ -14,7 +14,7 @@ import io.homeostat.reconcile.command.Enforcer;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.environment.Environment;
-import io.homeostat.reconcile.command.environment.Interrupts;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.plan.Work;

@@ -73,7 +73,7 @@ final class World implements StepExecutor, Observer {
         dice.stopFaults();
         FakeHost.FACTS.forEach(machine.host::show);
         for (WorkloadId id : Fate.IDS) {
-            machine.store.resume(id, clock.instant());
+            machine.store.resume(id, "", clock.instant());
             machine.runs.excuse(id);
             machine.living(id).stream()
                     .filter(process -> process.feels == Health.Verdict.UNKNOWN)
@@ -148,7 +148,7 @@ final class World implements StepExecutor, Observer {
                 amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
             case Happening.Resume resume -> {
                 machine.runs.excuse(resume.id());
-                amend(resume.id(), () -> machine.store.resume(resume.id(), clock.instant()));
+                amend(resume.id(), () -> machine.store.resume(resume.id(), "", clock.instant()));
             }
             case Happening.RetryNow retry -> {
                 machine.runs.excuse(retry.id());

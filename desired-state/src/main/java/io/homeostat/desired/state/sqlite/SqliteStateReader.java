@@ -1,20 +1,20 @@
 package io.homeostat.desired.state.sqlite;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.StateReader;
-import io.homeostat.desired.state.StateReader.EventQueue;
-import io.homeostat.desired.state.StateReader.SourceProblem;
-import io.homeostat.desired.state.StateReader.StoredDeclaration;
-import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.yaml.DocumentCodec;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Comparator;
@@ -223,5 +223,39 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
             log.warn("the history of '{}' is left out: this program knows no such workload", text);
         }
         return id;
+    }
+
+    /**
+     * Turns stored documents into workloads and back, each only once: the document of a converged workload is stored both as declared and as
+     * last known good, and the loop reads both again and again.
+     */
+    static final class StoredDocuments {
+        private static final int REMEMBERED = 2_000;
+
+        private final Cache<String, Workload> workloads =
+                CacheBuilder.newBuilder().maximumSize(REMEMBERED).build();
+        /** By identity: to compare workloads takes as long as to print them. */
+        private final Cache<Workload, String> texts =
+                CacheBuilder.newBuilder().weakKeys().maximumSize(REMEMBERED).build();
+
+        /** @throws IllegalArgumentException when it is no valid document */
+        Workload read(String document) {
+            Workload known = workloads.getIfPresent(document);
+            if (known == null) {
+                known = DocumentCodec.fromJson(document);
+                remember(known, document);
+            }
+            return known;
+        }
+
+        String write(Workload workload) {
+            String known = texts.getIfPresent(workload);
+            return known == null ? DocumentCodec.toJson(workload) : known;
+        }
+
+        void remember(Workload workload, String document) {
+            workloads.put(document, workload);
+            texts.put(workload, document);
+        }
     }
 }

@@ -86,7 +86,7 @@ final class PauseTableTest {
         reopen();
 
         assertEquals(Optional.of(new Pause(AGENT, "", NOON, true)), store.pause(AGENT));
-        assertTrue(store.resume(AGENT, LATER));
+        assertTrue(store.resume(AGENT, "", LATER));
         assertEquals(
                 ImmutableList.of("AGENT_PAUSED to be stopped", "AGENT_RESUMED resumed; it was stopped since " + NOON),
                 events());
@@ -107,8 +107,8 @@ final class PauseTableTest {
     void resumingEndsItAndTellsWhatItWas() {
         store.pause(AGENT, "by hand", NOON);
 
-        assertTrue(store.resume(AGENT, LATER));
-        assertFalse(store.resume(AGENT, LATER));
+        assertTrue(store.resume(AGENT, "", LATER));
+        assertFalse(store.resume(AGENT, "", LATER));
 
         assertEquals(ImmutableList.of(), store.pauses());
         assertEquals("AGENT_RESUMED resumed; it was paused since " + NOON + ": by hand", events().getLast());

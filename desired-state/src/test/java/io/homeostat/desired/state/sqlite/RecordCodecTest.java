@@ -22,6 +22,7 @@ import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.sqlite.SqliteStateReader.StoredDocuments;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.sqlite.SqliteStateReader.StoredDocuments;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import org.junit.jupiter.api.Test;
 

@@ -21,4 +21,10 @@ public record GlobalOptions(
         DEBUG,
         TRACE
     }
+
+    /** How results are written. */
+    public enum OutputFormat {
+        TEXT,
+        JSON
+    }
 }

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command.output;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.PrintStream;
 

@@ -98,13 +98,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
                     .findFirst()
                     .ifPresent(other -> notes.add(id + " goes on being declared by " + SourceConflicts.words(other)));
             if (!store.history(id).isOfSomethingDeclared()) {
-                store.commit(new Change(
-                        id,
-                        WorkloadHistory.DELETED,
-                        false,
-                        ImmutableList.of(),
-                        ImmutableList.of(),
-                        ImmutableList.of()));
+                store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
     }

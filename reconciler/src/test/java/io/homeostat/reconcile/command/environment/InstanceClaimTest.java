@@ -21,6 +21,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.sqlite.InstanceState;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;

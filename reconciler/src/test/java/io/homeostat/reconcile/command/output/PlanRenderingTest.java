@@ -6,7 +6,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Step;

@@ -3,7 +3,7 @@ package io.homeostat.reconcile.command.output;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.channel.ChannelStatus;
-import io.homeostat.reconcile.command.environment.OutputFormat;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
