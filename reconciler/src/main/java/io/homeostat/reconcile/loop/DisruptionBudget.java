@@ -26,6 +26,9 @@ final class DisruptionBudget {
     /** Those that were stopped to be changed, until they are well again. Guarded by itself. */
     private final Set<WorkloadId> disrupted = new HashSet<>();
 
+    /** Those that were told to stop since they were looked at: what was written down before says nothing of how they are now. */
+    private final Set<WorkloadId> stopped = ConcurrentHashMap.newKeySet();
+
     /** By the newest look at the machine; null before the first one. */
     private volatile @Nullable HostFacts lastSeen;
 
@@ -84,6 +87,16 @@ final class DisruptionBudget {
         }
     }
 
+    /** To be called before a workload is stopped: who depends on it must not be launched meanwhile, nor when the outcome gets lost. */
+    void stopping(WorkloadId id) {
+        stopped.add(id);
+    }
+
+    /** To be called once it is written down how a workload was found. */
+    void looked(WorkloadId id) {
+        stopped.remove(id);
+    }
+
     /**
      * To be called when a pass is over.
      *
@@ -122,7 +135,8 @@ final class DisruptionBudget {
     }
 
     private Remembered look(WorkloadId id) {
-        return Remembered.by(store, id);
+        Remembered remembered = Remembered.by(store, id);
+        return stopped.contains(id) ? remembered.withoutConditions() : remembered;
     }
 
     private ImmutableMap<WorkloadId, Remembered> leftOver(DesiredState now) {

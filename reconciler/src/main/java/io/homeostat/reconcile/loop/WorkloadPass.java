@@ -84,6 +84,7 @@ public final class WorkloadPass {
         Situation seen = look(id);
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
+        disruptions.looked(id);
         WorkloadPlan plan = planned.plan();
         PassResult next = plan.next()
                 .<PassResult>map(step -> go(planned.situation(), plan, step))
@@ -197,12 +198,15 @@ public final class WorkloadPass {
             return new PassResult.Later(plan, wait);
         }
         if (!mayDisturb(step, situation)) {
-            // Somebody else has just taken the last place; who it is the next look says.
+            // Somebody else has just taken the last place, or something else was declared: the next look says which.
             Instant soon = situation.now().plus(LOOK_AGAIN_FOR_A_PLACE);
             return new PassResult.Later(
                     plan, new Step.Wait(situation.id(), soon, Step.Wait.Kind.PROGRESS, "others are being changed"));
         }
         listener.starting(step);
+        if (step instanceof Step.Stop) {
+            disruptions.stopping(situation.id());
+        }
         Outcome outcome = execute(step, situation);
         return holding(notes.readLock(), () -> {
             Situation after =
@@ -216,7 +220,9 @@ public final class WorkloadPass {
     private boolean mayDisturb(Step step, Situation situation) {
         return situation
                 .disruptionBy(step)
-                .map(disruption -> disruptions.takePlace(situation.id(), situation.host(), disruption.count()))
+                // The place is counted by what is declared now, and nothing is taken down for what was declared before.
+                .map(disruption -> isStillWanted(situation)
+                        && disruptions.takePlace(situation.id(), situation.host(), disruption.count()))
                 .orElse(true);
     }
 

@@ -161,7 +161,7 @@ public final class DependencyGraph {
     /** Whether a workload runs as well as its own process, since this boot, could be seen to. */
     public boolean isWell(WorkloadId id, HostFacts host, Remembered neighbour) {
         Declaration declared = desired.declarations().get(id);
-        if (declared == null || neighbour.history().observedGeneration() != declared.generation()) {
+        if (declared == null || !wasSeen(declared, neighbour.history())) {
             return false;
         }
         boolean healthy = is(Condition.Type.HEALTHY, neighbour);
@@ -235,7 +235,7 @@ public final class DependencyGraph {
         if (neighbour.pause() != null || is(Condition.Type.DISABLED, neighbour)) {
             return true;
         }
-        if (history.observedGeneration() != declared.generation()) {
+        if (!wasSeen(declared, history)) {
             return false;
         }
         Failures starts = history.attempts().start();
@@ -244,6 +244,12 @@ public final class DependencyGraph {
                 || starts.count() >= declared.workload().lifecycle().start().attempts()
                 || (history.run().crashes().count() > 0 && isHeld(neighbour, ImmutableSet.of(Reason.CRASH_LOOP)))
                 || isHeld(neighbour, HELD);
+    }
+
+    /** Whether what is remembered is of that declaration. Generations count for each source, so that two declarations may have the same. */
+    private static boolean wasSeen(Declaration declared, WorkloadHistory history) {
+        return history.observedGeneration() == declared.generation()
+                && history.attempts().hash().equals(declared.hash());
     }
 
     private static boolean isHeld(Remembered neighbour, ImmutableSet<Reason> reasons) {

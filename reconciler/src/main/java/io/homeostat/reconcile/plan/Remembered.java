@@ -21,4 +21,9 @@ public record Remembered(
         return new Remembered(
                 store.history(id), store.instances(id), store.pause(id).orElse(null));
     }
+
+    /** Without how it was when it was last looked at. */
+    public Remembered withoutConditions() {
+        return new Remembered(history.withConditions(ImmutableList.of()), instances, pause);
+    }
 }

@@ -67,6 +67,14 @@ class DependencyGraphTest {
     }
 
     @Test
+    void whatAnotherSourceDeclaredWithTheSameGenerationIsNotWellYet() {
+        declaredAndNeeded();
+        remember(DB, healthy(1).withAttempts(Attempts.of("of another source")), "this-boot");
+
+        assertEquals(Need.State.COMING, stateOfDb());
+    }
+
+    @Test
     void whatFailsOrIsLeftAloneDoesNotComeByItself() {
         declaredAndNeeded();
         WorkloadHistory failing = WorkloadHistory.NONE.withAttempts(

@@ -1,17 +1,26 @@
 package io.homeostat.reconcile.sim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.reconcile.loop.DesiredSource;
+import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Two of a group, of which one may be down at a time, on a fake machine without faults. */
+/** Two that wait for each other in some way, on a fake machine without faults. */
 class MutualWaitTest {
     private static final WorkloadId DB = WorkloadId.plugin("alpha");
     private static final WorkloadId WEB = WorkloadId.plugin("beta");
@@ -21,7 +30,9 @@ class MutualWaitTest {
     private final Declarations desired = new Declarations();
     private final FakeMachine machine = new FakeMachine(Dice.kind(Fate.IDS), clock, desired, 1);
     private final WorkloadPass pass = new WorkloadPass(
-            machine.asked, machine.observer, machine.executor, machine.store, clock, id -> "", new Silence());
+            new Changing(), machine.observer, this::execute, machine.store, clock, id -> "", new Silence());
+    private boolean stopsAreInterrupted;
+    private Runnable duringTheLook = () -> {};
 
     @Test
     void whatDoesNotRunWellIsReplacedThoughTheOtherIsDownBecauseItWaitsForIt() {
@@ -38,6 +49,59 @@ class MutualWaitTest {
         assertEquals(List.of("GOOD-1"), running(WEB));
     }
 
+    @Test
+    void whoDependsOnWhatIsBeingStoppedWaitsAlsoWhenTheOutcomeIsNotKnown() {
+        desired.declare(DB, "GOOD-1", ImmutableList.of(), "c");
+        passes(10);
+        desired.declare(SourceName.APPLIED, WEB, dependingOnDb());
+        stopsAreInterrupted = true;
+        desired.declare(DB, "GOOD-2", ImmutableList.of(), "c");
+        PassResult last;
+        do {
+            last = pass.run(DB);
+        } while (!(last instanceof PassResult.Again again && again.step() instanceof Step.Stop));
+        assertEquals(List.of(), running(DB));
+
+        PassResult web;
+        do {
+            web = pass.run(WEB);
+        } while (web instanceof PassResult.Again);
+
+        assertInstanceOf(PassResult.Later.class, web);
+        assertEquals(List.of(), running(WEB));
+        passes(10);
+        assertEquals(List.of("GOOD-2"), running(DB));
+        assertEquals(List.of("GOOD-1"), running(WEB));
+    }
+
+    @Test
+    void nothingIsTakenDownForADeclarationThatWasReplacedDuringTheLook() {
+        declare(DB, "NEVER_LISTENS-1", ImmutableList.of());
+        declare(WEB, "GOOD-1", ImmutableList.of());
+        passes(10);
+        declare(WEB, "GOOD-2", ImmutableList.of());
+        passes(10);
+        assertEquals(List.of("GOOD-1"), running(WEB));
+
+        duringTheLook = () -> desired.declare(WEB, "GOOD-3", ImmutableList.of(), "c");
+        PassResult next = pass.run(WEB);
+
+        assertEquals(
+                Step.Wait.Kind.PROGRESS,
+                assertInstanceOf(PassResult.Later.class, next).until().kind());
+        assertEquals(List.of("GOOD-1"), running(WEB));
+    }
+
+    private static Wish dependingOnDb() {
+        return Wish.of("GOOD-1", ImmutableList.of(), "c")
+                .ordered(new Wish.Order(ImmutableList.of(DB.toString()), null, null));
+    }
+
+    private Outcome execute(Step step, ObservedWorkload seen) {
+        Outcome outcome = machine.executor.execute(step, seen);
+        return stopsAreInterrupted && step instanceof Step.Stop ? new Outcome.Interrupted() : outcome;
+    }
+
     private void declare(WorkloadId id, String revision, ImmutableList<String> dependsOn) {
         desired.declare(
                 SourceName.APPLIED,
@@ -49,6 +113,21 @@ class MutualWaitTest {
         return machine.living(id).stream()
                 .map(process -> process.launched.revision())
                 .toList();
+    }
+
+    /** What is wanted may change as soon as it was asked for. */
+    private final class Changing implements DesiredSource {
+        @Override
+        public DesiredState now() {
+            return desired.now();
+        }
+
+        @Override
+        public Optional<Declaration> declaration(WorkloadId id) {
+            Optional<Declaration> answer = machine.asked.declaration(id);
+            duringTheLook.run();
+            return answer;
+        }
     }
 
     /** Over each, one a second. */
