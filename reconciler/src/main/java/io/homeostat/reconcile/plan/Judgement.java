@@ -8,18 +8,19 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observer.Checks;
+import java.time.Instant;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** By whose probe and health policy a process is judged: by those of the declaration that it runs. */
+/** By whose probe and health policy an instance is judged: by those of the declaration that it runs. */
 public final class Judgement {
     private Judgement() {}
 
-    /** By which declaration a process is judged: by the one it runs, be it the wanted one or the last good one. */
-    public static Checks checks(@Nullable Declaration declared, WorkloadHistory history) {
+    /** By which declaration an instance is judged: by the one it runs, be it the wanted one or the last good one. */
+    public static Checks checks(@Nullable Declaration declared, WorkloadHistory history, Instant now) {
         return declared == null
                 ? Checks.NONE
-                : instance -> isAsked(declared, instance) ? of(declared, history, instance) : null;
+                : instance -> isAsked(declared, instance) ? of(declared, history, instance, now) : null;
     }
 
     /** How a one-shot fares shows in how it ends, unless it says itself when it is done. */
@@ -27,33 +28,49 @@ public final class Judgement {
         return !Work.isOneShot(instance) || Traits.of(declared.workload()).completion() == Traits.Completion.STATUS;
     }
 
-    static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance) {
+    private static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        if (lastKnownGood != null
-                && LaunchInputs.matches(instance, lastKnownGood.workload())
-                && (!LaunchInputs.matches(instance, declared.workload()) || broughtBack(declared, history, instance))) {
-            return lastKnownGood.workload().spec();
+        if (lastKnownGood == null || !LaunchInputs.matches(instance, lastKnownGood.workload())) {
+            return declared.workload().spec();
         }
-        return declared.workload().spec();
+        boolean runsDeclared = LaunchInputs.matches(instance, declared.workload())
+                && !wasBroughtBack(declared, history, instance)
+                && !awaitsWindow(declared, history, instance, now);
+        return (runsDeclared ? declared.workload() : lastKnownGood.workload()).spec();
     }
 
     /**
-     * Whether a process was launched to undo a declaration that launches just the same and asks otherwise for its health. What one
+     * Whether an instance was launched to undo a declaration that launches just the same and asks otherwise for its health. What one
      * probe says of it is no news for the other, so trying that declaration once more takes another launch.
      */
-    public static boolean broughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
-        LastKnownGood lastKnownGood = history.lastKnownGood();
+    static boolean wasBroughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
         FailedRevision failed = history.failed();
-        return lastKnownGood != null
-                && failed != null
+        return failed != null
                 && failed.hash().equals(declared.hash())
-                && instance.target().equals(lastKnownGood.hash())
-                && asksOtherwise(lastKnownGood.workload(), declared.workload());
+                && isLastKnownGood(instance, history)
+                && asksOtherwise(declared, history);
     }
 
-    private static boolean asksOtherwise(Workload one, Workload other) {
-        boolean samePolicy = one.lifecycle().health().equals(other.lifecycle().health());
-        boolean sameProbe = Objects.equals(one.spec().probe(), other.spec().probe());
-        return !samePolicy || !sameProbe;
+    /** Outside its maintenance window nothing changes for what runs, and so neither does its probe. */
+    private static boolean awaitsWindow(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
+        return isLastKnownGood(instance, history)
+                && asksOtherwise(declared, history)
+                && Preconditions.windowOpens(declared, history, now).isPresent();
+    }
+
+    private static boolean isLastKnownGood(Instance instance, WorkloadHistory history) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        return lastKnownGood != null && instance.target().equals(lastKnownGood.hash());
+    }
+
+    private static boolean asksOtherwise(Declaration declared, WorkloadHistory history) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        if (lastKnownGood == null) {
+            return false;
+        }
+        Workload good = lastKnownGood.workload();
+        Workload wanted = declared.workload();
+        return !good.lifecycle().health().equals(wanted.lifecycle().health())
+                || !Objects.equals(good.spec().probe(), wanted.spec().probe());
     }
 }

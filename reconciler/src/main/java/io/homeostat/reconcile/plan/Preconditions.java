@@ -10,6 +10,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Relations.Need;
@@ -136,12 +137,16 @@ final class Preconditions {
                         Step.Wait.Kind.RETRY));
     }
 
-    /** When what was well may be changed to what is declared; empty when that is now, or when nothing of it was ever well. */
     Optional<Instant> windowOpens() {
+        return windowOpens(declared, situation.history(), situation.now());
+    }
+
+    /** When what was well may be changed to what is declared; empty when that is now, or when nothing of it was ever well. */
+    static Optional<Instant> windowOpens(Declaration declared, WorkloadHistory history, Instant now) {
         MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
-        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        LastKnownGood lastKnownGood = history.lastKnownGood();
         boolean changes = lastKnownGood != null && !lastKnownGood.hash().equals(declared.hash());
-        return window == null || !changes ? Optional.empty() : window.opensAfter(situation.now());
+        return window == null || !changes ? Optional.empty() : window.opensAfter(now);
     }
 
     /**

@@ -164,7 +164,8 @@ final class Rollout {
     }
 
     private boolean needsAnotherTrial(Instance instance) {
-        return target.hash().equals(declared.hash()) && Judgement.broughtBack(declared, situation.history(), instance);
+        return target.hash().equals(declared.hash())
+                && Judgement.wasBroughtBack(declared, situation.history(), instance);
     }
 
     /** Stops an instance that is not what the target is, and launches another one. */

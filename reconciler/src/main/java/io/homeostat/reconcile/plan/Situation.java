@@ -10,6 +10,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.observe.Checks;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  * @param relations how those fare that matter to it
  * @param archives keys of the complete archives in the cache
  * @param pause somebody's wish that it be left alone; null when there is none
+ * @param checks by whose probe its instances were judged
  * @param seed from which the jitter of pauses grows
  */
 public record Situation(
@@ -39,6 +41,7 @@ public record Situation(
         ImmutableSet<String> archives,
         WorkloadHistory history,
         @Nullable Pause pause,
+        Checks checks,
         long seed,
         Instant now) {
     public WorkloadId id() {
@@ -85,27 +88,29 @@ public record Situation(
      * those that are down may be waiting for it; what is to run to its end is none of the group any more.
      */
     public Optional<MaxDisruption> disruptionBy(Step step) {
-        boolean disrupts =
-                step instanceof Step.Stop stop && stop.cause() == Step.Stop.Cause.REPLACED && runsWell(stop.instance());
+        boolean disrupts = step instanceof Step.Stop stop
+                && stop.cause() == Step.Stop.Cause.REPLACED
+                && !Work.isOneShot(stop.instance())
+                && runsWell(stop.instance());
         return declared == null || !disrupts || Work.isOneShot(declared.workload())
                 ? Optional.empty()
                 : Optional.ofNullable(declared.workload().lifecycle().maxDisruption());
     }
 
     public Situation withHistory(WorkloadHistory next) {
-        return new Situation(declared, policy, seen, host, relations, archives, next, pause, seed, now);
+        return new Situation(declared, policy, seen, host, relations, archives, next, pause, checks, seed, now);
     }
 
     public Situation withPause(@Nullable Pause next) {
-        return new Situation(declared, policy, seen, host, relations, archives, history, next, seed, now);
+        return new Situation(declared, policy, seen, host, relations, archives, history, next, checks, seed, now);
     }
 
     public Situation withSeen(ObservedWorkload next) {
-        return new Situation(declared, policy, next, host, relations, archives, history, pause, seed, now);
+        return new Situation(declared, policy, next, host, relations, archives, history, pause, checks, seed, now);
     }
 
     /** The same, seen as late as that. */
     public Situation at(Instant later) {
-        return new Situation(declared, policy, seen, host, relations, archives, history, pause, seed, later);
+        return new Situation(declared, policy, seen, host, relations, archives, history, pause, checks, seed, later);
     }
 }

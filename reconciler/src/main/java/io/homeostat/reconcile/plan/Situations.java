@@ -55,8 +55,9 @@ public final class Situations {
             ImmutableSet<String> archives,
             Depth depth) {
         Remembered remembered = memory.apply(id);
-        Checks checks = depth == Depth.PRESENCE ? Checks.NONE : Judgement.checks(declared, remembered.history());
-        ObservedWorkload seen = observer.look(id, remembered.instances(), checks);
+        Checks checks = Judgement.checks(declared, remembered.history(), clock.instant());
+        ObservedWorkload seen =
+                observer.look(id, remembered.instances(), depth == Depth.PRESENCE ? Checks.NONE : checks);
         HostFacts host = observer.host(HostFact.askedBy(declared));
         return new Situation(
                 declared,
@@ -67,6 +68,7 @@ public final class Situations {
                 archives,
                 remembered.history(),
                 remembered.pause(),
+                checks,
                 seed.getAsLong(),
                 clock.instant());
     }

@@ -29,7 +29,6 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
-import io.homeostat.reconcile.plan.Judgement;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
@@ -204,8 +203,7 @@ public final class ObservationRecorder {
                     "found running with " + running.identity().words());
         }
         Instance known = instance.identity() == null ? instance.withIdentity(running.identity()) : instance;
-        WorkloadSpec spec =
-                Judgement.checks(situation.declared(), situation.history()).of(known);
+        WorkloadSpec spec = situation.checks().of(known);
         if (Work.isOneShot(known)) {
             known = OneShotRecorder.alive(situation, notes, known, running);
         } else if (spec != null) {
@@ -228,7 +226,11 @@ public final class ObservationRecorder {
 
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
         RunRecord run = notes.history().run();
-        if (health != null && health.verdict() == Health.Verdict.UNKNOWN) {
+        boolean unknown = health == null
+                // A dry run does not ask, so what was known before stays.
+                ? Traits.of(spec).isAskedForHealth()
+                : health.verdict() == Health.Verdict.UNKNOWN;
+        if (unknown) {
             return;
         }
         if (health != null && health.verdict() != Health.Verdict.HEALTHY) {
@@ -251,7 +253,10 @@ public final class ObservationRecorder {
         }
     }
 
-    /** A declaration is proven when its process runs, has started, has its configuration and its limits and has not failed a health check since. */
+    /**
+     * A declaration is proven when its instance runs, has started, has its configuration and its limits, and has not failed a health check
+     * since: one that the declaration asks for, not the last good one.
+     */
     private static void noteProof(Situation situation, Notes notes, ObservedInstance process) {
         Declaration declared = situation.declared();
         if (declared == null
@@ -267,7 +272,7 @@ public final class ObservationRecorder {
                 && LaunchInputs.difference(instance, wanted, target.directory()).isEmpty()
                 && Traits.of(wanted).configHash().equals(instance.configHash())
                 && new Confinement(situation, wanted).holds()
-                && !Judgement.broughtBack(declared, notes.history(), instance)
+                && wanted.spec().equals(situation.checks().of(instance))
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         if (runs) {

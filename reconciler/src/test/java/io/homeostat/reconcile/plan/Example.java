@@ -315,7 +315,18 @@ public final class Example {
                 why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
-        return new Situation(declared, policy, seen, host, relations, archives.build(), history, pause, 7, NOW);
+        return new Situation(
+                declared,
+                policy,
+                seen,
+                host,
+                relations,
+                archives.build(),
+                history,
+                pause,
+                Judgement.checks(declared, history, NOW),
+                7,
+                NOW);
     }
 
     public ObservationRecorder.Learned learned() {

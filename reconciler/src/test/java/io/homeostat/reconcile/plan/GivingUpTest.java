@@ -67,6 +67,7 @@ class GivingUpTest {
                 ImmutableSet.of(),
                 history.withRun(history.run().withCrashes(failed(times, LONG_AGO))),
                 null,
+                Judgement.checks(declared, history, NOW),
                 1,
                 NOW);
     }

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.lifecycle.MaintenanceWindow;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -45,6 +46,13 @@ class JudgementTest {
     private final Declarations declarations = new Declarations();
     private final Declaration good = declare(Probing.WHERE_IT_LISTENS);
     private final Declaration wrong = declare(Probing.ELSEWHERE);
+    private final Declaration later = declare(
+            Probing.ELSEWHERE,
+            new MaintenanceWindow(
+                    "14:00",
+                    Duration.ofHours(1),
+                    ImmutableList.of("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+                    "UTC"));
 
     @Test
     void aProcessIsJudgedByANewProbeAsSoonAsItIsDeclared() {
@@ -52,7 +60,24 @@ class JudgementTest {
 
         assertEquals(
                 wrong.workload().spec(),
-                Judgement.checks(wrong, history).of(process(good).instance()));
+                Judgement.checks(wrong, history, NOW).of(process(good).instance()));
+    }
+
+    @Test
+    void untilItsWindowOpensItIsJudgedByItsOwnProbeAndProvesNothingElse() {
+        WorkloadHistory history = history(later, null);
+        Instance instance = process(good).instance();
+
+        assertEquals(
+                good.workload().spec(), Judgement.checks(later, history, NOW).of(instance));
+        assertEquals(
+                later.workload().spec(),
+                Judgement.checks(later, history, NOW.plus(Duration.ofHours(2))).of(instance));
+        Situation learned = learned(later, history, process(good));
+        assertEquals(
+                good.hash(),
+                Objects.requireNonNull(learned.history().lastKnownGood()).hash());
+        assertEquals(Reason.WAITING_FOR_WINDOW, Planner.plan(learned).reason());
     }
 
     @Test
@@ -61,7 +86,7 @@ class JudgementTest {
 
         assertEquals(
                 good.workload().spec(),
-                Judgement.checks(wrong, history).of(process(good).instance()));
+                Judgement.checks(wrong, history, NOW).of(process(good).instance()));
     }
 
     @Test
@@ -102,6 +127,10 @@ class JudgementTest {
     }
 
     private Declaration declare(Probing probe) {
+        return declare(probe, null);
+    }
+
+    private Declaration declare(Probing probe, @Nullable MaintenanceWindow window) {
         return declarations.declare(
                 SourceName.APPLIED,
                 ID,
@@ -114,15 +143,19 @@ class JudgementTest {
                         probe,
                         Limits.NONE,
                         Declarations.DAEMON,
-                        Wish.Order.NONE));
+                        new Wish.Order(ImmutableList.of(), null, window)));
     }
 
     /** @param undone when the wrong declaration was undone; null when it has not failed */
     private WorkloadHistory history(@Nullable Instant undone) {
+        return history(wrong, undone);
+    }
+
+    private WorkloadHistory history(Declaration declared, @Nullable Instant undone) {
         return WorkloadHistory.NONE
-                .withAttempts(wrong.generation(), Attempts.of(wrong.hash()))
+                .withAttempts(declared.generation(), Attempts.of(declared.hash()))
                 .withLastKnownGood(new LastKnownGood(good.workload(), good.hash(), "p_A"))
-                .withFailed(undone == null ? null : new FailedRevision(wrong.hash(), "A", 1, undone, "no answer"));
+                .withFailed(undone == null ? null : new FailedRevision(declared.hash(), "A", 1, undone, "no answer"));
     }
 
     private static ObservedInstance process(Declaration launchedFor) {
@@ -145,6 +178,10 @@ class JudgementTest {
     }
 
     private Situation learned(WorkloadHistory history, ObservedInstance process) {
+        return learned(wrong, history, process);
+    }
+
+    private static Situation learned(Declaration declared, WorkloadHistory history, ObservedInstance process) {
         ObservedWorkload seen = new ObservedWorkload(
                 ID,
                 Observation.seen(ImmutableList.of(new Installation("p_A", "A", "a", "a"))),
@@ -153,7 +190,7 @@ class JudgementTest {
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
         return ObservationRecorder.observed(new Situation(
-                        wrong,
+                        declared,
                         Policy.NONE,
                         seen,
                         HostFacts.of("boot", "instance"),
@@ -161,6 +198,7 @@ class JudgementTest {
                         ImmutableSet.of(),
                         history,
                         null,
+                        Judgement.checks(declared, history, NOW),
                         7,
                         NOW))
                 .situation();

@@ -171,7 +171,17 @@ public final class OneShotExample {
                 Observation.seen(true));
         HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());
         return new Situation(
-                declared(), Policy.NONE, seen, host, Relations.NONE, ImmutableSet.of(), history, null, 7, NOW);
+                declared(),
+                Policy.NONE,
+                seen,
+                host,
+                Relations.NONE,
+                ImmutableSet.of(),
+                history,
+                null,
+                Judgement.checks(declared(), history, NOW),
+                7,
+                NOW);
     }
 
     String planned() {

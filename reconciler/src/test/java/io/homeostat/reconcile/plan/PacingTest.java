@@ -106,6 +106,7 @@ class PacingTest {
                 ImmutableSet.of(),
                 history,
                 null,
+                Judgement.checks(declared, history, NOW),
                 7,
                 NOW);
     }

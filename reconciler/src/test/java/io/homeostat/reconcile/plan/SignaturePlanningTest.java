@@ -111,6 +111,7 @@ class SignaturePlanningTest {
                 situation.archives(),
                 situation.history(),
                 null,
+                situation.checks(),
                 7,
                 Example.NOW);
 
@@ -148,6 +149,7 @@ class SignaturePlanningTest {
                         ImmutableSet.of(),
                         history,
                         null,
+                        Judgement.checks(declared, history, Example.NOW),
                         7,
                         Example.NOW))
                 .situation();

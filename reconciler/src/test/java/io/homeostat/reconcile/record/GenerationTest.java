@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.reconcile.plan.Judgement;
 import io.homeostat.reconcile.plan.Situation;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,7 @@ class GenerationTest {
                 before.archives(),
                 before.history(),
                 before.pause(),
+                Judgement.checks(next, before.history(), before.now()),
                 before.seed(),
                 before.now());
         return ObservationRecorder.observed(now).situation().history();

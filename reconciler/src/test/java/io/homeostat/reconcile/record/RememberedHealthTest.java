@@ -11,6 +11,7 @@ import io.homeostat.observe.health.Health;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What checks of its health add to what is remembered of a workload: by the defaults, an interval of 10 s, and 10 min of health. */
@@ -71,6 +72,12 @@ class RememberedHealthTest {
     }
 
     @Test
+    void aDryRunThatDoesNotAskForgetsNothing() {
+        RunRecord doubted = RunRecord.NONE.unhealthy(NOW.minusSeconds(60));
+        assertEquals(doubted, after(null, was -> doubted));
+    }
+
+    @Test
     void whatHasNotStartedIsNotJudged() {
         RunRecord run = plugin().wants("A")
                 .installed("A")
@@ -88,7 +95,7 @@ class RememberedHealthTest {
                 WELL, was -> was.healthy(NOW.minus(health)).withCrashes(failed(3, NOW.minus(Duration.ofHours(1)))));
     }
 
-    private static RunRecord after(Health check, UnaryOperator<RunRecord> before) {
+    private static RunRecord after(@Nullable Health check, UnaryOperator<RunRecord> before) {
         return plugin().wants("A")
                 .installed("A")
                 .active("A")
