@@ -8,7 +8,6 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -32,18 +31,24 @@ final class DaemonPlanner {
                 return holdAtLastGood(lastGood, wanted, failed, retry);
             }
         }
-        boolean lastGoodIsQuicker = lastGood != null
-                && (preconditions(wanted).limits().isPresent()
-                        || mustNotChange(wanted)
-                        || (!wanted.installed()
-                                && (lastGood.installed()
-                                        || situation
-                                                        .history()
-                                                        .attempts()
-                                                        .install()
-                                                        .count()
-                                                > 0)));
-        return lastGoodIsQuicker ? prepareBeside(Objects.requireNonNull(lastGood), wanted) : pursue(wanted);
+        if (lastGood == null) {
+            return pursue(wanted);
+        }
+        boolean lastGoodIsQuicker = preconditions(wanted).limits().isPresent()
+                || mustNotChange(wanted)
+                || (!wanted.installed()
+                        && (lastGood.installed()
+                                || situation.history().attempts().install().count() > 0));
+        return lastGoodIsQuicker || waitsWhile(lastGood, wanted) ? prepareBeside(lastGood, wanted) : pursue(wanted);
+    }
+
+    /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */
+    private boolean waitsWhile(Target lastGood, Target wanted) {
+        boolean runsLastGood = situation.processes().stream()
+                .map(ObservedInstance::instance)
+                .anyMatch(instance -> LaunchInputs.matches(instance, lastGood.workload())
+                        && !LaunchInputs.matches(instance, wanted.workload()));
+        return runsLastGood && waitsUntil(pursue(wanted)).isPresent();
     }
 
     /** The last good revision, when it is not what is declared. To go back to a one-shot would mean to run it again. */
@@ -96,10 +101,20 @@ final class DaemonPlanner {
         if (keeping.steps().isEmpty() || (keepingWaits.isPresent() && changingWaits.isEmpty())) {
             return changing;
         }
+        if (keepingWaits.isEmpty()
+                && changingWaits.isEmpty()
+                && keeping.steps().stream().allMatch(DaemonPlanner::isInPlace)) {
+            return keeping.followedBy(changing);
+        }
         boolean changingIsSooner = keepingWaits.isPresent()
                 && changingWaits.isPresent()
                 && changingWaits.get().isBefore(keepingWaits.get());
         return changingIsSooner ? changing : keeping;
+    }
+
+    /** Whether what comes after a step can be foretold from where the workload is now. */
+    private static boolean isInPlace(Step step) {
+        return step instanceof Step.Activate || step instanceof Step.SetLimits || step instanceof Step.ApplyConfig;
     }
 
     /** Until when a plan waits before it does anything; empty when it does something now. */

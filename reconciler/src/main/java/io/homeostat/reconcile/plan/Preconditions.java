@@ -158,7 +158,12 @@ final class Preconditions {
             return Optional.empty();
         }
         boolean changes = !repairs && !instance.target().equals(declared.hash());
-        return changes ? window().or(this::dependencies).or(this::disruption) : dependencies();
+        if (!changes) {
+            return dependencies();
+        }
+        Optional<Hold> hold = window().or(this::dependencies);
+        // The run of a one-shot takes nobody's place.
+        return Work.isOneShot(instance) ? hold : hold.or(this::disruption);
     }
 
     /** For a restart that only the declaration asks for. */

@@ -60,6 +60,13 @@ public record WorkloadPlan(
         return steps.isEmpty() ? Optional.empty() : Optional.of(steps.get(0));
     }
 
+    /** The same with the forecast of another one. */
+    WorkloadPlan followedBy(WorkloadPlan other) {
+        ImmutableList<Step> all =
+                ImmutableList.<Step>builder().addAll(steps).addAll(other.steps).build();
+        return new WorkloadPlan(workload, action, reason, message, all, before, other.after, due);
+    }
+
     /** The group this plan counts to. */
     public Bucket bucket() {
         return switch (action) {

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
@@ -227,6 +226,16 @@ class OrderPlanningTest {
     }
 
     @Test
+    void theRunOfAOneShotTakesNobodysPlace() {
+        Declaration before = declared("1", "execution: {type: oneShot, triggers: {startup: true}}");
+        Declaration after = declared("2", "maxDisruption: {label: tier}");
+
+        WorkloadPlan plan = plan(after, null, running(before), down("a", "b"));
+
+        assertPlanned("restart EXECUTION_CHANGED: stop launch", plan);
+    }
+
+    @Test
     void whatFailedInItsWindowIsUndoneAtOnce() {
         Declaration before = declared("1", WINDOW);
         Declaration after = declared("2", WINDOW);
@@ -303,6 +312,7 @@ class OrderPlanningTest {
                 ImmutableSet.of(),
                 history,
                 null,
+                Judgement.checks(declared, history, NOON),
                 7,
                 NOON);
     }
@@ -322,7 +332,7 @@ class OrderPlanningTest {
                 declared.hash(),
                 declared.workload().revision(),
                 null,
-                ImmutableSortedMap.copyOf(LaunchInputs.of(declared.workload())),
+                LaunchInputs.recorded(declared.workload(), null),
                 NOON,
                 new ProcessIdentity(1, 1, "boot"),
                 start,

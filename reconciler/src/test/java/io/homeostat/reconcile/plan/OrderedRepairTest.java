@@ -49,6 +49,16 @@ class OrderedRepairTest {
     }
 
     @Test
+    void soAreThoseOfWhatWaitsForItsGroupWithItsSuccessorInstalledBesideIt() {
+        Example example = damaged()
+                .wants(Wish.of("B", ImmutableList.of(), "c").ordered(order(ONE, null)))
+                .installedBeside("B")
+                .among(down());
+
+        assertEquals("reinstall INSTALL_DAMAGED: stop activate launch start", example.planned());
+    }
+
+    @Test
     void whatRunsFromDamagedFilesIsNotStoppedWhileItCouldNotBeStartedAgain() {
         Example example = damaged().wants("A").among(needs(Need.State.STUCK));
 

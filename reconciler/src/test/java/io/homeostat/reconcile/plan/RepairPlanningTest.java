@@ -68,6 +68,14 @@ class RepairPlanningTest {
                                 .active("X")
                                 .runs("A")),
                 row(
+                        "what is put right in place goes before the change",
+                        "activate LINK_MOVED: activate download unpack stop activate launch start collectGarbage",
+                        () -> plugin().wants("B")
+                                .proven("A")
+                                .installed("A")
+                                .active("X")
+                                .runs("A")),
+                row(
                         "an installation that is gone is made again",
                         "reinstall INSTALL_MISSING: download unpack activate",
                         () -> plugin().wants("A").proven("A").runs("A")),

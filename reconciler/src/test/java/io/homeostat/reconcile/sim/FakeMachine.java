@@ -4,6 +4,7 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import java.util.List;
+import java.util.Optional;
 
 /** A machine behind the interfaces of the real one: its files, its processes, and those who look at it and act on it. */
 final class FakeMachine {
@@ -32,6 +33,17 @@ final class FakeMachine {
     List<FakeProcess> living(WorkloadId id) {
         processes.settle();
         return processes.living(id);
+    }
+
+    /** Whether the database or the disk says that a launch became a process. */
+    boolean remembers(WorkloadId id, String launchId) {
+        FakeProcess process = processes.of(launchId);
+        return (process != null && process.identityOnDisk)
+                || store.instances(id).stream()
+                        .anyMatch(instance -> instance.launchId().equals(launchId) && instance.identity() != null)
+                || Optional.ofNullable(store.remembered(id).run().oneShot())
+                        .filter(run -> launchId.equals(run.launchId()))
+                        .isPresent();
     }
 
     void kill(WorkloadId id, int survivors) {

@@ -83,14 +83,14 @@ final class OrderRules {
         }
     }
 
-    /** Of one that runs well and is to make place for what is declared. */
+    /** Of one that runs well and is to make place for what is declared; the run of a one-shot takes nobody's place. */
     void beforeReplacement(Step.Stop step) {
         WorkloadId id = step.workload();
         MaxDisruption disruption = asked.answer(id)
                 .filter(declared -> !OneShotReckoning.isOneShot(declared))
                 .map(declared -> declared.workload().lifecycle().maxDisruption())
                 .orElse(null);
-        if (disruption == null) {
+        if (disruption == null || Work.isOneShot(step.instance())) {
             return;
         }
         List<WorkloadId> down = desired.declarations().keySet().stream()

@@ -179,7 +179,7 @@ final class Reckoning {
                 !prospects.is(Condition.Type.CONVERGED, id),
                 () -> id + " can't be at " + declared.workload().revision());
         LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
-        if (lastKnownGood == null || !machine.works(lastKnownGood.workload())) {
+        if (lastKnownGood == null || !machine.works(lastKnownGood.workload()) || isGivenUp(id, lastKnownGood)) {
             return;
         }
         Invariant.LAST_GOOD_KEPT.require(
@@ -193,6 +193,12 @@ final class Reckoning {
         Invariant.ROLLBACK_IS_SHOWN.require(
                 behaviour == Behaviour.UNFETCHABLE || prospects.is(Condition.Type.ROLLED_BACK, id),
                 () -> id + ": " + machine.store.history(id).conditions());
+    }
+
+    /** It has ended too often, if by reboots. */
+    private boolean isGivenUp(WorkloadId id, LastKnownGood lastKnownGood) {
+        int allowed = lastKnownGood.workload().lifecycle().restart().giveUpAfter();
+        return allowed > 0 && machine.store.history(id).run().crashes().count() > allowed;
     }
 
     void requirePacing(int launches, Duration within) {

@@ -4,7 +4,9 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.plan.Step;
@@ -85,7 +87,17 @@ final class Rehearsal {
                 && machine.disk.isWhole(id, living.get(0).launched.directory())
                 && living.get(0).lost.isEmpty()
                 && living.get(0).worked;
-        return !endsByItself && !isUnderWay(id) && (declared == null || runs);
+        // What is ill or damaged is put right before it is changed, and only that is foretold.
+        boolean well = machine.store.history(id).run().healthFailures() == 0
+                && living.stream().allMatch(process -> process.feels == Health.Verdict.HEALTHY)
+                && planOf(id).stream().allMatch(Step.Wait.class::isInstance)
+                && !waitsForDependency(id);
+        return !endsByItself && !isUnderWay(id) && well && (declared == null || runs);
+    }
+
+    private boolean waitsForDependency(WorkloadId id) {
+        return loop.last(id) instanceof PassResult.Later later
+                && later.plan().reason() == Reason.WAITING_FOR_DEPENDENCY;
     }
 
     boolean isUnderWay(WorkloadId id) {

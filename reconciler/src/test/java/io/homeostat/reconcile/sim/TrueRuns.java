@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** Which one-shots have really run, and so what may make them run again; and whose end has been told. */
@@ -34,6 +35,11 @@ final class TrueRuns {
     /** It is not wanted any more, or somebody asks for it by hand: it may run again. */
     void excuse(WorkloadId id) {
         last.remove(id);
+    }
+
+    /** Of a run that was seen, but neither written down nor noted on the disk, nobody knows any more. */
+    void powerFails(BiPredicate<WorkloadId, String> isKnown) {
+        last.entrySet().removeIf(entry -> !isKnown.test(entry.getKey(), entry.getValue().launchId));
     }
 
     /** The database is lost, and with it what has run. */

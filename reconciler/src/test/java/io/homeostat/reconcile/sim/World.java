@@ -217,6 +217,7 @@ final class World implements StepExecutor, Observer {
             }
         }
         machine.disk.unsynced.powerFails(place -> dice.strikes(Fault.CHANGES_NOT_ON_DISK, Fate.IDS.get(0)));
+        machine.runs.powerFails(machine::remembers);
         machine.processes.comeBack(id -> dice.strikes(Fault.REMOVED_NOTES_COME_BACK, id));
         machine.processes.reboot();
     }
