@@ -113,6 +113,27 @@ class OneShotRecorderTest {
                 "it says nothing of what is declared now");
     }
 
+    @Test
+    void aFailedRunThatIsAskedForAgainWhileItsProcessIsThereIsToldOnceAndRunsAgain() {
+        OneShotExample scene = scene().is(
+                        "A",
+                        new ObservedInstance.Liveness.Running(
+                                new ProcessIdentity(1, 1, "boot"), Duration.ofMinutes(10), true, null));
+        WorkloadHistory failed =
+                history(ObservationRecorder.observed(scene.situation()).change());
+
+        Situation again = scene.remembers(failed.retriedNow()).situation();
+        ObservationRecorder.Learned learned = ObservationRecorder.observed(again);
+
+        assertEquals(List.of(), told(learned.change()));
+        assertEquals(
+                List.of("stop", "launch"),
+                Planner.plan(learned.situation()).steps().stream()
+                        .map(Step::word)
+                        .limit(2)
+                        .toList());
+    }
+
     private static Situation ended(Situation situation) {
         Exit exit = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
         ObservedInstance process = situation.processes().getFirst();

@@ -2,7 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.LastKnownGood;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
@@ -97,11 +97,21 @@ final class Simulation {
         }
     }
 
+    private boolean awaitsWindow(WorkloadId id) {
+        LastKnownGood lastKnownGood = machine.store.remembered(id).lastKnownGood();
+        return lastKnownGood != null
+                && desired.declaration(id)
+                        .filter(declared -> !declared.hash().equals(lastKnownGood.hash()))
+                        .map(declared -> declared.workload().lifecycle().maintenanceWindow())
+                        .flatMap(window -> window.opensAfter(clock.instant()))
+                        .isPresent();
+    }
+
     /** Whether more time will not change anything. */
     private boolean rests(WorkloadId id) {
         PassResult next = loop.last(id);
         boolean comesAbout = desired.declaration(id).map(prospects::comesAbout).orElse(true);
-        return (!comesAbout && (next == null || next.plan().reason() != Reason.WAITING_FOR_WINDOW))
+        return (!comesAbout && !awaitsWindow(id))
                 || next instanceof PassResult.Settled
                 || (next instanceof PassResult.Later later && later.until().kind() == Step.Wait.Kind.DECLARATION);
     }

@@ -47,6 +47,11 @@ public record OneShotRun(
         return new OneShotRun(work, launchId, bootId, instanceId, startedAt, Result.FAILED, at, how, why);
     }
 
+    /** The same, answering for no trigger. It is kept because its process, while it is being stopped, must not count as a new run. */
+    OneShotRun ofOtherWork() {
+        return new OneShotRun("", launchId, bootId, instanceId, startedAt, result, endedAt, exit, error);
+    }
+
     public boolean isOf(Instance instance) {
         return launchId.equals(instance.launchId());
     }

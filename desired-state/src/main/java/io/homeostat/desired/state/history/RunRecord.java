@@ -60,8 +60,10 @@ public record RunRecord(
                 restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, run);
     }
 
-    /** Without a run that failed: whatever made it run makes it run again. */
+    /** As if a run that failed had been of other work: whatever made it run makes it run again. */
     public RunRecord withoutFailedRun() {
-        return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED ? withOneShot(null) : this;
+        return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED
+                ? withOneShot(oneShot.ofOtherWork())
+                : this;
     }
 }
