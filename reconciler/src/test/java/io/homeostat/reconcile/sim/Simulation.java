@@ -2,7 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.history.LastKnownGood;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
