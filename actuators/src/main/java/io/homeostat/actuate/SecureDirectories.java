@@ -24,7 +24,6 @@ public final class SecureDirectories {
     /** For programs that others may run. */
     public static final Set<PosixFilePermission> PUBLIC = PosixFilePermissions.fromString("rwxr-xr-x");
 
-    /** A file for its owner only. */
     public static final FileAttribute<Set<PosixFilePermission>> OUR_FILE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 

@@ -8,9 +8,12 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.google.common.collect.ImmutableListMultimap;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -21,6 +24,7 @@ import io.homeostat.desired.model.ProcessSpec;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -208,6 +212,18 @@ class ArchitectureTest {
                 .should()
                 .haveNameMatching(".*(Manager|Helper|Util|Utils|Impl)")
                 .check(ALL);
+    }
+
+    @Test
+    void noTwoClassesHaveOneName() {
+        ImmutableListMultimap<String, JavaClass> byName = ALL.stream()
+                .filter(each -> each.isTopLevelClass()
+                        && !each.getPackageName().startsWith("io.homeostat.proto")
+                        && !each.getSimpleName().equals("package-info"))
+                .collect(ImmutableListMultimap.toImmutableListMultimap(JavaClass::getSimpleName, each -> each));
+        assertEquals(
+                List.of(),
+                byName.asMap().values().stream().filter(each -> each.size() > 1).toList());
     }
 
     @Test

@@ -189,7 +189,6 @@ public final class CacheCleaner {
 
     /** How much of unneeded archives to keep: bytes in total, and time since one was last needed, accurate to about an hour. */
     public record CacheBounds(long bytes, Duration age) {
-        /** Keeps no unneeded archives. */
         public static final CacheBounds NOTHING = new CacheBounds(0, Duration.ZERO);
     }
 }

@@ -76,7 +76,6 @@ public final class SignatureCheck {
 
     /** Whose signatures are accepted, and whether one is required. */
     public record SignaturePolicy(boolean required, TrustedKeys keys) {
-        /** Accepts all archives. */
         public static final SignaturePolicy ANYBODY = new SignaturePolicy(false, TrustedKeys.NONE);
 
         /** The configured policy; fails when a key can't be read. */

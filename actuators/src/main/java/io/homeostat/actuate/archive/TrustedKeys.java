@@ -24,7 +24,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The public keys (Ed25519, RFC 8032) whose signatures are trusted. */
 public final class TrustedKeys {
-    /** None. */
     public static final TrustedKeys NONE = new TrustedKeys(ImmutableList.of());
 
     private static final String ALGORITHM = "Ed25519";

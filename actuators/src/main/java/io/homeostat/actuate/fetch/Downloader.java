@@ -191,7 +191,6 @@ public final class Downloader implements AutoCloseable {
     /** Receives the progress of a download. Called often, on the downloading thread, so it has to be quick. */
     @FunctionalInterface
     public interface Progress {
-        /** Ignores progress. */
         Progress NONE = (done, total) -> {};
 
         /**

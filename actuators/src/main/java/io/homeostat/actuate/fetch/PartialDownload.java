@@ -190,7 +190,6 @@ final class PartialDownload implements AutoCloseable {
         return hashing.finish();
     }
 
-    /** Discards the bytes. */
     void discard() throws IOException {
         empty("", -1);
         disk.delete(note);
@@ -244,7 +243,6 @@ final class PartialDownload implements AutoCloseable {
             return chunk;
         }
 
-        /** Hands over the next chunk. */
         void hash(Chunk chunk) throws InterruptedException {
             used |= chunk.length > 0;
             filled.put(chunk);

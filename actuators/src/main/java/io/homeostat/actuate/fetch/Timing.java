@@ -10,7 +10,6 @@ import java.util.random.RandomGenerator;
 /** The clock (compared with dates that servers send), ticker, timer and randomness (spreads retries) of downloads. */
 record Timing(InstantSource clock, Ticker ticker, Sleeper sleeper, RandomGenerator random) {
 
-    /** Waits. */
     interface Sleeper {
         void sleep(Duration duration) throws InterruptedException;
     }

@@ -59,7 +59,6 @@ record Account(String name, int uid, int gid, String home, String shell) {
         return Optional.empty();
     }
 
-    /** Our own user id. */
     static int ourUid() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
     }

@@ -301,7 +301,6 @@ public final class LogRotation {
                     (int) Files.getAttribute(path(), "unix:gid"));
         }
 
-        /** Changes the owner. */
         void own(int uid, int gid) throws IOException {
             Facts now = facts();
             // The group first, because afterwards only root may.

@@ -242,7 +242,6 @@ public final class LimitEnforcer {
      */
     public record CgroupPlan(
             ImmutableList<Path> procs, LimitResult enforcement, boolean required, Observation<Long> oomKills) {
-        /** No groups to join. */
         public static final CgroupPlan NONE = new CgroupPlan(
                 ImmutableList.of(),
                 new LimitResult.Enforced(),

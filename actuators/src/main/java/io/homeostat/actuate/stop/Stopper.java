@@ -303,7 +303,6 @@ public final class Stopper {
             }
         }
 
-        /** For people. */
         public String words() {
             return switch (how) {
                 case ALREADY_GONE -> "had ended already";

@@ -18,7 +18,6 @@ sealed interface StreamOutcome {
     /** It did not come about, or broke off. The error is for people and contains no secrets. */
     record Failed(Cause cause, String error) implements StreamOutcome {}
 
-    /** Why a stream failed. */
     enum Cause {
         /** Who we are is not known: no metadata server, no token. */
         NO_IDENTITY,
@@ -30,7 +29,6 @@ sealed interface StreamOutcome {
         NO_ANSWER,
         /** The control plane ended the stream. */
         ENDED,
-        /** Nothing that was foreseen. */
         UNEXPECTED,
         /** The control plane does not accept our token. */
         UNAUTHENTICATED,

@@ -61,7 +61,6 @@ public record MaintenanceWindow(
         return Optional.of(next);
     }
 
-    /** As it is written. */
     private static String day(DayOfWeek day) {
         return day.name().substring(0, 3).toLowerCase(Locale.ROOT);
     }

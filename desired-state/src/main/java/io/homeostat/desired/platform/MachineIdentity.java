@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  * @param bootId of the boot in which the directory was claimed last
  */
 public record MachineIdentity(String id, String machineId, String metadataId, String bootId) {
-    /** The id of a machine that has none. */
     private static final String NO_ID = "local";
 
     /** How long a clone waits for a slow network to find out that it is one. */

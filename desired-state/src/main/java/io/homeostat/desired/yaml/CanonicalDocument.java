@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
  * @param hash lowercase hexadecimal SHA-256 of the text
  */
 public record CanonicalDocument(Workload workload, String text, String hash) {
-    /** Prints a workload. */
     public static CanonicalDocument of(Workload workload) {
         String text = DocumentCodec.toJson(workload);
         return new CanonicalDocument(

@@ -21,31 +21,26 @@ import java.util.stream.Stream;
 public final class DocumentTree {
     private final Map<String, Supplier<Node>> entries = new LinkedHashMap<>();
 
-    /** Gives a key a text. */
     public DocumentTree text(String key, String value) {
         entries.put(key, () -> scalar(value, false));
         return this;
     }
 
-    /** Gives a key a number. */
     public DocumentTree number(String key, long value) {
         entries.put(key, () -> scalar(Long.toString(value), true));
         return this;
     }
 
-    /** Gives a key true or false. */
     public DocumentTree flag(String key, boolean value) {
         entries.put(key, () -> scalar(Boolean.toString(value), true));
         return this;
     }
 
-    /** Gives a key a list of texts. */
     public DocumentTree texts(String key, List<String> values) {
         entries.put(key, () -> sequence(values.stream().map(value -> scalar(value, false))));
         return this;
     }
 
-    /** Gives a key free-form JSON. */
     public DocumentTree json(String key, ObjectNode value) {
         entries.put(key, () -> {
             try {
@@ -64,7 +59,6 @@ public final class DocumentTree {
         return child;
     }
 
-    /** Gives a key a mapping. */
     public void mapping(String key, DocumentTree value) {
         entries.put(key, value::node);
     }

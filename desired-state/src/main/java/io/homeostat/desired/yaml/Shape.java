@@ -92,7 +92,6 @@ final class Shape {
         this.defaults = this.fields.stream().map(Shape::whenLeftOut).toArray();
     }
 
-    /** The shape of a record class. */
     static Shape of(Class<?> record) {
         return SHAPES.get(record);
     }

@@ -66,7 +66,6 @@ public final class ProbeHealth implements InstanceHealth {
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
     }
 
-    /** Probes once. */
     public Health ask(Probe probe, Duration timeout) {
         if (probe.http() != null) {
             String url = probe.http().url();

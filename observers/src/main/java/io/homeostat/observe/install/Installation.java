@@ -9,7 +9,6 @@ package io.homeostat.observe.install;
  * @param damage which file differs from what was unpacked, for people; empty when none is known to
  */
 public record Installation(String directory, String revision, String key, String sha256, String damage) {
-    /** An undamaged one. */
     public Installation(String directory, String revision, String key, String sha256) {
         this(directory, revision, key, sha256, "");
     }

@@ -12,7 +12,6 @@ public record LaunchNote(Instance instance, String bootId) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final RecordCodec RECORDS = new RecordCodec(JSON);
 
-    /** Encodes the note as JSON. */
     public String toJson() {
         return RECORDS.write(this);
     }

@@ -263,7 +263,6 @@ public final class ProcFs {
      * whoever asks during one gets the next, together with all others who asked meanwhile. Nothing is kept when nobody asks.
      */
     static final class SharedLook<T> {
-        /** Looks. */
         interface Eyes<T> {
             T look() throws IOException;
         }

@@ -15,7 +15,6 @@ import java.util.Set;
  * @param last number of each workload's newest sample; numbers are never used twice
  */
 public record UsageReport(ImmutableListMultimap<WorkloadId, Usage> samples, ImmutableMap<WorkloadId, Long> last) {
-    /** An empty report. */
     public static final UsageReport EMPTY = new UsageReport(ImmutableListMultimap.of(), ImmutableMap.of());
 
     /** The part of it about these workloads. */

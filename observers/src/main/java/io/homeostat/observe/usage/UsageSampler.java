@@ -164,7 +164,6 @@ public final class UsageSampler {
         return Duration.ofNanos(Math.max(SHORTEST_PAUSE.toNanos(), shortest));
     }
 
-    /** Samples what is due. */
     public void sample() {
         @Nullable ProcessTable[] table = new ProcessTable[1];
         UsageMeter.Processes once = () -> {

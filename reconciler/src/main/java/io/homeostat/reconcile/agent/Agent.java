@@ -183,7 +183,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         modules.ran(Modules.Part.LOOP, began, clock.instant(), Optional.empty());
     }
 
-    /** What workloads use. */
     public UsageSampler usage() {
         return usage;
     }
@@ -198,7 +197,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         return turns;
     }
 
-    /** What holds now. */
     public AgentConfig config() {
         return config;
     }

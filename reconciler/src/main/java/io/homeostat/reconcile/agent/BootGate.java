@@ -38,7 +38,6 @@ final class BootGate implements PassListener {
         openIfNothingIsAwaited();
     }
 
-    /** Waits no longer. */
     synchronized void open() {
         if (!awaited.isEmpty()) {
             LOG.warn("the boot goes on without {}: not up in time", awaited);

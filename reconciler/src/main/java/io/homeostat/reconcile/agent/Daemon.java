@@ -274,7 +274,6 @@ public final class Daemon {
             say("READY=1");
         }
 
-        /** We are about to end. */
         void stopping() {
             say("STOPPING=1");
         }

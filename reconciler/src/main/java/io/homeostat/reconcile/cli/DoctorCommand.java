@@ -87,7 +87,6 @@ final class DoctorCommand {
                 .build();
     }
 
-    /** One finding for people. */
     public static String line(Finding finding) {
         String line = String.format(
                 "%-4s  %-15s  %s", finding.level().word(), finding.check(), Text.oneLine(finding.message()));

@@ -14,10 +14,6 @@ import org.slf4j.LoggerFactory;
 
 /** Sets up logging to standard error, warnings and worse. In code: reading a file for so little would show at every start. */
 public final class StandardErrorLog extends ContextAwareBase implements Configurator {
-    /** Made by the service loader. */
-    public StandardErrorLog() {}
-
-    /** Sets how much is logged. */
     static void use(LogLevel level) {
         if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
             context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(level.name()));

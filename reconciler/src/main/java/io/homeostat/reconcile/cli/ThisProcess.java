@@ -57,7 +57,6 @@ final class ThisProcess {
         }
     }
 
-    /** The signals of this process. */
     private static final class Signals implements Interrupts {
 
         @Override

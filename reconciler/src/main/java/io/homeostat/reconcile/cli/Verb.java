@@ -36,7 +36,7 @@ import picocli.CommandLine;
 public enum Verb {
     VALIDATE(
             syntax -> syntax.files(true),
-            typed -> new ValidateCommand(typed).run(),
+            LocalCommands::validate,
             "Check files; touch nothing.",
             "Exit status: 0 valid, 1 not."),
     PLAN(
@@ -192,7 +192,7 @@ public enum Verb {
             "Exit status: 0 written, 1 not."),
     EXPLAIN(
             syntax -> syntax.word("PATH", false, "Such as Plugin.spec.limits; the kinds when left out."),
-            typed -> new ExplainCommand(typed.arguments().word().orElse(""), typed.console()).run(),
+            LocalCommands::explain,
             "Explain a field of a document, such as Plugin.spec.limits."),
     SCHEMA(
             syntax -> {},
@@ -204,7 +204,7 @@ public enum Verb {
             "Print a completion script for bash.",
             "To load it now:        source <(homeostat completion bash)",
             "To load it every time: homeostat completion bash > ~/.local/share/bash-completion/completions/homeostat"),
-    VERSION(syntax -> {}, typed -> new VersionCommand(typed.console()).run(), "Print the version."),
+    VERSION(syntax -> {}, LocalCommands::version, "Print the version."),
     SELF_TRAIN(
             syntax -> {},
             typed -> new SelfTrainCommand(typed.environment()).run(),

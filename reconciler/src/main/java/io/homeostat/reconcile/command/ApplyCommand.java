@@ -6,15 +6,12 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 
 /** Stores documents as desired state, and waits up to {@code timeout} until the machine is there. */
 public record ApplyCommand(DocumentTexts documents, Duration timeout) implements Command {
     /** In words that follow the number of errors. */
     public static final String CONSEQUENCE_OF_ERRORS = ", so nothing was stored or changed";
 
-    /** What an agent was asked for. */
     public static ApplyCommand of(ApplyRequest request) {
         DocumentTexts documents = DocumentTexts.of(request.getDocuments());
         if (documents.isNone()) {
@@ -38,15 +35,11 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     public int run(Workspace workspace) throws InterruptedException {
         DocumentSet valid =
                 documents.parse(workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS);
-        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
-        List<String> notes = new ArrayList<>();
-        int status = workspace.enforcer().enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> {
+        return workspace.enforce(timeout, (store, notes) -> {
             store.apply(valid.documents(), valid.origins(), valid.prune());
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(valid.ids());
-        }));
-        notes.forEach(workspace.console()::say);
-        return status;
+        });
     }
 }

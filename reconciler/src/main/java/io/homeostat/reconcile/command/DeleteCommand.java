@@ -17,14 +17,12 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
 public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeout) implements Command {
-    /** What an agent was asked for. */
     public static DeleteCommand of(WorkloadsRequest request) {
         return new DeleteCommand(
                 RequestFields.someWorkloads(request.getWorkloadsList()),
@@ -45,13 +43,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
-        List<String> notes = new ArrayList<>();
-        int status = workspace
-                .enforcer()
-                .enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> withdraw(workspace, store, notes)));
-        notes.forEach(workspace.console()::say);
-        return status;
+        return workspace.enforce(timeout, (store, notes) -> withdraw(workspace, store, notes));
     }
 
     private void withdraw(Workspace workspace, StateStore store, List<String> notes) {

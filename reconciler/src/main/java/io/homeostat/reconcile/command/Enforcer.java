@@ -27,11 +27,6 @@ public interface Enforcer {
      * @param stopping whether a workload that is stopped by request is done, rather than held back
      */
     record Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
-        /** A change that everything is brought to. */
-        public static Goal ofAll(Duration timeout, Consumer<StateStore> store) {
-            return new Goal(store, ImmutableList.of(), false, timeout);
-        }
-
         boolean concerns(WorkloadId id) {
             return only.isEmpty() || only.contains(id);
         }

@@ -22,7 +22,6 @@ public record EventsCommand(boolean follow) implements Command {
     private static final String INDENT = "    ";
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    /** What an agent was asked for. */
     public static EventsCommand of(EventsRequest request) {
         return new EventsCommand(request.getFollow());
     }

@@ -35,7 +35,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String reason, Duration timeout)
         implements Command {
-    /** What to do with the workloads. */
     public enum Hold {
         /** Nothing is done to them, or for them, until they are resumed. */
         PAUSE("paused"),
@@ -53,14 +52,12 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         }
     }
 
-    /** Checks it. */
     public HoldCommand {
         if (hold == Hold.PAUSE && reason.isBlank()) {
             throw new UsageException("reason: empty; say why, for whoever finds it paused");
         }
     }
 
-    /** What an agent was asked for. */
     public static HoldCommand of(Hold hold, WorkloadsRequest request) {
         return new HoldCommand(
                 hold,

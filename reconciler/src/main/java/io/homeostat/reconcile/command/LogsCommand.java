@@ -27,7 +27,6 @@ import org.jspecify.annotations.Nullable;
 public record LogsCommand(WorkloadId workload, boolean follow) implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
-    /** What an agent was asked for. */
     public static LogsCommand of(LogsRequest request) {
         return new LogsCommand(RequestFields.workload(request.getWorkload()), request.getFollow());
     }

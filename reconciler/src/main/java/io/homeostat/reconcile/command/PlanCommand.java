@@ -18,7 +18,6 @@ import io.homeostat.reconcile.status.Survey.Finding;
 
 /** Shows what apply would do; touches nothing. Without documents, the plan is against the stored desired state. */
 public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) implements Command {
-    /** What an agent was asked for. */
     public static PlanCommand of(PlanRequest request) {
         return new PlanCommand(DocumentTexts.of(request.getDocuments()), request.getDetailedExitStatus());
     }

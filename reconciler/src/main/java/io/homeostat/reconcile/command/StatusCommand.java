@@ -26,7 +26,6 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) 
     /** To the upper left corner, and everything away (ECMA-48 CUP, ED). */
     private static final String CLEAR = "\u001b[H\u001b[2J";
 
-    /** What an agent was asked for. */
     public static StatusCommand of(StatusRequest request) {
         return new StatusCommand(RequestFields.workloads(request.getWorkloadsList()), request.getWatch());
     }

@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Says whether a workload runs at a revision, asked now; its JSON is a public interface. */
 public record VerifyCommand(WorkloadId workload, String revision) implements Command {
-    /** What an agent was asked for. */
     public static VerifyCommand of(VerifyRequest request) {
         if (request.getRevision().isEmpty()) {
             throw new UsageException("revision: none, and one is needed");

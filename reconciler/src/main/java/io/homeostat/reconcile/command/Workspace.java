@@ -11,6 +11,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.PluginChannel;
@@ -24,8 +25,12 @@ import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -48,6 +53,18 @@ public record Workspace(String word, Environment environment, Console console, L
 
     public Workspace with(Layout other) {
         return new Workspace(word, environment, console, other, enforcer);
+    }
+
+    /**
+     * Changes what is stored and brings everything to it; returns the exit status. Notes are said at the end: while the store is changed,
+     * nobody may be waited for, not even a slow reader.
+     */
+    public int enforce(Duration timeout, BiConsumer<StateStore, List<String>> change) throws InterruptedException {
+        List<String> notes = new ArrayList<>();
+        int status = enforcer.enforce(
+                this, new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), false, timeout));
+        notes.forEach(console::say);
+        return status;
     }
 
     /** Looks at what is remembered here; empty when there is nothing yet. */

@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.sqlite;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.StoreException;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -84,6 +85,14 @@ final class Database implements AutoCloseable {
         }
     }
 
+    /** Runs a query and makes something of each of its rows. */
+    static <T> ImmutableList<T> list(Connection connection, String sql, Mapper<T> mapper, @Nullable Object... values)
+            throws SQLException {
+        ImmutableList.Builder<T> rows = ImmutableList.builder();
+        query(connection, sql, row -> rows.add(mapper.map(row)), values);
+        return rows.build();
+    }
+
     private static void bind(PreparedStatement statement, @Nullable Object... values) throws SQLException {
         for (int i = 0; i < values.length; i++) {
             statement.setObject(i + 1, values[i]);
@@ -102,15 +111,18 @@ final class Database implements AutoCloseable {
         }
     }
 
-    /** What to do with the connection. */
     @FunctionalInterface
     interface Reading<T> {
         T from(Connection connection) throws SQLException;
     }
 
-    /** What to do with each row. */
     @FunctionalInterface
     interface Row {
         void read(ResultSet result) throws SQLException;
+    }
+
+    @FunctionalInterface
+    interface Mapper<T> {
+        T map(ResultSet row) throws SQLException;
     }
 }

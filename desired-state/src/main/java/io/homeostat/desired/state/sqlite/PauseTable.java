@@ -7,6 +7,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StoreException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -18,22 +19,18 @@ final class PauseTable {
     private PauseTable() {}
 
     static ImmutableList<Pause> all(Connection connection) throws SQLException {
-        ImmutableList.Builder<Pause> pauses = ImmutableList.builder();
-        Database.query(
-                connection,
-                "SELECT workload, reason, since, stopped FROM pause ORDER BY workload",
-                row -> pauses.add(pause(row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4))));
-        return pauses.build();
+        return Database.list(
+                connection, "SELECT workload, reason, since, stopped FROM pause ORDER BY workload", PauseTable::read);
     }
 
     static Optional<Pause> of(Connection connection, WorkloadId id) throws SQLException {
-        ImmutableList.Builder<Pause> found = ImmutableList.builder();
-        Database.query(
-                connection,
-                "SELECT workload, reason, since, stopped FROM pause WHERE workload = ?",
-                row -> found.add(pause(row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4))),
-                id.toString());
-        return found.build().stream().findFirst();
+        return Database.list(
+                        connection,
+                        "SELECT workload, reason, since, stopped FROM pause WHERE workload = ?",
+                        PauseTable::read,
+                        id.toString())
+                .stream()
+                .findFirst();
     }
 
     /** Stores a wish, which takes the place of the one before; empty when it is the same. */
@@ -71,9 +68,14 @@ final class PauseTable {
                         + (was.reason().isEmpty() ? "" : ": " + was.reason())));
     }
 
-    private static Pause pause(String workload, String reason, String since, boolean stopped) {
+    private static Pause read(ResultSet row) throws SQLException {
+        String workload = row.getString(1);
         try {
-            return new Pause(WorkloadId.parse(workload).orElseThrow(), reason, Instant.parse(since), stopped);
+            return new Pause(
+                    WorkloadId.parse(workload).orElseThrow(),
+                    row.getString(2),
+                    Instant.parse(row.getString(3)),
+                    row.getBoolean(4));
         } catch (NoSuchElementException | DateTimeException e) {
             // Never skipped: a workload whose pause is overlooked would be acted on.
             throw new StoreException(

@@ -14,7 +14,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.util.HashSet;
 import java.util.Set;
 
 /** What is wrong with a source, within one transaction. */
@@ -41,12 +40,8 @@ final class SourceProblemTable {
     static ImmutableList<Event> replace(
             Connection connection, SourceName source, ImmutableList<SourceProblem> problems, Instant now)
             throws SQLException {
-        Set<SourceProblem> stored = new HashSet<>();
-        Database.query(
-                connection,
-                "SELECT * FROM source_problem WHERE source = ?",
-                row -> stored.add(read(source, row)),
-                source.word());
+        ImmutableSet<SourceProblem> stored = ImmutableSet.copyOf(Database.list(
+                connection, "SELECT * FROM source_problem WHERE source = ?", row -> read(source, row), source.word()));
         if (stored.equals(ImmutableSet.copyOf(problems))) {
             return ImmutableList.of();
         }

@@ -114,19 +114,17 @@ final class SqliteOutbox implements Outbox {
     }
 
     private static ImmutableList<Queued> next(Connection connection, int perPlugin, int limit) throws SQLException {
-        ImmutableList.Builder<Queued> queued = ImmutableList.builder();
-        Database.query(
+        return Database.list(
                 connection,
                 """
                 SELECT event, workload
                 FROM (SELECT event, workload, row_number() OVER (PARTITION BY workload ORDER BY event) AS place FROM outbox)
                 WHERE place <= ? ORDER BY place, event LIMIT ?
                 """,
-                row -> queued.add(new Queued(
-                        row.getLong(1), WorkloadId.parse(row.getString(2)).orElseThrow())),
+                row -> new Queued(
+                        row.getLong(1), WorkloadId.parse(row.getString(2)).orElseThrow()),
                 perPlugin,
                 limit);
-        return queued.build();
     }
 
     private static int settle(Connection connection, ImmutableCollection<Long> told, ImmutableCollection<Long> refused)

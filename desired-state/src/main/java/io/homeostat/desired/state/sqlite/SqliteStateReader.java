@@ -5,6 +5,7 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -46,26 +47,21 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public ImmutableList<StoredDeclaration> declarations() {
-        return database.read("read what is declared from", connection -> {
-            ImmutableList.Builder<StoredDeclaration> declarations = ImmutableList.builder();
-            Database.query(connection, """
-                    SELECT source, workload, document, origin, newest, hash
-                    FROM declaration JOIN generation USING (source, workload)
-                    """, row -> declarations.add(declaration(row)));
-            return declarations.build();
-        });
+        return database.read(
+                "read what is declared from", connection -> Database.list(connection, """
+                SELECT source, workload, document, origin, newest, hash
+                FROM declaration JOIN generation USING (source, workload)
+                """, this::declaration));
     }
 
     @Override
     public ImmutableList<SourceProblem> problems() {
-        return database.read("read the problems of the sources from", connection -> {
-            ImmutableList.Builder<SourceProblem> problems = ImmutableList.builder();
-            Database.query(
-                    connection,
-                    "SELECT * FROM source_problem ORDER BY source, origin, message",
-                    row -> problems.add(SourceProblemTable.read(source(row.getString("source")), row)));
-            return problems.build();
-        });
+        return database.read(
+                "read the problems of the sources from",
+                connection -> Database.list(
+                        connection,
+                        "SELECT * FROM source_problem ORDER BY source, origin, message",
+                        row -> SourceProblemTable.read(source(row.getString("source")), row)));
     }
 
     @Override
@@ -88,15 +84,15 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
 
     @Override
     public WorkloadHistory history(WorkloadId id) {
-        return database.read("read the history of " + id + " from", connection -> {
-            WorkloadHistory[] found = {WorkloadHistory.NONE};
-            Database.query(
-                    connection,
-                    "SELECT document FROM history WHERE workload = ?",
-                    row -> found[0] = history(id, row.getString(1)),
-                    id.toString());
-            return found[0];
-        });
+        return database.read(
+                "read the history of " + id + " from",
+                connection -> Iterables.getFirst(
+                        Database.list(
+                                connection,
+                                "SELECT document FROM history WHERE workload = ?",
+                                row -> history(id, row.getString(1)),
+                                id.toString()),
+                        WorkloadHistory.NONE));
     }
 
     /** What can't be read of a history is forgotten: it is worth less than the database it is in. */
@@ -161,11 +157,10 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     private ImmutableList<Instance> instances(String sql, Object... values) {
-        return database.read("read the instances from", connection -> {
-            ImmutableList.Builder<Instance> instances = ImmutableList.builder();
-            Database.query(connection, sql, row -> instances.add(instance(row)), values);
-            return ImmutableList.sortedCopyOf(OLDEST_FIRST, instances.build());
-        });
+        return database.read(
+                "read the instances from",
+                connection -> ImmutableList.sortedCopyOf(
+                        OLDEST_FIRST, Database.list(connection, sql, this::instance, values)));
     }
 
     private Instance instance(ResultSet row) throws SQLException {

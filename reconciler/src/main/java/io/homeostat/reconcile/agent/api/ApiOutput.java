@@ -44,7 +44,6 @@ public final class ApiOutput {
         return new Pieces(bytes -> Output.newBuilder().setStandardError(bytes).build());
     }
 
-    /** The caller is ready for more. */
     void ready() {
         lock.lock();
         try {
@@ -55,7 +54,6 @@ public final class ApiOutput {
         }
     }
 
-    /** The caller has gone away. */
     void cancelled() {
         lock.lock();
         try {

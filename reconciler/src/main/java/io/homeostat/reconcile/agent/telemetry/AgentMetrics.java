@@ -70,7 +70,6 @@ public final class AgentMetrics {
                 (double) Runtime.getRuntime().maxMemory());
     }
 
-    /** Hears the passes. */
     public PassMetrics passes() {
         return passes;
     }
@@ -135,7 +134,6 @@ public final class AgentMetrics {
                 () -> loop.problem().isEmpty() ? 1 : 0);
     }
 
-    /** Shows what the log has lost. */
     public void log(AgentLog log) {
         FunctionCounter.builder("homeostat.log.lines.dropped", log, AgentLog::dropped)
                 .description("Lines of the agent's log that were lost because standard error was not read in time.")

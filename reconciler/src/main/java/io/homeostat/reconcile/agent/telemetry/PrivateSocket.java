@@ -41,7 +41,6 @@ final class PrivateSocket implements AutoCloseable {
                         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))));
     }
 
-    /** Where to bind. */
     UnixDomainSocketAddress address() {
         return UnixDomainSocketAddress.of(directory.resolve("s"));
     }

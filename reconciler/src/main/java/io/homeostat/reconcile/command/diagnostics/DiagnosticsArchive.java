@@ -33,7 +33,6 @@ public final class DiagnosticsArchive {
     private final List<String> notes = new ArrayList<>();
     private long left;
 
-    /** One part of the archive. */
     @FunctionalInterface
     public interface Part {
         String text() throws IOException, InterruptedException;
@@ -93,7 +92,6 @@ public final class DiagnosticsArchive {
         tar.closeArchiveEntry();
     }
 
-    /** Writes the notes and ends it. */
     public void finish() throws IOException {
         String all;
         synchronized (this) {

@@ -13,7 +13,6 @@ import java.util.Locale;
 public final class Doctor {
     private final ImmutableList<Named> checks;
 
-    /** One thing to look at. */
     interface Check {
         Finding look() throws IOException;
     }
@@ -70,7 +69,6 @@ public final class Doctor {
      */
     public record Finding(String check, Level level, String message, String remedy) {
 
-        /** How good it is. */
         public enum Level {
             OK,
             /** Something works less well, or not for everybody. */
@@ -78,7 +76,6 @@ public final class Doctor {
             /** Something that is needed does not work. */
             FAIL;
 
-            /** As shown. */
             public String word() {
                 return name().toLowerCase(Locale.ROOT);
             }

@@ -6,7 +6,6 @@ import java.time.InstantSource;
 
 /** The agent that a command runs in. */
 public record AgentIdentity(String version, long pid, Instant since) {
-    /** This process, as of now. */
     public static AgentIdentity ofThisProcess(InstantSource clock) {
         return new AgentIdentity(Version.current(), ProcessHandle.current().pid(), clock.instant());
     }

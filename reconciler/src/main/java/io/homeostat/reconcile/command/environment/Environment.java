@@ -63,13 +63,11 @@ public record Environment(
          */
         Guard daemon(Runnable onHangUp);
 
-        /** See {@link #guard}. */
         interface Guard extends AutoCloseable {
             @Override
             void close();
         }
 
-        /** Nobody interrupts. */
         static Interrupts none() {
             return new Interrupts() {
                 @Override

@@ -10,7 +10,6 @@ import java.util.Properties;
 public final class Version {
     private Version() {}
 
-    /** As the build wrote it down. */
     public static String current() {
         try (InputStream resource = Version.class.getResourceAsStream("version.properties")) {
             Properties properties = new Properties();

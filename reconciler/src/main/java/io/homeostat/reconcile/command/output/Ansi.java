@@ -2,7 +2,6 @@ package io.homeostat.reconcile.command.output;
 
 /** Colours of a terminal, or none. */
 public record Ansi(boolean coloured) {
-    /** What colours mean here. */
     public enum Colour {
         GREEN("\u001b[32m"),
         YELLOW("\u001b[33m"),

@@ -18,13 +18,11 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         return !out.checkError() && !(out instanceof StandardOutput standard && !standard.isRead());
     }
 
-    /** A message for people. */
     public void say(String message) {
         err.println("homeostat: " + message);
         err.flush();
     }
 
-    /** What may fail. */
     @FunctionalInterface
     public interface Work {
         int run() throws InterruptedException;

@@ -22,7 +22,6 @@ public final class PassRecord implements PassListener {
     private final boolean stopping;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
-    /** How one workload has fared. */
     private static final class Track {
         /** What was to be done before anything was. */
         private @Nullable WorkloadPlan intent;

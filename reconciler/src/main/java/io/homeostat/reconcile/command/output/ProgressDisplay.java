@@ -25,7 +25,6 @@ public interface ProgressDisplay extends AutoCloseable {
     /** A workload has come to the same end again, that was told already: it waited for others, or they for it. */
     void again(WorkloadId id);
 
-    /** How far a workload's download is. */
     Progress download(WorkloadId id);
 
     @Override

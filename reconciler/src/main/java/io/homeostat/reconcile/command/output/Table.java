@@ -19,7 +19,6 @@ public final class Table {
         rows.add(List.of(cells));
     }
 
-    /** Prints it, the header in bold. */
     public void print(PrintStream out, Ansi ink) {
         int columns = rows.getFirst().size();
         int[] widths = new int[columns];

@@ -16,7 +16,6 @@ import java.util.Objects;
  * @param why it was not done; empty when it was
  */
 public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, String why) {
-    /** The five ends. */
     enum Kind {
         CONVERGED,
         UNCHANGED,

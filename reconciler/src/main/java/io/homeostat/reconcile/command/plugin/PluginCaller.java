@@ -43,7 +43,6 @@ public final class PluginCaller {
         record NotRunning<T>(String why) implements Result<T> {}
     }
 
-    /** Says something to a plugin. */
     @FunctionalInterface
     public interface Call<T> {
         T on(Path socket) throws InterruptedException;

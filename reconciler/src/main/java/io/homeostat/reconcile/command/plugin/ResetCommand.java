@@ -18,13 +18,11 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.ResetRequest;
 import io.homeostat.reconcile.command.Command;
-import io.homeostat.reconcile.command.Enforcer;
 import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -35,7 +33,6 @@ import java.util.stream.Stream;
  * Protected plugins stay, and what files and packages declare. Without {@code yes} it only says what would be removed.
  */
 public record ResetCommand(boolean yes, Duration timeout) implements Command {
-    /** What an agent was asked for. */
     public static ResetCommand of(ResetRequest request) {
         return new ResetCommand(request.getYes(), RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
@@ -74,13 +71,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
                             : "nothing was removed; with --yes these are, with their state: "
                                     + all.stream().map(WorkloadId::toString).collect(Collectors.joining(", ")));
         }
-        // Said at the end: while the store is changed nobody may be waited for, a slow reader neither.
-        List<String> notes = new ArrayList<>();
-        int status = workspace
-                .enforcer()
-                .enforce(workspace, Enforcer.Goal.ofAll(timeout, store -> withdraw(store, workspace, notes)));
-        notes.forEach(workspace.console()::say);
-        return status;
+        return workspace.enforce(timeout, (store, notes) -> withdraw(store, workspace, notes));
     }
 
     private static void withdraw(StateStore store, Workspace workspace, List<String> notes) {

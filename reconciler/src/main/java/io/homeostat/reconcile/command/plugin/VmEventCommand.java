@@ -94,7 +94,6 @@ public record VmEventCommand(Event event) implements Command {
         }
     }
 
-    /** By the word that is typed. */
     public static VmEventCommand of(String word) {
         return new VmEventCommand(Event.ofWord(word)
                 .orElseThrow(() -> new UsageException("'" + Text.oneLine(word) + "' is none of " + Event.words())));

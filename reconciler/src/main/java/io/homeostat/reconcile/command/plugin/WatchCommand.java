@@ -37,14 +37,12 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
 
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    /** Checks it. */
     public WatchCommand {
         if (!plugin.kind().equals(Kind.PLUGIN)) {
             throw new UsageException(plugin + " is no plugin; write plugin/NAME, such as plugin/ops-agent");
         }
     }
 
-    /** What an agent was asked for. */
     public static WatchCommand of(WatchRequest request) {
         return new WatchCommand(
                 RequestFields.workload(request.getWorkload()),

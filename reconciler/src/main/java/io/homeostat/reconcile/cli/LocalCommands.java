@@ -1,0 +1,97 @@
+package io.homeostat.reconcile.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.yaml.DocumentReader.ReadResult;
+import io.homeostat.desired.yaml.Explain;
+import io.homeostat.desired.yaml.Explain.Explanation;
+import io.homeostat.desired.yaml.Problem;
+import io.homeostat.reconcile.command.DocumentTexts;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.Version;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+
+/** Commands that need neither a state directory nor an agent. Each returns the exit status. */
+final class LocalCommands {
+    private LocalCommands() {}
+
+    static int validate(Invocation typed) {
+        Console console = typed.console();
+        ReadResult read = typed.environment().documents().parse(typed.paths().read());
+        if (console.json()) {
+            ObjectNode json = Json.object()
+                    .put("valid", read.valid())
+                    .put("documents", read.workloads().size());
+            json.set("errors", Json.array(read.errors(), LocalCommands::json));
+            json.set("warnings", Json.array(read.warnings(), LocalCommands::json));
+            Json.print(console.out(), json);
+        } else {
+            DocumentTexts.print(read, console.err());
+            if (read.valid()) {
+                int count = read.workloads().size();
+                console.out().println(count == 1 ? "1 document valid" : count + " documents valid");
+            }
+        }
+        return read.valid() ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    private static ObjectNode json(Problem problem) {
+        return Json.object()
+                .put("file", problem.file())
+                .put("line", problem.line())
+                .put("column", problem.column())
+                .put("message", problem.message());
+    }
+
+    /** Explains the field of documents that was typed; without one, says which kinds there are. */
+    static int explain(Invocation typed) {
+        String path = typed.arguments().word().orElse("");
+        try {
+            if (typed.console().json()) {
+                Json.print(typed.console().out(), path.isEmpty() ? kinds() : json(Explain.explanation(path)));
+                return ExitStatus.OK;
+            }
+            return typed.print(path.isEmpty() ? String.join("\n", Explain.tops()) : Explain.text(path));
+        } catch (IllegalArgumentException e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private static ObjectNode kinds() {
+        ObjectNode json = Json.object();
+        json.set("kinds", Json.texts(Explain.tops()));
+        return json;
+    }
+
+    private static ObjectNode json(Explanation explanation) {
+        ObjectNode json = Json.object()
+                .put("path", explanation.path())
+                .put("kind", explanation.kind())
+                .put("type", explanation.type())
+                .put("description", explanation.description());
+        json.set("fields", Json.array(explanation.fields(), LocalCommands::json));
+        return json;
+    }
+
+    private static ObjectNode json(Explanation.Member field) {
+        return Json.object()
+                .put("name", field.name())
+                .put("type", field.type())
+                .put("required", field.required())
+                // A string in the notation of a document; null where there is none.
+                .put("default", field.defaultText())
+                .put("description", field.description());
+    }
+
+    static int version(Invocation typed) {
+        String version = Version.current();
+        String java = Runtime.version().toString();
+        if (typed.console().json()) {
+            Json.print(
+                    typed.console().out(), Json.object().put("version", version).put("java", java));
+            return ExitStatus.OK;
+        }
+        return typed.print("homeostat " + version + " (Java " + java + ")");
+    }
+}
