@@ -37,11 +37,14 @@ public interface Observer {
     }
 
     /** Looks at the instances of one kind of workload. */
-    interface InstanceObserver {
+    interface InstanceObserver extends AutoCloseable {
         /**
          * Finds out what has become of a workload's instances: those that are remembered and those that only the machine knows, oldest first.
          */
         Observation<ImmutableList<ObservedInstance>> look(
                 WorkloadId id, ImmutableList<Instance> instances, Checks checks);
+
+        @Override
+        default void close() {}
     }
 }

@@ -22,6 +22,7 @@ public final class ProcessInstances implements InstanceObserver {
     private final InstanceHealth health;
     private final LostFiles lostFiles;
 
+    /** @param health closed with this */
     public ProcessInstances(
             Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, InstanceHealth health) {
         this.processes = new ProcessObserver(layout, procFs, clock, limits);
@@ -53,6 +54,11 @@ public final class ProcessInstances implements InstanceObserver {
             }
         }
         return Observation.seen(asked.build());
+    }
+
+    @Override
+    public void close() {
+        health.close();
     }
 
     /** Finds out how a running instance is. */

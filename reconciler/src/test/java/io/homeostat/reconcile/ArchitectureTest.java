@@ -148,6 +148,24 @@ class ArchitectureTest {
     }
 
     @Test
+    void whatChangesNothingHasNoActuators() {
+        noClasses()
+                .that()
+                .resideInAPackage("..reconcile.status..")
+                .or()
+                .haveSimpleName("Workspace")
+                .or()
+                .haveSimpleName("InstanceObservers")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.homeostat.actuate..")
+                .orShould()
+                .dependOnClassesThat()
+                .haveSimpleName("Runtimes")
+                .check(ALL);
+    }
+
+    @Test
     void nobodyReadsTheClockBehindItsCallersBack() {
         DescribedPredicate<JavaCall<?>> now = DescribedPredicate.describe(
                 "the system's clock",

@@ -36,6 +36,8 @@ import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.TurnTaking;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.nio.file.Path;
@@ -65,7 +67,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
 
     private final Clock clock;
     private final PluginChannel plugins;
-    private final Runtimes runtimes;
+    private final InstanceObservers instances;
     private final MachineObserver observer;
     private final MachineSteps steps;
     private final Turns turns = new Turns();
@@ -106,8 +108,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.clock = clock;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
-        this.runtimes = new Runtimes(layout, procFs, plugins, clock);
-        this.observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
+        Machine machine = new Machine(layout, procFs, plugins, clock);
+        this.instances = new InstanceObservers(machine);
+        this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, clock);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
@@ -119,7 +122,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.add(processes);
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
-        this.steps = new MachineSteps(layout, store, runtimes, clock, () -> this.archives, broadcast::download);
+        this.steps =
+                new MachineSteps(layout, store, new Runtimes(machine), clock, () -> this.archives, broadcast::download);
         WorkloadPass pass = new WorkloadPass(
                 declared,
                 observer,
@@ -287,7 +291,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         reconciler.close();
         processes.close();
         steps.close();
-        runtimes.close();
+        instances.close();
         plugins.close();
     }
 }

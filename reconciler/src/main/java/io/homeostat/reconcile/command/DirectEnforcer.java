@@ -14,7 +14,6 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -34,6 +33,8 @@ import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.Trigger;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.time.Clock;
 import java.time.Duration;
@@ -150,11 +151,11 @@ public final class DirectEnforcer implements Enforcer {
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
-        ProcFs procFs = new ProcFs();
         try (PluginChannel plugins = new PluginChannel(clock);
                 MetadataClient metadata = workspace.environment().metadata();
-                Runtimes runtimes = new Runtimes(layout, procFs, plugins, clock)) {
-            MachineObserver observer = new MachineObserver(layout, procFs, runtimes::of, runtimes.groups(), metadata);
+                InstanceObservers instances =
+                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock))) {
+            Runtimes runtimes = new Runtimes(instances.machine());
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());
@@ -166,7 +167,7 @@ public final class DirectEnforcer implements Enforcer {
                         Reconciler reconciler = new Reconciler(
                                 new WorkloadPass(
                                         source,
-                                        observer,
+                                        instances.with(metadata),
                                         steps,
                                         store,
                                         clock,

@@ -12,7 +12,6 @@ import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.install.InstallationObserver;
@@ -21,7 +20,8 @@ import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.plan.Situations;
-import io.homeostat.reconcile.runtime.Runtimes;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;
@@ -114,10 +114,9 @@ public record Workspace(String word, Environment environment, Console console, L
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MetadataClient metadata = environment.metadata();
-                Runtimes runtimes = new Runtimes(layout, new ProcFs(), plugins, environment.clock())) {
-            MachineObserver observer =
-                    new MachineObserver(layout, new ProcFs(), runtimes::of, runtimes.groups(), metadata);
-            Survey.Findings seen = new Survey(observer, memory.memory(), environment.clock())
+                InstanceObservers instances =
+                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, environment.clock()))) {
+            Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())
                     .everything(memory.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())

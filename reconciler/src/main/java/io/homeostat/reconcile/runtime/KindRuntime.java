@@ -1,19 +1,21 @@
 package io.homeostat.reconcile.runtime;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 
 /**
- * The instances of one kind. Decides nothing: the planner does, and the loop writes down what has to be known before it calls. Kinds
- * that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
+ * Creates and ends the instances of one kind. Decides nothing: the planner does, and the loop writes down what has to be known before it
+ * calls. Kinds that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
  */
-public interface KindRuntime extends InstanceObserver, AutoCloseable {
+public interface KindRuntime {
     /** Creates one instance, which is written down by now. */
     @FunctionalInterface
     interface Creation {
@@ -49,6 +51,22 @@ public interface KindRuntime extends InstanceObserver, AutoCloseable {
     /** Removes what is left of an instance that has ended. No error when there is nothing. */
     void destroy(WorkloadId id, String launchId) throws ActuationFailure;
 
-    @Override
-    default void close() {}
+    /** A kind whose instances are told to start after they were created. */
+    interface Startable {
+        /** Tells an instance to start; called at most once for each. */
+        Outcome start(Step.Start step, Instance instance) throws InterruptedException;
+    }
+
+    /** A kind whose instances can be given another configuration while they run. */
+    interface Configurable {
+        Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException;
+    }
+
+    /** A kind whose limits can be changed while instances run. */
+    interface Limitable {
+        Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) throws ActuationFailure;
+
+        /** Removes what limited a workload of which nothing runs any more. */
+        void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException;
+    }
 }

@@ -1,16 +1,52 @@
 package io.homeostat.reconcile.runtime;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.plan.KindTraits;
 import java.time.InstantSource;
+import java.util.function.Function;
 
-/** One kind: its traits for the planner and its runtime for the loop. Has a row in {@code META-INF/services}. */
+/** One kind: its traits for the planner, and its instances for whoever looks and for the loop. Has a row in {@code META-INF/services}. */
 public interface RuntimeProvider extends KindTraits {
-    /** What runtimes share; used, not closed. */
-    record Machine(Layout layout, ProcFs procFs, PluginChannel plugins, CgroupLayout cgroups, InstantSource clock) {}
+    /** What all kinds share; used, not closed. */
+    record Machine(Layout layout, ProcFs procFs, PluginChannel plugins, CgroupLayout cgroups, InstantSource clock) {
+        public Machine(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock) {
+            this(layout, procFs, plugins, CgroupLayout.detect(layout), clock);
+        }
+    }
 
+    /** How instances are seen: all that those need who change nothing. */
+    InstanceObserver observer(Machine machine);
+
+    /** How instances are created and ended. */
     KindRuntime runtime(Machine machine);
+
+    /** Something of every kind. */
+    static <T> ImmutableMap<Kind, T> ofAllKinds(Function<RuntimeProvider, T> part) {
+        return ImmutableMap.copyOf(Maps.transformValues(KindTraits.all(), kind -> {
+            if (kind instanceof RuntimeProvider provider) {
+                return part.apply(provider);
+            }
+            throw new IllegalStateException(kind.kind() + " is registered without a runtime");
+        }));
+    }
+
+    /**
+     * That of one kind.
+     *
+     * @throws IllegalArgumentException when it has none
+     */
+    static <T> T of(Kind kind, ImmutableMap<Kind, T> all) {
+        T one = all.get(kind);
+        if (one == null) {
+            throw new IllegalArgumentException("nobody provides the runtime of " + kind);
+        }
+        return one;
+    }
 }

@@ -13,7 +13,8 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
-import io.homeostat.reconcile.runtime.Runtimes;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
 import io.homeostat.reconcile.status.Survey.Finding;
@@ -46,7 +47,7 @@ class PluginSurveyTest {
     private final PluginChannel channel = new PluginChannel(clock);
     private final DeclaredState declared = new DeclaredState();
     private final ExecutorService asking = Executors.newSingleThreadExecutor();
-    private Runtimes runtimes;
+    private InstanceObservers instances;
     private MachineObserver observer;
 
     @BeforeEach
@@ -57,15 +58,14 @@ class PluginSurveyTest {
         }
         declared.become(declarations.now());
         Layout layout = new Layout(directory, directory, "i");
-        runtimes = new Runtimes(layout, new ProcFs(), channel, clock);
-        observer = new MachineObserver(
-                layout, new ProcFs(), runtimes::of, runtimes.groups(), path -> new MetadataServer.Answer.Absent());
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), channel, clock));
+        observer = instances.with(path -> new MetadataServer.Answer.Absent());
     }
 
     @AfterEach
     void close() {
         asking.shutdownNow();
-        runtimes.close();
+        instances.close();
         channel.close();
     }
 

@@ -31,6 +31,8 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -62,7 +64,7 @@ class MachineStepsTest {
     private Layout layout;
     private StateStore store;
     private PluginChannel plugins;
-    private Runtimes runtimes;
+    private InstanceObservers instances;
     private MachineObserver observer;
     private MachineSteps steps;
 
@@ -85,10 +87,9 @@ class MachineStepsTest {
                     }
                 });
         plugins = new PluginChannel(Clock.systemUTC());
-        ProcFs procFs = new ProcFs();
-        runtimes = new Runtimes(layout, procFs, plugins, Clock.systemUTC());
-        observer = new MachineObserver(
-                layout, procFs, runtimes::of, runtimes.groups(), path -> new MetadataServer.Answer.Absent());
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, Clock.systemUTC()));
+        observer = instances.with(path -> new MetadataServer.Answer.Absent());
+        Runtimes runtimes = new Runtimes(instances.machine());
         steps = new MachineSteps(
                 layout, store, runtimes, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
     }
@@ -104,7 +105,7 @@ class MachineStepsTest {
         groups.remove(PROCESS);
         groups.remove(PLUGIN);
         steps.close();
-        runtimes.close();
+        instances.close();
         plugins.close();
         store.close();
     }

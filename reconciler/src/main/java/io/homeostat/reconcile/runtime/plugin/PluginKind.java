@@ -3,6 +3,8 @@ package io.homeostat.reconcile.runtime.plugin;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.health.PluginHealth;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -35,6 +37,11 @@ public final class PluginKind implements RuntimeProvider {
                 plugin.program().entryPoint(),
                 Optional.empty(),
                 false);
+    }
+
+    @Override
+    public InstanceObserver observer(Machine machine) {
+        return ProcessKind.observer(machine, new PluginHealth(machine.layout(), machine.plugins(), machine.clock()));
     }
 
     @Override

@@ -8,19 +8,16 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
-import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
-import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginChannel.PluginReply;
-import io.homeostat.observe.health.PluginHealth;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
-import io.homeostat.reconcile.runtime.Configurable;
 import io.homeostat.reconcile.runtime.KindRuntime;
-import io.homeostat.reconcile.runtime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
+import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Startable;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
-import io.homeostat.reconcile.runtime.Startable;
 import io.homeostat.reconcile.runtime.process.ProcessRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,13 +38,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     PluginRuntime(Machine machine) {
         this.layout = machine.layout();
         this.plugins = machine.plugins();
-        this.processes = new ProcessRuntime(machine, new PluginHealth(layout, plugins, machine.clock()), true);
-    }
-
-    @Override
-    public Observation<ImmutableList<ObservedInstance>> look(
-            WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
-        return processes.look(id, instances, checks);
+        this.processes = new ProcessRuntime(machine, true);
     }
 
     @Override
@@ -113,10 +104,5 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     @Override
     public void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException {
         processes.unlimit(id);
-    }
-
-    @Override
-    public void close() {
-        processes.close();
     }
 }

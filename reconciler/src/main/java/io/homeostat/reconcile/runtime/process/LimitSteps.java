@@ -24,6 +24,9 @@ import io.homeostat.observe.process.ProcessTree;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,12 +34,14 @@ import org.slf4j.LoggerFactory;
 final class LimitSteps {
     private static final Logger LOG = LoggerFactory.getLogger(LimitSteps.class);
 
+    /** What a process carries may be its own invention, and is to name a launch and no other place. */
+    private static final Pattern LAUNCH_ID = Pattern.compile("[0-9a-f-]{1,64}");
+
     private final Layout layout;
     private final ProcFs procFs;
     private final LimitObserver groups;
     private final LimitEnforcer enforcer;
     private final GroupRemover remover;
-    private final FormerInstances former;
 
     LimitSteps(Layout layout, ProcFs procFs, CgroupLayout cgroups) {
         this.layout = layout;
@@ -44,7 +49,6 @@ final class LimitSteps {
         this.groups = new LimitObserver(cgroups);
         this.enforcer = new LimitEnforcer(cgroups);
         this.remover = new GroupRemover(cgroups);
-        this.former = new FormerInstances(layout);
     }
 
     LimitObserver groups() {
@@ -110,8 +114,26 @@ final class LimitSteps {
                 && !pids.isEmpty()
                 && pids.stream()
                         .allMatch(pid -> procFs.variable(pid, LaunchMarks.LAUNCH)
-                                .filter(launch -> former.launched(id, launch))
+                                .filter(launch -> isOfFormerInstance(id, launch))
                                 .isPresent());
+    }
+
+    /**
+     * Whether an instance to which the state directory belonged before has notes on that launch of a workload; not when that can't be
+     * seen.
+     */
+    private boolean isOfFormerInstance(WorkloadId id, String launchId) {
+        if (!LAUNCH_ID.matcher(launchId).matches()) {
+            return false;
+        }
+        try (Stream<String> names =
+                Files.list(layout.stateDir()).map(entry -> entry.getFileName().toString())) {
+            return names.filter(name -> !name.equals(layout.instanceId()))
+                    .anyMatch(other -> Files.isDirectory(layout.of(other).launch(id, launchId)));
+        } catch (IOException e) {
+            LOG.debug("who was here before can't be seen in {}: {}", layout.stateDir(), e.getMessage());
+            return false;
+        }
     }
 
     private ImmutableList<Long> tree(Instance instance) throws ActuationFailure {

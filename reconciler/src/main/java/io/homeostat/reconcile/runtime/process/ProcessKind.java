@@ -6,7 +6,11 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.ProcessInstances;
+import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
@@ -42,8 +46,19 @@ public final class ProcessKind implements RuntimeProvider {
     }
 
     @Override
+    public InstanceObserver observer(Machine machine) {
+        return observer(machine, new ProbeHealth(machine.clock()));
+    }
+
+    @Override
     public KindRuntime runtime(Machine machine) {
-        return new ProcessRuntime(machine, new ProbeHealth(machine.clock()), false);
+        return new ProcessRuntime(machine, false);
+    }
+
+    /** Sees instances that are processes of this host; {@code health} is how those that run are asked. */
+    public static InstanceObserver observer(Machine machine, InstanceHealth health) {
+        return new ProcessInstances(
+                machine.layout(), machine.procFs(), machine.clock(), new LimitObserver(machine.cgroups()), health);
     }
 
     /** What can't change while a program runs. */

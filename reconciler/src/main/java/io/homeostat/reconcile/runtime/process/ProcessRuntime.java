@@ -13,15 +13,11 @@ import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
-import io.homeostat.observe.Observer.Checks;
-import io.homeostat.observe.ProcessInstances;
-import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
-import io.homeostat.reconcile.runtime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -30,33 +26,20 @@ import java.time.Duration;
 /** Instances that are processes of this host. What speaks a protocol with them has one of these. */
 public final class ProcessRuntime implements KindRuntime, Limitable {
     private final Layout layout;
-    private final InstanceHealth health;
     private final boolean plugin;
-    private final ProcessInstances instances;
     private final Launcher launcher;
     private final LaunchDirectories launches;
     private final Stopper stopper;
     private final LimitSteps limits;
 
-    /**
-     * @param health how those that run are asked; closed with this
-     * @param plugin whether they serve the plugin protocol
-     */
-    public ProcessRuntime(Machine machine, InstanceHealth health, boolean plugin) {
+    /** @param plugin whether they serve the plugin protocol */
+    public ProcessRuntime(Machine machine, boolean plugin) {
         this.layout = machine.layout();
-        this.health = health;
         this.plugin = plugin;
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
-        this.instances = new ProcessInstances(layout, machine.procFs(), machine.clock(), limits.groups(), health);
         this.launcher = new Launcher(layout, machine.procFs());
         this.launches = new LaunchDirectories(layout, machine.procFs());
         this.stopper = new Stopper(layout, machine.procFs(), machine.plugins(), limits.groups());
-    }
-
-    @Override
-    public Observation<ImmutableList<ObservedInstance>> look(
-            WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
-        return instances.look(id, remembered, checks);
     }
 
     @Override
@@ -127,10 +110,5 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
     @Override
     public void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException {
         limits.lift(id);
-    }
-
-    @Override
-    public void close() {
-        health.close();
     }
 }

@@ -6,6 +6,7 @@ import io.homeostat.desired.model.KindProvider;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
@@ -49,7 +50,16 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     }
 
     @Override
+    public InstanceObserver observer(Machine machine) {
+        return timers(machine);
+    }
+
+    @Override
     public KindRuntime runtime(Machine machine) {
+        return timers(machine);
+    }
+
+    private static TimerRuntime timers(Machine machine) {
         return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine.clock());
     }
 }

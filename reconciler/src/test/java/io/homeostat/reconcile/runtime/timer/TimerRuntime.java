@@ -11,6 +11,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -20,7 +21,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /** Keeps timers in memory. A revision that begins with "broken" can't be created. */
-final class TimerRuntime implements KindRuntime {
+final class TimerRuntime implements InstanceObserver, KindRuntime {
     private final Timers timers;
     private final InstantSource clock;
 

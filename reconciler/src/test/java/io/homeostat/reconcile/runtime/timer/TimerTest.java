@@ -24,7 +24,6 @@ import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.JsonSchema;
-import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.loop.ArchiveRules;
@@ -33,6 +32,8 @@ import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.InstanceObservers;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
@@ -65,7 +66,7 @@ final class TimerTest {
     private Timers timers;
     private StateStore store;
     private PluginChannel plugins;
-    private Runtimes runtimes;
+    private InstanceObservers instances;
     private MachineSteps executor;
     private WorkloadPass pass;
 
@@ -75,16 +76,12 @@ final class TimerTest {
         timers = Timers.of(layout.stateDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
         plugins = new PluginChannel(clock);
-        runtimes = new Runtimes(layout, new ProcFs(), plugins, clock);
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock));
+        Runtimes runtimes = new Runtimes(instances.machine());
         executor = new MachineSteps(layout, store, runtimes, clock, () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
         pass = new WorkloadPass(
                 () -> StoredState.desired(store.declarations()),
-                new MachineObserver(
-                        layout,
-                        new ProcFs(),
-                        runtimes::of,
-                        runtimes.groups(),
-                        path -> new MetadataServer.Answer.Absent()),
+                instances.with(path -> new MetadataServer.Answer.Absent()),
                 executor,
                 store,
                 clock,
@@ -95,7 +92,7 @@ final class TimerTest {
     @AfterEach
     void close() {
         executor.close();
-        runtimes.close();
+        instances.close();
         plugins.close();
         store.close();
     }

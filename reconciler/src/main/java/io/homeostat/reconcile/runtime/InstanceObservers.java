@@ -1,0 +1,43 @@
+package io.homeostat.reconcile.runtime;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+
+/** How the instances of all kinds on this machine are seen. */
+public final class InstanceObservers implements AutoCloseable {
+    private final Machine machine;
+    private final ImmutableMap<Kind, InstanceObserver> observers;
+
+    public InstanceObservers(Machine machine) {
+        this.machine = machine;
+        this.observers = RuntimeProvider.ofAllKinds(provider -> provider.observer(machine));
+    }
+
+    public Machine machine() {
+        return machine;
+    }
+
+    /**
+     * Looks at the whole machine with these.
+     *
+     * @param metadata used, not closed
+     */
+    public MachineObserver with(MetadataServer metadata) {
+        return new MachineObserver(
+                machine.layout(),
+                machine.procFs(),
+                kind -> RuntimeProvider.of(kind, observers),
+                new LimitObserver(machine.cgroups()),
+                metadata);
+    }
+
+    @Override
+    public void close() {
+        observers.values().forEach(InstanceObserver::close);
+    }
+}
