@@ -152,6 +152,7 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                 presentation.getOutputTerminal(),
                 presentation.getErrorTerminal(),
                 environment.clock(),
+                environment.ticker(),
                 environment.documents(),
                 Interrupts.none());
     }

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.agent;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.channel.ControlPlaneChannel;
@@ -138,7 +137,7 @@ public final class Daemon {
         Layout layout = claimed.layout();
         ImmutableList<Path> sources = new UserDirectories(environment).desiredFiles();
         Telemetry telemetry = Telemetry.of(
-                Ticker.systemTicker(), Version.current(), environment.clock().instant());
+                environment.ticker(), Version.current(), environment.clock().instant());
         telemetry.metrics().log(log);
         SystemdNotifier manager = new SystemdNotifier(environment.variable(SystemdNotifier.VARIABLE));
         try (MetadataClient metadata = environment.metadata();

@@ -126,6 +126,7 @@ final class SelfTrainCommand {
                 false,
                 false,
                 outside.clock(),
+                outside.ticker(),
                 outside.documents(),
                 Interrupts.none());
         return Homeostat.run(args.toArray(String[]::new), inside);

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
@@ -34,6 +35,7 @@ final class ThisProcess {
                 isTerminal(1),
                 isTerminal(2),
                 Clock.tickMillis(ZoneOffset.UTC),
+                Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 new Signals());
     }

@@ -24,14 +24,13 @@ public final class Turns {
     /**
      * Does something to a workload while nobody else does.
      *
-     * @param patience how long to wait for the others
+     * @param patience how long to wait for whoever has the turn
      * @return empty when they were not done by then, and nothing was done
      */
     public <T> Optional<T> within(WorkloadId id, Duration patience, Work<T> work) throws InterruptedException {
-        long end = System.nanoTime() + patience.toNanos();
         while (true) {
             ReentrantLock lock = taken.computeIfAbsent(id, same -> new ReentrantLock(true));
-            if (!lock.tryLock(end - System.nanoTime(), TimeUnit.NANOSECONDS)) {
+            if (!lock.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
                 return Optional.empty();
             }
             try {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.controlplane.FakeControlPlane;
 import io.homeostat.controlplane.FakeMetadataServer;
@@ -145,6 +146,7 @@ class DaemonTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 interrupts);
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -113,6 +114,7 @@ class LostSocketTest {
                     false,
                     false,
                     Clock.systemUTC(),
+                    Ticker.systemTicker(),
                     DocumentFormat.STANDARD,
                     Interrupts.none());
         } catch (IOException e) {

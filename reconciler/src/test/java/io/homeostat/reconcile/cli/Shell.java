@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
@@ -116,6 +117,7 @@ public final class Shell {
                 terminal,
                 terminal,
                 clock,
+                Ticker.systemTicker(),
                 documents,
                 Interrupts.none());
         int status = Homeostat.run(words, environment);

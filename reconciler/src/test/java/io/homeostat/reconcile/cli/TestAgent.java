@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
@@ -49,6 +50,7 @@ final class TestAgent implements AutoCloseable {
                 false,
                 false,
                 Clock.systemUTC(),
+                Ticker.systemTicker(),
                 documents,
                 Interrupts.none());
         new UserDirectories(environment).createRunDirectory(shell.layout().runDir());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
@@ -127,6 +128,7 @@ class VerbTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 Interrupts.none());
         String[] words = Stream.of(line.split(" ", -1))

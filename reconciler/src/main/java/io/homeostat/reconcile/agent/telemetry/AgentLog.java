@@ -120,6 +120,7 @@ public final class AgentLog implements AutoCloseable {
      * full, new lines are dropped, and their number is written as soon as there is room again.
      */
     private static final class LineQueue implements AutoCloseable {
+        /** For room in the queue, and then for its end. */
         private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(2);
 
         /** Ends the writer; nothing else is empty. */
@@ -186,9 +187,8 @@ public final class AgentLog implements AutoCloseable {
         public void close() {
             closed = true;
             try {
-                long end = System.nanoTime() + PATIENCE_AT_CLOSE.toNanos();
                 if (lines.offer(END, PATIENCE_AT_CLOSE.toMillis(), TimeUnit.MILLISECONDS)) {
-                    writer.join(Duration.ofNanos(Math.max(1, end - System.nanoTime())));
+                    writer.join(PATIENCE_AT_CLOSE);
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

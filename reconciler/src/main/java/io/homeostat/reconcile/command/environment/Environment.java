@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.environment;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.platform.MetadataClient;
 import java.io.InputStream;
@@ -24,6 +25,7 @@ public record Environment(
         boolean outIsTerminal,
         boolean errIsTerminal,
         Clock clock,
+        Ticker ticker,
         DocumentFormat documents,
         Interrupts interrupts) {
 

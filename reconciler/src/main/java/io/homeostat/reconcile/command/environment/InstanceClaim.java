@@ -121,7 +121,7 @@ public final class InstanceClaim {
         if (!hasMetadataServer()) {
             return Optional.empty();
         }
-        long end = System.nanoTime() + patience.toNanos();
+        long end = environment.ticker().read() + patience.toNanos();
         try (MetadataClient metadata = environment.metadata()) {
             while (true) {
                 switch (metadata.get(MetadataServer.INSTANCE_ID)) {
@@ -132,7 +132,7 @@ public final class InstanceClaim {
                         return Optional.empty();
                     }
                     case MetadataServer.Answer.Unreachable(String why) -> {
-                        if (System.nanoTime() - end >= 0) {
+                        if (environment.ticker().read() - end >= 0) {
                             unanswered.accept(why);
                             return Optional.empty();
                         }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.plugin;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Strings;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -65,7 +66,8 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        long start = System.nanoTime();
+        Ticker ticker = workspace.environment().ticker();
+        long start = ticker.read();
         try (PluginChannel plugins = new PluginChannel(workspace.environment().clock())) {
             PluginCaller caller = new PluginCaller(
                     workspace.layout(), new ProcFs(), workspace.enforcer().turns(), workspace::instances);
@@ -74,7 +76,7 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
                 if (isIt(result)) {
                     return print(result, true, workspace.console());
                 }
-                Duration left = timeout.minusNanos(System.nanoTime() - start);
+                Duration left = timeout.minusNanos(ticker.read() - start);
                 if (!left.isPositive()) {
                     return print(result, false, workspace.console());
                 }

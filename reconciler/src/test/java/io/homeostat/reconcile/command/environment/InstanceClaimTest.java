@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.controlplane.FakeMetadataServer;
@@ -269,6 +270,7 @@ class InstanceClaimTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 Interrupts.none());
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.yaml.AgentConfigReader;
@@ -134,6 +135,7 @@ class UserDirectoriesTest {
                 false,
                 false,
                 Clock.systemUTC(),
+                Ticker.systemTicker(),
                 DocumentFormat.STANDARD,
                 Interrupts.none());
     }
