@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,6 +41,8 @@ final class KilledVerbsTest {
 
     private byte[] archive = new byte[0];
     private String key = "";
+    private volatile CountDownLatch halfSent = new CountDownLatch(1);
+    private volatile CountDownLatch mayGoOn = new CountDownLatch(0);
 
     @BeforeEach
     void setUp() {
@@ -63,12 +66,21 @@ final class KilledVerbsTest {
 
             long start = System.nanoTime();
             assertEquals(
-                    0, run(Machine.in(Files.createDirectory(temp.resolve("whole"))), server.url(), Long.MAX_VALUE));
+                    0,
+                    run(
+                            Machine.in(Files.createDirectory(temp.resolve("whole"))),
+                            server.url(),
+                            child -> child.waitFor(2, TimeUnit.MINUTES)));
             long whole = System.nanoTime() - start;
 
-            for (int kill = 0; kill < KILLS; kill++) {
+            for (int kill = 0; kill <= KILLS; kill++) {
                 Machine machine = Machine.in(Files.createDirectory(temp.resolve("kill" + kill)));
-                int _ = run(machine, server.url(), whole * kill / KILLS);
+                if (kill == KILLS) {
+                    int _ = runUntilHalfIsSent(machine, server.url());
+                } else {
+                    long nanos = whole * kill / KILLS;
+                    int _ = run(machine, server.url(), child -> child.waitFor(nanos, TimeUnit.NANOSECONDS));
+                }
                 if (Files.exists(machine.layout().archive(key))) {
                     assertEquals(
                             key,
@@ -100,7 +112,7 @@ final class KilledVerbsTest {
         }
     }
 
-    /** Takes its time, so that there are moments to be killed at; knows ranges, so that the other can go on. */
+    /** Knows ranges, so that the other can go on. */
     private void answer(OutputStream out, String request) throws IOException, InterruptedException {
         int from = 0;
         for (String line : request.split("\n", -1)) {
@@ -114,14 +126,33 @@ final class KilledVerbsTest {
                         + archive.length + "\r\n";
         out.write((head + "ETag: \"v1\"\r\nContent-Length: " + (archive.length - from) + "\r\n\r\n").getBytes(UTF_8));
         for (int at = from; at < archive.length; at += 400_000) {
+            if (at >= archive.length / 2) {
+                halfSent.countDown();
+                mayGoOn.await();
+            }
             out.write(archive, at, Math.min(400_000, archive.length - at));
             out.flush();
-            Thread.sleep(10);
         }
     }
 
-    /** Runs the verbs in another JVM and kills it after some time since it is ready. */
-    private int run(Machine machine, String url, long nanos) throws IOException, InterruptedException {
+    /** When a JVM is killed. */
+    private interface Moment {
+        boolean await(Process child) throws InterruptedException;
+    }
+
+    /** The server holds back the second half for as long as the other JVM lives. */
+    private int runUntilHalfIsSent(Machine machine, String url) throws IOException, InterruptedException {
+        halfSent = new CountDownLatch(1);
+        mayGoOn = new CountDownLatch(1);
+        try {
+            return run(machine, url, child -> halfSent.await(2, TimeUnit.MINUTES));
+        } finally {
+            mayGoOn.countDown();
+        }
+    }
+
+    /** Runs the verbs in another JVM, which is killed at some moment after it is ready. */
+    private int run(Machine machine, String url, Moment moment) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
@@ -136,8 +167,7 @@ final class KilledVerbsTest {
         Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
         try (BufferedReader out = new BufferedReader(new InputStreamReader(child.getInputStream(), UTF_8))) {
             assertEquals("ready", out.readLine());
-            boolean _ =
-                    child.waitFor(nanos == Long.MAX_VALUE ? TimeUnit.MINUTES.toNanos(2) : nanos, TimeUnit.NANOSECONDS);
+            boolean _ = moment.await(child);
         } finally {
             child.destroyForcibly();
         }

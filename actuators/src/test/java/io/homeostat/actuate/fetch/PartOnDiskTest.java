@@ -14,7 +14,7 @@ import io.homeostat.desired.model.Source;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** What is left of a download, and whether it is used. */
@@ -122,7 +122,7 @@ final class PartOnDiskTest extends PartialDownloadTestBed {
         try (RawServer server = new RawServer(
                 out -> {
                     RawServer.broken(ETAG, archive, HALF).write(out);
-                    Thread.sleep(Duration.ofMinutes(5));
+                    new CountDownLatch(1).await();
                 },
                 RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             Thread thread = Thread.currentThread();

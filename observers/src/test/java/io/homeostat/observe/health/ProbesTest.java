@@ -16,16 +16,20 @@ import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -134,27 +138,31 @@ class ProbesTest {
     @Test
     void httpThatTricklesItsAnswerHangsToo() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
-        try (ServerSocket server = listen()) {
-            Thread trickle = Thread.ofVirtual().start(() -> {
-                try (Socket peer = server.accept();
-                        OutputStream out = peer.getOutputStream()) {
-                    asked.countDown();
-                    while (true) {
-                        out.write("x".getBytes(StandardCharsets.US_ASCII));
-                        out.flush();
-                        Thread.sleep(50);
-                    }
-                } catch (IOException | InterruptedException e) {
-                    // The probe has given up and closed.
-                    Thread.currentThread().interrupt();
-                }
+        try (ServerSocket server = listen();
+                ScheduledExecutorService trickle = Executors.newSingleThreadScheduledExecutor()) {
+            Future<Socket> connected = trickle.submit(() -> {
+                Socket peer = server.accept();
+                asked.countDown();
+                OutputStream out = peer.getOutputStream();
+                Future<?> _ = trickle.scheduleWithFixedDelay(() -> trickle(out), 0, 50, TimeUnit.MILLISECONDS);
+                return peer;
             });
             assertEquals(
                     Verdict.HUNG,
                     probes.ask(http("http://127.0.0.1:" + server.getLocalPort() + "/"), SHORT)
                             .verdict());
             assertEquals(0, asked.getCount());
-            trickle.join();
+            connected.get().close();
+        }
+    }
+
+    /** Once the probe has given up and closed, there is nobody to write to, and this ends. */
+    private static void trickle(OutputStream out) {
+        try {
+            out.write('x');
+            out.flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
