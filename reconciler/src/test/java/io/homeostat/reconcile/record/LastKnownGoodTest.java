@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** When what is declared counts as proven, and what that puts an end to: from then on it is the last good revision. */
-class ProofTest {
+class LastKnownGoodTest {
     private static final Duration LONG = Duration.ofHours(1);
 
     private record Row(String situation, Supplier<Example> example) {}

@@ -17,7 +17,7 @@ import io.homeostat.desired.yaml.DocumentCodec;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class PrecedenceTest {
+class StoredStateTest {
     @Test
     void theStrongestSourceWinsAndTheOthersAreNamed() {
         assertMerged("a:applied", "plugin/a applied []");

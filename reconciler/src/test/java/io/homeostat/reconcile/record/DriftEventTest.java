@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** When DRIFT_DETECTED is told: once for each drift that no other event tells of. */
-class DriftTest {
+class DriftEventTest {
     private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
 
     private record Row(Reason drift, Supplier<Example> example) {}

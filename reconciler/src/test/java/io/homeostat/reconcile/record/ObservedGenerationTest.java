@@ -15,7 +15,7 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** Which generation is said to have been acted on: whoever waits for his own must see it. */
-class GenerationTest {
+class ObservedGenerationTest {
     @Test
     void anotherSourceThatWantsJustTheSameIsActedOn() {
         assertEquals(7, afterGeneration(7, SourceName.FILES).observedGeneration());

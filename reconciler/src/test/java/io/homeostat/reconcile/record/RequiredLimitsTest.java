@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What must not be launched without its limits, where there are none. */
-class PreventionTest {
+class RequiredLimitsTest {
     private static final Limits REQUIRED = new Limits(new Size(1 << 20), null, true);
 
     @Test

@@ -25,7 +25,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** How declared policies pace what fails or is lost again and again. */
-class PacingTest {
+class BackoffPlanningTest {
     @Test
     void whatNeverStartedIsGivenUpAfterAsManyRestartsAsDeclared() {
         Situation second = failedToStart(2, "restart: {giveUpAfter: 2}, start: {attempts: 1}");

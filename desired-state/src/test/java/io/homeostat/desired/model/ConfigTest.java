@@ -12,7 +12,7 @@ import com.google.protobuf.Value;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-class ConfigHashTest {
+class ConfigTest {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     @Test

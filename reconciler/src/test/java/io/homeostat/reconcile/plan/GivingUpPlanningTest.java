@@ -25,7 +25,7 @@ import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 /** {@code restart.giveUpAfter: 3}. */
-class GivingUpTest {
+class GivingUpPlanningTest {
     private static final Instant LONG_AGO = NOW.minus(Duration.ofDays(1));
 
     @Test
