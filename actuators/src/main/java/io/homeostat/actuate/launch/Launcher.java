@@ -315,7 +315,7 @@ public final class Launcher {
             @Nullable String user,
             boolean plugin) {
 
-        /** A program that is told nothing but what is declared. */
+        /** A program that gets only what is declared. */
         public LaunchRequest(
                 Instance instance,
                 Path executable,

@@ -23,7 +23,7 @@ record ChannelTiming(
         Duration healthy,
         Backoff reconnect,
         Backoff refused) {
-    /** The part of a stream's life that is random: agents that connected together must not renew their streams together for ever. */
+    /** The random part of a stream's life: agents that connected together must not always renew their streams together. */
     private static final int JITTER_SHARE = 12;
 
     /** Full jitter may mean no delay at all; this share of the bound keeps us from hammering the control plane. */

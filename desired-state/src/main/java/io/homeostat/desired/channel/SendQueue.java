@@ -164,7 +164,7 @@ final class SendQueue {
 
     /**
      * The message in the window that has been due the longest, or will be due first. Not simply the oldest: under a rate limit, messages
-     * that are not acknowledged would be repeated for ever and those behind them never sent.
+     * that are not acknowledged would be repeated forever and those behind them never sent.
      */
     private @Nullable Pending next() {
         Pending next = null;

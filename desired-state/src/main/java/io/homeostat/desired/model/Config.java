@@ -11,7 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** What a plugin is told at Start and Apply: a string or a structure, exactly one of them. */
+/** A plugin's configuration, sent with Start and Apply: either a string or a structure. */
 public record Config(
         @Doc("Configuration as one string.") @Secret @Nullable
         String string,

@@ -95,7 +95,7 @@ public record Lifecycle(
             @Range(min = 1)
             Duration timeout) {}
 
-    /** How often health is looked at and how much failure is put up with. */
+    /** How often health is checked, and when it counts as lost. */
     public record HealthCheck(
             @Doc("Time from one check to the next.") @Default("10s") @Range(min = 1)
             Duration interval,

@@ -24,7 +24,7 @@ public final class TokenBucket {
         this.filled = now;
     }
 
-    /** The nanoseconds of a clock's instant, for those who go by one. */
+    /** The nanoseconds of an instant, for callers with a clock. */
     public static long nanos(Instant instant) {
         return ChronoUnit.NANOS.between(Instant.EPOCH, instant);
     }

@@ -187,7 +187,7 @@ final class Retention {
         /** It is not there; the place where it is missing last changed at that time. */
         record Gone(Instant changed) implements Whereabouts {}
 
-        /** It can't be said, because that path could not be looked at. */
+        /** Nobody can tell, because that path could not be looked at. */
         record Unknown(Path path, String reason) implements Whereabouts {}
 
         /** Looks for a file, by an absolute path. */

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** What is stored of all sources, as the one desired state that plan, status, apply and the agent go by. */
+/** The desired state from what all sources have stored: the one that plan, status, apply and the agent use. */
 public final class StoredState {
     private StoredState() {}
 

@@ -1,6 +1,6 @@
 package io.homeostat.desired.state;
 
-/** What happened: the control plane's types, used for every kind of workload, and our own for what it has none. */
+/** What happened: the control plane's types, used for every kind of workload, and our own where it has none. */
 public enum EventType {
     PLUGIN_CONFIG_INSTALL,
     PLUGIN_CONFIG_REMOVE,
@@ -39,7 +39,7 @@ public enum EventType {
     AGENT_SOURCE_INVALID,
     /** What was wrong with something that a source reads is not wrong any more. */
     AGENT_SOURCE_VALID,
-    /** Somebody wants the workload to be left alone. */
+    /** The workload is to be left alone. */
     AGENT_PAUSED,
     /** The workload is enforced again. */
     AGENT_RESUMED,

@@ -172,7 +172,7 @@ public final class RecordCodec {
         return text((Class<?>) type, node.textValue());
     }
 
-    /** The record of a sealed interface that goes by this word. */
+    /** The record of a sealed interface with this key. */
     private static Class<?> alternative(Class<?> type, String word) {
         for (Class<?> alternative : type.getPermittedSubclasses()) {
             Fields.Key key = alternative.getAnnotation(Fields.Key.class);

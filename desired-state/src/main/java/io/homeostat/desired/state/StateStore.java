@@ -161,7 +161,7 @@ public interface StateStore extends StateReader {
             ImmutableList<Event> events,
             int withheld) {
 
-        /** One all of which is told. */
+        /** One without withheld items. */
         public ControlPlaneChange(
                 String messageId,
                 ImmutableList<ToApply> declared,

@@ -72,7 +72,7 @@ final class DocumentFiles {
             error(Kind.TOO_LARGE, directory, "more than " + MAX_DEPTH + " directories deep; move it up");
             return;
         }
-        // Links that meet again and again would take for ever otherwise.
+        // Otherwise links that meet again and again would never end.
         if (!seen.add(key)) {
             return;
         }

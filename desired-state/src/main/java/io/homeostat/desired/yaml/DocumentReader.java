@@ -185,7 +185,7 @@ public final class DocumentReader {
         private final ImmutableMap<WorkloadId, Workload> workloads;
         private final ImmutableMap<WorkloadId, Problem> places;
 
-        /** @param places where each workload is named; the message is of no account */
+        /** @param places where each workload is named; their messages are not used */
         Ordering(Map<WorkloadId, Workload> workloads, Map<WorkloadId, Problem> places) {
             this.workloads = ImmutableMap.copyOf(workloads);
             this.places = ImmutableMap.copyOf(places);
@@ -241,7 +241,7 @@ public final class DocumentReader {
         /** A file, or a directory with all {@code .yaml} and {@code .yml} files below it. */
         record At(Path path) implements Input {}
 
-        /** As {@link At}, but never a device or a fifo, which could be read for ever. */
+        /** As {@link At}, but never a device or a FIFO, which might never end. */
         record Watched(Path path) implements Input {}
 
         /**

@@ -9,11 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Decides what is done about messages of agents. Asked on a network thread: it must not wait. */
 @FunctionalInterface
 public interface AnswerPolicy {
-    /**
-     * Decides about one message.
-     *
-     * @param delivery how often a message with this id was heard since it was last acknowledged as OK, from 1
-     */
+    /** Decides about a message; {@code delivery} counts from 1 how often it was heard since it was last acknowledged as OK. */
     Answer answer(StreamAgentMessagesRequest message, int delivery);
 
     /** Acknowledges at once. */

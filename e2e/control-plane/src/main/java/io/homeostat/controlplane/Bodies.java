@@ -87,11 +87,7 @@ public final class Bodies {
         return type.startsWith(PACKAGE) ? type.substring(PACKAGE.length()) : type;
     }
 
-    /**
-     * What a body holds.
-     *
-     * @throws AssertionError when the bytes are no such message
-     */
+    /** What a body holds, or an AssertionError. */
     public static <M extends Message> M read(MessageBody body, Parser<M> parser) {
         try {
             return parser.parseFrom(body.getBody().getValue());

@@ -83,12 +83,7 @@ public final class Connection {
         }
     }
 
-    /**
-     * Sends bytes in the place of messages as fast as the agent reads them, until the stream ends or another flood takes the place
-     * of this one.
-     *
-     * @param next is asked on a network thread
-     */
+    /** Floods the agent with bytes in the place of messages, as fast as it reads them, until the stream ends or another flood begins. */
     public void flood(Supplier<ByteString> next) {
         synchronized (this) {
             flood = next;

@@ -38,10 +38,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server side of google.cloud.agentcommunication.v1.AgentCommunication, well-behaved or not as its {@link #script} says, with a
- * {@link #transcript} of all that happened. Three threads, however many agents there are.
- *
- * <p>What is {@link #send sent} goes to the agent again over each new stream until it is acknowledged, as a control plane does that
- * does not lose anything.
+ * {@link #transcript} of everything. Three threads, however many agents there are. What is {@link #send sent} is repeated over each new
+ * stream until it is acknowledged, as by a control plane that loses nothing.
  */
 public final class FakeControlPlane implements AutoCloseable {
     private static final int NETWORK_THREADS = 2;

@@ -33,11 +33,7 @@ public final class FakeNotifySocket implements AutoCloseable {
     private final String socket;
     private final int descriptor;
 
-    /**
-     * Listens.
-     *
-     * @param socket an absolute path, or '@' and a name in the abstract namespace
-     */
+    /** Listens on an absolute path, or on '@' and a name in the abstract namespace. */
     public FakeNotifySocket(String socket) throws IOException {
         this.socket = socket;
         byte[] name = socket.getBytes(StandardCharsets.UTF_8);
@@ -54,11 +50,6 @@ public final class FakeNotifySocket implements AutoCloseable {
                 throw new IOException("can't listen on " + socket);
             }
         }
-    }
-
-    /** What {@code NOTIFY_SOCKET} has to be. */
-    public String socket() {
-        return socket;
     }
 
     /** The next message; empty when none came in this time. */

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What agents have not acknowledged yet, and the streams over which it goes: the newest one of each resource. Nothing is sent and no
- * future completed under the lock: whatever comes of it may send in turn.
+ * What agents have not acknowledged yet, and the newest stream of each resource. Nothing is sent and no future completed under the lock,
+ * since dependents may send in turn.
  */
 final class Outstanding {
     private record Addressed(@Nullable String resource, Sent sent) {

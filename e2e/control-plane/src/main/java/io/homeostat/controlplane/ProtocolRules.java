@@ -70,10 +70,9 @@ public final class ProtocolRules {
     }
 
     /**
-     * What was done against the protocol, in order; empty when nothing was.
+     * What was done against the protocol, in order.
      *
-     * @param entries from the beginning
-     * @param now until when they go: what is still missing then was due or not
+     * @param now until when entries are judged: what is missing then was due or not
      */
     public static List<String> violations(List<Entry> entries, Duration now) {
         return violations(entries, now, Duration.ofMillis(300), Duration.ofSeconds(10));
@@ -229,21 +228,15 @@ public final class ProtocolRules {
     }
 
     /**
-     * Checks the message bodies that came over one stream against a limit a minute that its headers set.
+     * Checks the messages of one stream against a limit per minute; returns where it was exceeded.
      *
      * @param burst how many may come at once after a pause
-     * @return where it was exceeded; empty when it was kept
      */
     public static Optional<String> messagesAbove(List<Entry> entries, int connection, int perMinute, int burst) {
         return above(bodies(entries, connection), perMinute, burst, heard -> 1);
     }
 
-    /**
-     * Checks the bytes of message bodies that came over one stream against a limit a minute.
-     *
-     * @param burst how many may come at once after a pause
-     * @return where it was exceeded; empty when it was kept
-     */
+    /** Checks the bytes of messages of one stream against a limit per minute; returns where it was exceeded. */
     public static Optional<String> bytesAbove(List<Entry> entries, int connection, int perMinute, int burst) {
         return above(
                 bodies(entries, connection),

@@ -11,14 +11,12 @@ import java.util.function.Predicate;
 /** How the control plane behaves towards agents. A well-behaved one unless told otherwise; may be changed at any time. */
 public final class Script {
     private static final Metadata.Key<String> MESSAGE_RATE = Caller.key("agent-communication-message-rate-limit");
-    private static final Metadata.Key<String> BANDWIDTH = Caller.key("agent-communication-bandwidth-limit");
 
     private volatile AnswerPolicy registrations = AnswerPolicy.acknowledge();
     private volatile AnswerPolicy messages = AnswerPolicy.acknowledge();
     private volatile Function<SendAgentMessageRequest, Status> posts = post -> Status.OK;
     private volatile Predicate<Caller> callers = caller -> true;
     private volatile OptionalInt messageRate = OptionalInt.empty();
-    private volatile OptionalInt bandwidth = OptionalInt.empty();
 
     Script() {}
 
@@ -52,12 +50,6 @@ public final class Script {
         return this;
     }
 
-    /** Bytes a minute, told in the headers of streams that are opened from now on. */
-    public Script bandwidth(int perMinute) {
-        bandwidth = OptionalInt.of(perMinute);
-        return this;
-    }
-
     AnswerPolicy registrations() {
         return registrations;
     }
@@ -84,7 +76,6 @@ public final class Script {
     Metadata headers() {
         Metadata headers = new Metadata();
         messageRate.ifPresent(rate -> headers.put(MESSAGE_RATE, Integer.toString(rate)));
-        bandwidth.ifPresent(bytes -> headers.put(BANDWIDTH, Integer.toString(bytes)));
         return headers;
     }
 

@@ -8,32 +8,19 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/**
- * A message on its way to an agent.
- *
- * @param acknowledgement completed with the first acknowledgement
- * @param reply completed with the first body that carries this message's request_id back; never when it has none
- */
+/** A message on its way to an agent, with its first acknowledgement, and the first body that carries its request_id back. */
 public record Sent(
         String id, MessageBody body, CompletableFuture<Status> acknowledgement, CompletableFuture<MessageBody> reply) {
     static Sent of(String id, MessageBody body) {
         return new Sent(id, body, new CompletableFuture<>(), new CompletableFuture<>());
     }
 
-    /**
-     * Waits for the acknowledgement.
-     *
-     * @throws AssertionError when there is none in time
-     */
+    /** Waits for the acknowledgement, or throws an AssertionError. */
     public Status awaitAcknowledgement(Duration patience) throws InterruptedException {
         return await("an acknowledgement", acknowledgement, patience);
     }
 
-    /**
-     * Waits for the reply.
-     *
-     * @throws AssertionError when there is none in time
-     */
+    /** Waits for the reply, or throws an AssertionError. */
     public MessageBody awaitReply(Duration patience) throws InterruptedException {
         return await("a reply", reply, patience);
     }

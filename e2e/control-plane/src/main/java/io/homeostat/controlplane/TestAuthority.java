@@ -24,8 +24,8 @@ import java.util.Base64;
 import javax.security.auth.x500.X500Principal;
 
 /**
- * A certificate authority of one test, and what it issues: EC keys on P-256, valid from an hour ago. The JDK can read certificates but
- * not make them, so they are written down here, field by field as RFC 5280 section 4.1 has them.
+ * A certificate authority for one test: EC keys on P-256, valid from an hour ago. The JDK reads certificates but can't make them, so they
+ * are encoded here, field by field (RFC 5280, 4.1).
  */
 public final class TestAuthority {
     private static final Duration VALID = Duration.ofDays(1);

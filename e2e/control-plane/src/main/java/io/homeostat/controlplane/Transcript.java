@@ -64,10 +64,7 @@ public final class Transcript {
         return bodies().stream().filter(body -> Bodies.type(body).equals(type)).toList();
     }
 
-    /**
-     * The events of all plugins. One that an agent told again under another id, after it was killed before it could note that it was
-     * heard, is the same to its timestamp, and is there once; ours tells it under the same one.
-     */
+    /** The events of all plugins, each once: one that a killed agent told again has another id but the same timestamp. */
     public List<PluginEventMessage> events() {
         return bodies(Bodies.EVENT).stream().map(Bodies::event).distinct().toList();
     }
@@ -87,11 +84,10 @@ public final class Transcript {
     }
 
     /**
-     * Waits until something is there.
+     * Waits until something is there, or throws an AssertionError that tells what happened last.
      *
-     * @param what for the error, what was awaited
+     * @param what was awaited, for the error
      * @param look finds it; called again whenever something happened
-     * @throws AssertionError when it is not there in time; the message tells what happened last
      */
     public <T> T await(String what, Duration patience, Function<Transcript, Optional<T>> look)
             throws InterruptedException {

@@ -175,7 +175,7 @@ public final class PluginChannel implements AutoCloseable {
         transport.close();
     }
 
-    /** What came of a call to a plugin. */
+    /** The outcome of a call to a plugin. */
     public sealed interface PluginReply {
         /** It accepted. */
         record Done() implements PluginReply {}

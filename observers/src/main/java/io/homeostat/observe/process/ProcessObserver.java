@@ -72,7 +72,7 @@ public final class ProcessObserver {
         }
     }
 
-    /** Of one that is over it is said who it was: that it was somebody tells a run from a launch of which nothing came. */
+    /** Keeps the identity of an ended process: it tells a run from a launch that never got a process. */
     private ObservedInstance remembered(Instance instance, Liveness liveness) throws IOException {
         boolean over = liveness instanceof Liveness.Ended || liveness instanceof Liveness.Orphaned;
         if (instance.identity() != null || !over) {

@@ -230,7 +230,7 @@ public final class UsageSampler {
         return (Math.floorDiv(now + nanos / 2, nanos) + 1) * nanos;
     }
 
-    /** The newest samples of one workload that nobody has been told of, oldest first. */
+    /** The newest undelivered samples of one workload, oldest first. */
     private static final class UsageRing {
         private record Numbered(long number, Usage usage) {}
 

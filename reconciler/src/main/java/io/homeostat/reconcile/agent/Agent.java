@@ -245,7 +245,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         updates.remember(ids, change);
     }
 
-    /** As {@link #remember(ImmutableCollection, Consumer)}; whoever follows hears of the passes over these workloads that go by it. */
+    /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */
     Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
         return updates.remember(ids, change, follower);

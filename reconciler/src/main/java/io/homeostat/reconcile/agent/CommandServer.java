@@ -88,7 +88,7 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
         }
     }
 
-    /** Looks, and makes anew what is not there. What can't be made is said, and tried again the next time. */
+    /** Recreates what is missing. What can't be recreated is logged, and tried again the next time. */
     public void ensure() {
         if (listening != null
                 && Files.exists(layout.agentSocket(), LinkOption.NOFOLLOW_LINKS)

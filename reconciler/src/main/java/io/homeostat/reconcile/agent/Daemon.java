@@ -119,7 +119,7 @@ public final class Daemon {
         };
     }
 
-    /** It would wait in vain for the lock. One that is just ending announces itself no more, and is waited for. */
+    /** Waiting for its lock would be useless. An agent that is just ending has withdrawn its announcement, and is waited for. */
     private static void refuseBesideAnother(Layout layout) {
         try {
             AgentFile.running(layout, new ProcFs()).ifPresent(other -> {

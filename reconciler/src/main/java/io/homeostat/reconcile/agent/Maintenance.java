@@ -19,7 +19,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the agent does beside its loop, again and again: keeps small what would grow for ever, and tries whether the store can be written. */
+/** Periodic work beside the loop: keeps small what would grow without bounds, and checks that the store can be written. */
 final class Maintenance implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Maintenance.class);
     private static final Duration HOUSEKEEPING = Duration.ofMinutes(1);

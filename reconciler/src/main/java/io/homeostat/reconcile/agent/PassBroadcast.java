@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  * declared before, and its end would be taken for an answer. Subscribers are told on the thread of the pass and must not wait.
  */
 final class PassBroadcast implements PassListener {
-    /** Somebody is told of passes, until this is closed. */
+    /** A subscription to passes, until it is closed. */
     interface Following extends AutoCloseable {
         @Override
         void close();
@@ -76,7 +76,7 @@ final class PassBroadcast implements PassListener {
             }
         }
 
-        /** Nothing is told any more once this has returned: what the subscriber does then makes no pass wait. */
+        /** After this has returned the subscriber hears nothing more, so no pass waits for what it does then. */
         @Override
         public void close() {
             subscriptions.remove(this);

@@ -43,7 +43,7 @@ final class PluginSurvey implements PassListener {
         this(declared, store, observer, clock, PATIENCE);
     }
 
-    /** @param patience how long to wait for the loop; then it is told what can be seen without it */
+    /** @param patience how long to wait for the loop, before answering with what can be seen without it */
     PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
         this.declared = declared;
         this.store = store;
@@ -60,7 +60,7 @@ final class PluginSurvey implements PassListener {
         return findings.workloads();
     }
 
-    /** Once all have been looked at nobody waits any more: what is declared later is no matter of the agent's beginning. */
+    /** Once all have been looked at nobody waits any more, not even for plugins that are declared later. */
     private void awaitFirst() throws InterruptedException {
         long left = patience.toNanos();
         lock.lock();

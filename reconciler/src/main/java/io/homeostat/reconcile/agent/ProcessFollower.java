@@ -30,7 +30,7 @@ final class ProcessFollower implements PassListener, AutoCloseable {
     private final Consumer<WorkloadId> onExit;
     private final ConcurrentMap<WorkloadId, ImmutableSet<ProcessIdentity>> watched = new ConcurrentHashMap<>();
 
-    /** @param watcher closed with this; null: nobody is told of ends */
+    /** @param watcher closed with this; null: exits are not watched */
     ProcessFollower(
             @Nullable ExitWatcher watcher,
             UsageSampler sampler,

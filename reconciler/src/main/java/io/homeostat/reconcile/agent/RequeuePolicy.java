@@ -44,7 +44,7 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
         return Reconciler.forEver(clock, sooner(longest)).apply(id, next);
     }
 
-    /** Up to a tenth: workloads that were started together would otherwise be asked all at once for ever. */
+    /** Up to a tenth: otherwise workloads that were started together would always be checked together. */
     private Duration sooner(Duration longest) {
         return longest.minus(Duration.ofNanos((long) (longest.toNanos() / SPREAD * chance.getAsDouble())));
     }

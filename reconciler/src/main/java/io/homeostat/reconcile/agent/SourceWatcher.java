@@ -142,7 +142,7 @@ final class SourceWatcher implements AutoCloseable {
             this.clock = clock;
         }
 
-        /** From here on these are read: each is told what is stored of it, and says what it declares. */
+        /** Replaces the sources. Each is given what is stored of it, and returns what it declares. */
         void use(ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> next) {
             sources = next;
         }

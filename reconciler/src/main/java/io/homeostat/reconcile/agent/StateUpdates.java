@@ -37,10 +37,10 @@ import org.slf4j.LoggerFactory;
 final class StateUpdates {
     private static final Logger LOG = LoggerFactory.getLogger(StateUpdates.class);
 
-    /** Somebody who wants to know how a change is carried out. */
+    /** Wants to know how a change is carried out. */
     @FunctionalInterface
     interface Follower {
-        /** Called before the first pass that goes by the change; returns who is told of these passes. */
+        /** Called before the first pass that takes the change into account; returns the listener for these passes. */
         PassListener follow(Scope scope) throws InterruptedException;
     }
 
@@ -95,7 +95,7 @@ final class StateUpdates {
         this.policy = policy;
     }
 
-    /** Held by whoever changes what is declared, or goes by it for good. */
+    /** Held while what is declared is changed, or acted upon irrevocably. */
     Lock declaring() {
         return declaring;
     }
@@ -134,7 +134,7 @@ final class StateUpdates {
         }
     }
 
-    /** Lets passes go by what is stored by now. */
+    /** Makes passes use what is stored by now. */
     void goByWhatIsStored(Trigger trigger) {
         declaring.lock();
         try {

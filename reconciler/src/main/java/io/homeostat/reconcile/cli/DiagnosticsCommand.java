@@ -156,7 +156,7 @@ final class DiagnosticsCommand {
             }
         }
 
-        /** What is wrong with a file is said in messages that quote it. */
+        /** Error messages about the file quote it. */
         private static void learnAll(ConfigFile file, SecretMask mask) {
             try {
                 if (Files.size(file.path()) <= MOST_BYTES) {

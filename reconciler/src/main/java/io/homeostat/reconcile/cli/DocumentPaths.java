@@ -65,7 +65,7 @@ final class DocumentPaths {
                 : new Input.At(Path.of(path));
     }
 
-    /** What {@code --prune} goes by: the same PATH from another working directory is another one, however it is written. */
+    /** What {@code --prune} compares: the same PATH in another working directory is another origin. */
     private String origin(String path) {
         return path.equals(DocumentTexts.STANDARD_INPUT)
                 ? path

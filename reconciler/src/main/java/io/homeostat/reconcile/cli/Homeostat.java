@@ -30,7 +30,7 @@ public final class Homeostat {
         System.exit(status);
     }
 
-    /** Runs one command; returns its exit status. Whatever goes wrong is said on the environment's {@code err}. */
+    /** Runs one command; returns its exit status. Errors are printed to the environment's {@code err}. */
     static int run(String[] args, Environment environment) {
         try {
             return new Homeostat(environment).run(args);

@@ -9,7 +9,7 @@ import java.util.List;
 
 /** The fields that requests to an agent have in common. What is read here was written by anybody, and is checked as if typed. */
 public final class RequestFields {
-    /** How long a command waits unless something else is said. */
+    /** How long a command waits by default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(2);
 
     private static final Duration LONGEST = Duration.ofDays(366);

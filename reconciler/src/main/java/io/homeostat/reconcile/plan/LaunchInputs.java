@@ -82,7 +82,7 @@ public final class LaunchInputs {
      *
      * @param parent the parent's instance that it is launched in; null when there is none
      */
-    static ImmutableSortedMap<String, String> recorded(Workload workload, @Nullable String parent) {
+    public static ImmutableSortedMap<String, String> recorded(Workload workload, @Nullable String parent) {
         ImmutableSortedMap.Builder<String, String> inputs = ImmutableSortedMap.naturalOrder();
         inputs.putAll(of(workload));
         ImmutableSet<WorkloadId> needs = DependencyGraph.needs(workload);

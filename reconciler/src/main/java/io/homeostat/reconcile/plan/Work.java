@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.plan;
 
-import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Source;
@@ -43,10 +42,5 @@ public final class Work {
     /** Which work a process was launched for; empty for a daemon's. */
     public static Optional<String> of(Instance instance) {
         return Optional.ofNullable(instance.inputs().get(INPUT));
-    }
-
-    /** What is written down of a launch that is part of no other. */
-    public static ImmutableSortedMap<String, String> inputs(Workload workload) {
-        return LaunchInputs.recorded(workload, null);
     }
 }

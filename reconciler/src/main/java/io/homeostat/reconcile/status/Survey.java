@@ -106,12 +106,7 @@ public final class Survey {
      */
     public record Findings(ImmutableList<Finding> workloads, ImmutableList<String> blind) {}
 
-    /** Looks at everything. */
-    public Findings everything(DesiredState desired, Situations.Depth depth) throws InterruptedException {
-        return everything(desired, depth, id -> true);
-    }
-
-    /** Looks at everything that is asked for, and asks nothing else how it is. */
+    /** Looks at every workload that is asked for. */
     public Findings everything(DesiredState desired, Situations.Depth depth, Predicate<WorkloadId> asked)
             throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());

@@ -279,7 +279,7 @@ class DependencyGraphTest {
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, Workload launched) {
-        remember(id, history, "this-boot", Work.inputs(launched));
+        remember(id, history, "this-boot", LaunchInputs.recorded(launched, null));
     }
 
     private void remember(

@@ -151,7 +151,7 @@ public final class OneShotExample {
                 revision,
                 "p_" + revision,
                 oneShot
-                        ? Work.inputs(declared().workload())
+                        ? LaunchInputs.recorded(declared().workload(), null)
                         : LaunchInputs.of(declared().workload()),
                 NOW.minusSeconds(5),
                 identity(),

@@ -6,7 +6,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -40,7 +40,9 @@ final class OneShotReckoning {
         OneShotRun run = history.run().oneShot();
         Invariant.A_DUE_RUN_IS_NOT_LOST.require(
                 run != null
-                        && run.work().equals(Work.inputs(declared.workload()).get("work")),
+                        && run.work()
+                                .equals(LaunchInputs.recorded(declared.workload(), null)
+                                        .get("work")),
                 () -> id + " has never run: " + run);
         requireRecent(Objects.requireNonNull(run), triggers(declared));
         boolean completed = run.result() == OneShotRun.Result.COMPLETED;

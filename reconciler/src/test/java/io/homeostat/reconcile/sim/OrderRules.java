@@ -11,6 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashMap;
@@ -141,7 +142,9 @@ final class OrderRules {
             OneShotRun run = store.remembered(id).run().oneShot();
             return run != null
                     && run.result() == OneShotRun.Result.COMPLETED
-                    && run.work().equals(Work.inputs(declared.workload()).get("work"));
+                    && run.work()
+                            .equals(LaunchInputs.recorded(declared.workload(), null)
+                                    .get("work"));
         }
         return processes.launches(id).stream()
                 .filter(process -> process.worked && process.bootId.equals(processes.bootId()))

@@ -7,8 +7,8 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
-import io.homeostat.reconcile.plan.Work;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -54,7 +54,7 @@ final class TrueRuns {
         if (triggers == null || run == null) {
             return;
         }
-        if (!run.work.equals(Work.inputs(step.declared()).get("work"))) {
+        if (!run.work.equals(LaunchInputs.recorded(step.declared(), null).get("work"))) {
             // Whatever comes of it, this is the last run then.
             excuse(step.workload());
             return;

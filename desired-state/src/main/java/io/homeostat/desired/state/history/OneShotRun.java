@@ -56,7 +56,7 @@ public record OneShotRun(
         return launchId.equals(instance.launchId());
     }
 
-    /** Whether a process came of it that had started. */
+    /** Whether a process was started for it. */
     public boolean hasStarted() {
         return !launchId.isEmpty();
     }

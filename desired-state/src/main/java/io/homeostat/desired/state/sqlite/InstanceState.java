@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 public final class InstanceState {
     private static final Logger LOG = LoggerFactory.getLogger(InstanceState.class);
     private static final JsonFactory JSON = new JsonFactory();
-    /** In the note: what has to be told of the last claim; missing once it is. */
+    /** In the note: the news of the last claim, until they have been told. */
     private static final String NEWS = "news";
 
     private final Layout layout;
@@ -119,7 +119,7 @@ public final class InstanceState {
         }
     }
 
-    /** What {@link #claim} has returned is known now; if this can't be written down, it is told once more. */
+    /** The news that {@link #claim} returned have been told; if this can't be written down, they are told again. */
     public void told() {
         try {
             Optional<MachineIdentity> owner = noted();

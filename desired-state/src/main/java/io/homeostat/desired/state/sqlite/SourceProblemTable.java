@@ -76,7 +76,7 @@ final class SourceProblemTable {
     private static ImmutableList<String> fresh(
             ImmutableList<SourceProblem> before, ImmutableList<SourceProblem> after) {
         Set<Key> known = before.stream().map(Key::of).collect(ImmutableSet.toImmutableSet());
-        // Which problem an earlier version told of is not known; it is not told again.
+        // Which problem an earlier version reported is not known, so it is not reported again.
         boolean mayBeKnown = before.stream().anyMatch(problem -> problem.kind() == Problem.Kind.UNSPECIFIED);
         return after.stream()
                 .filter(problem -> !mayBeKnown && !known.contains(Key.of(problem)))

@@ -55,7 +55,7 @@ public final class DiagnosticsBundle {
         int ask(Workspace workspace, Command command) throws InterruptedException;
     }
 
-    /** @param mask is told what is secret as soon as that is known */
+    /** @param mask learns what is secret as soon as that is known */
     public DiagnosticsBundle(Workspace workspace, DiagnosticsArchive archive, SecretMask mask, Session session) {
         this.workspace = workspace;
         this.layout = workspace.layout();

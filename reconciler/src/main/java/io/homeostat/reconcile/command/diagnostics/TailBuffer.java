@@ -53,7 +53,7 @@ public final class TailBuffer extends OutputStream {
         }
     }
 
-    /** What is kept. What is left out is said in the first line. */
+    /** What is kept; the first line says if something was left out. */
     public String text() {
         int fromBefore = Math.min(before.length, most - length);
         byte[] end = new byte[fromBefore + length];

@@ -48,7 +48,7 @@ public final class UserDirectories {
         return layout.of(config.instanceId().equals(AUTO) ? lastKnown(layout) : config.instanceId());
     }
 
-    /** Who only looks goes by what was known last; whoever changes something claims the directory, see {@link InstanceClaim}. */
+    /** For commands that only look: the last known instance. Those that change something claim the directory, see {@link InstanceClaim}. */
     private static String lastKnown(Layout layout) {
         try {
             return new InstanceState(layout).owner().map(MachineIdentity::id).orElse(layout.instanceId());
@@ -58,7 +58,7 @@ public final class UserDirectories {
         }
     }
 
-    /** What configures the agent of this user, unless {@code run} is told otherwise. */
+    /** The configuration of this user's agent, unless {@code run} gets another. */
     public ConfigFile agentFile() {
         return new ConfigFile(configuration().resolve("agent.yaml"), false);
     }

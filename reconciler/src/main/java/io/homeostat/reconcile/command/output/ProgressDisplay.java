@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Shows people how a convergence goes. Called from many threads. */
 public interface ProgressDisplay extends AutoCloseable {
-    /** What a workload is at now. */
+    /** What is being done to a workload now. */
     void under(WorkloadId id, String what);
 
     /** A workload has come to an end, good or bad. */

@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 public final class SourceConflicts {
     private SourceConflicts() {}
 
-    /** A line for each of these workloads that was applied in vain, because a stronger source declares it, too. */
+    /** A line for each of these workloads that a stronger source declares as well, so that applying it has no effect yet. */
     public static ImmutableList<String> overruled(ImmutableCollection<WorkloadId> applied, DesiredState desired) {
         return applied.stream()
                 .flatMap(id -> desired.get(id).stream())

@@ -23,7 +23,7 @@ public record TerminalSize(int rows, int columns) {
         return told.equals(UNKNOWN) ? ofControllingTerminal() : told;
     }
 
-    /** The variables that {@link #of} goes by. */
+    /** The variables that {@link #of} reads. */
     public static ImmutableMap<String, String> variables(int rows, int columns) {
         return ImmutableMap.of(
                 LINES,

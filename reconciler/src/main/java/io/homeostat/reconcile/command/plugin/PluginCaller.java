@@ -34,7 +34,7 @@ public final class PluginCaller {
         this.instances = instances;
     }
 
-    /** What came of the wish to speak with a plugin. */
+    /** The outcome of trying to call a plugin. */
     public sealed interface Result<T> {
         /** It answered, at the revision that runs. */
         record Answered<T>(String revision, T answer) implements Result<T> {}

@@ -32,7 +32,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Shows how plugins are as a control plane would be told; nothing counts as told thereby. JSON as the protocol has it. */
+/** Shows the states of plugins as the control plane would get them, without counting as a report. JSON as in the protocol. */
 public record StatesCommand() implements Command {
     @Override
     public void write(CommandRequest.Builder request) {

@@ -127,7 +127,7 @@ public record VmEventCommand(Event event) implements Command {
         }
     }
 
-    /** Tells these; in their order what came of it. */
+    /** Tells these plugins; returns the outcomes in their order. */
     private ImmutableList<Delivery> tell(
             ImmutableCollection<WorkloadId> ids, PluginCaller caller, PluginChannel plugins)
             throws InterruptedException {

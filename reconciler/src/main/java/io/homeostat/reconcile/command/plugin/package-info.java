@@ -1,4 +1,4 @@
-/** Commands that are for plugins only: they speak with running plugins or go by the control plane's words. */
+/** Commands for plugins only. */
 @NullMarked
 package io.homeostat.reconcile.command.plugin;
 
