@@ -58,17 +58,18 @@ final class Trash {
 
     /** The installations of a workload, looked up now. */
     static ImmutableList<Installation> installations(Layout layout, WorkloadId id) throws IOException {
-        return switch (new InstallationObserver(layout).installations(id)) {
-            case Observation.Seen<ImmutableList<Installation>>(ImmutableList<Installation> seen) -> seen;
-            case Observation.Unseen<ImmutableList<Installation>>(String why) -> throw new IOException(why);
-        };
+        return seen(new InstallationObserver(layout).installations(id));
     }
 
     /** The target of the workload's symlink, looked up now. */
     static Optional<String> active(Layout layout, WorkloadId id) throws IOException {
-        return switch (new InstallationObserver(layout).active(id)) {
-            case Observation.Seen<Optional<String>>(Optional<String> seen) -> seen;
-            case Observation.Unseen<Optional<String>>(String why) -> throw new IOException(why);
+        return seen(new InstallationObserver(layout).active(id));
+    }
+
+    private static <T> T seen(Observation<T> look) throws IOException {
+        return switch (look) {
+            case Observation.Seen<T>(T value) -> value;
+            case Observation.Unseen<T>(String why) -> throw new IOException(why);
         };
     }
 }

@@ -5,6 +5,7 @@ import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.observe.health.Health.Verdict;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.BindException;
@@ -35,11 +36,18 @@ final class CallFailure {
         return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");
     }
 
+    static Verdict verdict(StatusRuntimeException e) {
+        if (isLocal(e)) {
+            return Verdict.UNKNOWN;
+        }
+        return e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
+    }
+
     /**
      * Whether the fault was on our side, so that nothing is known about the other one. Only local failures have a cause: an answer is a
      * code and a description, and a plugin that lacks a permission or a descriptor describes that in the same words as we do.
      */
-    static boolean isLocal(StatusRuntimeException e) {
+    private static boolean isLocal(StatusRuntimeException e) {
         Throwable cause = e.getCause();
         if (cause == null) {
             return false;

@@ -3,7 +3,6 @@ package io.homeostat.observe.health;
 import com.google.common.collect.ImmutableList;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
-import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Structs;
@@ -93,10 +92,7 @@ public final class PluginChannel implements AutoCloseable {
                     "",
                     clock.instant());
         } catch (StatusRuntimeException e) {
-            Verdict verdict = CallFailure.isLocal(e)
-                    ? Verdict.UNKNOWN
-                    : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
-            return Health.failed(verdict, CallFailure.words("GetStatus", e, timeout), clock.instant());
+            return Health.failed(CallFailure.verdict(e), CallFailure.words("GetStatus", e, timeout), clock.instant());
         }
     }
 

@@ -55,10 +55,7 @@ public final class PluginHealth implements InstanceHealth {
         }
         if (spec != null && instance.phase() == Phase.STARTED) {
             Health health = plugins.status(socket, spec.lifecycle().health().timeout());
-            if (health.verdict() == Verdict.HEALTHY) {
-                return Observation.seen(new Running(running.identity(), running.age(), true, health));
-            }
-            return plugins.listening(socket)
+            return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : plugins.listening(socket))
                     .map(listening -> new Running(running.identity(), running.age(), listening, health));
         }
         return plugins.listening(socket)

@@ -3,7 +3,6 @@ package io.homeostat.observe.health;
 import com.google.common.collect.ImmutableList;
 import com.google.common.net.HostAndPort;
 import io.grpc.ManagedChannel;
-import io.grpc.Status.Code;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
@@ -130,10 +129,7 @@ public final class ProbeHealth implements InstanceHealth {
                     ? Health.healthy(clock.instant())
                     : failed(Verdict.UNHEALTHY, question + " was answered with " + status);
         } catch (StatusRuntimeException e) {
-            Verdict verdict = CallFailure.isLocal(e)
-                    ? Verdict.UNKNOWN
-                    : e.getStatus().getCode() == Code.DEADLINE_EXCEEDED ? Verdict.HUNG : Verdict.UNHEALTHY;
-            return failed(verdict, CallFailure.words(question, e, timeout));
+            return failed(CallFailure.verdict(e), CallFailure.words(question, e, timeout));
         } finally {
             channel.shutdownNow();
         }

@@ -40,7 +40,7 @@ public final class AgentSession {
 
     public int run(Command command) throws InterruptedException {
         Optional<AgentFile> agent = agent();
-        return agent.isPresent() ? ask(agent.get(), command) : here(command);
+        return agent.isPresent() ? ask(agent.get(), command) : command.run(workspace);
     }
 
     private Optional<AgentFile> agent() {
@@ -52,10 +52,6 @@ public final class AgentSession {
                             + workspace.layout().stateDir() + ": " + CommandFailure.reason(e),
                     e);
         }
-    }
-
-    private int here(Command command) throws InterruptedException {
-        return command.run(workspace);
     }
 
     private int ask(AgentFile agent, Command command) throws InterruptedException {
@@ -81,7 +77,7 @@ public final class AgentSession {
                 if (command.onlyLooks()) {
                     console.say(who + " does not answer: " + why + "; reading "
                             + workspace.layout().stateDir() + " without it");
-                    return here(command);
+                    return command.run(workspace);
                 }
                 throw new CommandFailure(
                         who + " does not answer: " + why + "; see its log, or stop it (kill "
