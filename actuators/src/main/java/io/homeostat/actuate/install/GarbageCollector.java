@@ -67,8 +67,7 @@ public final class GarbageCollector {
             }
             ImmutableList<Installation> installed = Trash.installations(layout, id);
             if (!installed.isEmpty()) {
-                // Whoever unpacked and activated what stays may have died before that was durable, and nobody repeats
-                // it.
+                // Whoever unpacked and activated what stays may have died before that was durable.
                 disk.syncDirectory(layout.installs(id));
             }
             for (Installation each : installed) {

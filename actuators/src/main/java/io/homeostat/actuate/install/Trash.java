@@ -42,8 +42,7 @@ final class Trash {
         disk.makeDirectories(layout.staging(id));
         disk.deleteTree(trash);
         disk.rename(place, trash);
-        // The rename has synced only the destination's directory. Before the other one is synced too, nothing may be
-        // deleted.
+        // The rename synced only the destination's directory; nothing may be deleted before the other one is.
         disk.syncDirectory(layout.installs(id));
         LOG.debug("[{}] takes the installation {} away", id, place);
         return true;

@@ -51,8 +51,7 @@ public final class PluginSockets {
         try {
             socket = layout.socket(id, revision);
         } catch (IllegalStateException e) {
-            // The run directory is too long for any socket. The launch has said so; undoing what failed must be
-            // possible.
+            // The run directory is too long for any socket, as the launch has said; undoing it must be possible.
             return;
         }
         if (Files.isSymbolicLink(socket)) {

@@ -55,9 +55,7 @@ public record MachineIdentity(String id, String machineId, String metadataId, St
                     : new MachineIdentity(configured, machineId, "", bootId);
         }
         boolean sameBoot = last.bootId.equals(bootId);
-        // Waiting only helps if a former id is known that another answer can contradict, and only at boot is the
-        // network
-        // slow.
+        // Waiting helps only at boot, while the network is slow, and if there is a former id to contradict.
         String answer = asked(metadata, sameBoot || last.metadataId.isEmpty() ? Duration.ZERO : PATIENCE);
         return last.isContradictedBy(machineId, answer, sameBoot)
                 ? new MachineIdentity(chosen(answer, machineId), machineId, answer, bootId)

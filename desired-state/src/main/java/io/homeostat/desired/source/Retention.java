@@ -169,8 +169,7 @@ final class Retention {
 
     private void unlessYoung(String origin, Instant changed) {
         Duration age = Duration.between(changed, now);
-        // A file server's clock may be a little ahead. What changed in a far future says nothing: waiting could take
-        // for ever.
+        // A file server's clock may be a little ahead. A time in the far future says nothing: don't wait for it.
         if (age.abs().compareTo(SETTLED) < 0) {
             retained.add(origin);
             Duration rest = SETTLED.minus(age);

@@ -66,8 +66,7 @@ public final class PluginChannel implements AutoCloseable {
             // java.net turns EACCES into this.
             throw e;
         } catch (SocketException e) {
-            // Either nobody listens or, with EAGAIN, somebody whose queue is full; Java has no types to tell them
-            // apart.
+            // Nobody listens or, with EAGAIN, a full queue; Java has no types to tell them apart.
             return Observation.seen(Files.exists(socket));
         }
     }

@@ -153,8 +153,7 @@ public final class ProbeHealth implements InstanceHealth {
             process = builder.start();
         } catch (IOException e) {
             // No such file, or not executable: the declaration is wrong, and that lasts. No memory or descriptor left:
-            // our fault, and
-            // temporary.
+            // our fault, and temporary.
             return failed(
                     Executables.find(command.get(0)).isPresent() ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
                     what + " could not be started: " + firstLine(e));

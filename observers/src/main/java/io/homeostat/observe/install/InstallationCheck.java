@@ -85,8 +85,7 @@ final class InstallationCheck {
             }
             try (FileList.Reader files = new FileList.Reader(Files.newInputStream(list, LinkOption.NOFOLLOW_LINKS))) {
                 // Follows the order of the list, in which a directory precedes its contents, so no path leads through a
-                // link that
-                // replaced a directory.
+                // link that replaced a directory.
                 for (var file = files.next(); file.isPresent(); file = files.next()) {
                     Optional<String> wrong = wrong(installation, file.get());
                     if (wrong.isPresent()) {

@@ -253,8 +253,7 @@ public final class InstallationObserver {
         ImmutableSortedSet<String> in(Path directory) throws IOException {
             Map<String, Object> attributes;
             try {
-                // Follows a symlink, in case somebody moved the directory to a larger disk; the link's own times do not
-                // change.
+                // Follows a symlink, as the directory may have been moved to a larger disk.
                 attributes = Files.readAttributes(directory, "unix:dev,ino,ctime");
             } catch (NoSuchFileException e) {
                 settled.remove(directory);

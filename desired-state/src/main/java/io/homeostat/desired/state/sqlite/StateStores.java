@@ -28,8 +28,7 @@ import java.util.Optional;
 public final class StateStores {
     private static final int WAL_HEADER = 32;
 
-    // https://www.sqlite.org/fileformat.html#the_write_ahead_log; the last bit says in which byte order the checksums
-    // are.
+    // https://www.sqlite.org/fileformat.html#the_write_ahead_log; the last bit is the byte order of checksums.
     private static final int WAL_MAGIC = 0x377f0682;
 
     private static final byte[] HEADER = "SQLite format 3\0".getBytes(StandardCharsets.US_ASCII);
@@ -101,8 +100,7 @@ public final class StateStores {
         try {
             connection = Sqlite.openExisting(file);
             schema.bringUpToDate(connection, file);
-            // Each time, not only after a crash: a few milliseconds for what otherwise fails in the middle of an
-            // upgrade.
+            // Each time, not only after a crash: better now than in the middle of an upgrade.
             String verdict = Sqlite.text(connection, "PRAGMA quick_check(1)");
             if (!verdict.equals("ok")) {
                 throw new DamagedException(verdict.strip().replace('\n', ' '));

@@ -159,8 +159,7 @@ public final class AgentMetrics {
     }
 
     private void counted(String name, String description, Supplier<Number> value) {
-        // The registry holds the object weakly, and a counter without its object stands still: nobody else holds the
-        // supplier.
+        // The registry holds objects weakly, and a counter without its object stands still.
         FunctionCounter.builder(name, this, _ -> value.get().doubleValue())
                 .description(description)
                 .register(registry);
