@@ -14,7 +14,7 @@ import io.homeostat.reconcile.command.ApplyProgress;
 import io.homeostat.reconcile.command.Enforcer;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.plan.Work;
 import java.util.Objects;

@@ -10,7 +10,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
 import java.util.Optional;

@@ -1,9 +1,11 @@
 package io.homeostat.reconcile.controlplane;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -17,10 +19,12 @@ import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.reconcile.controlplane.ConfigureEvents.OfItem;
+import io.homeostat.reconcile.controlplane.ConfigureEvents.RefusalLimit;
 import io.homeostat.reconcile.controlplane.ConfigureItem.Refusal;
 import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -29,6 +33,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides what a ConfigurePluginStates message changes of what is declared, item after item; each stands for itself. Pure.
@@ -274,5 +279,66 @@ final class ConfigureHandler {
                 ImmutableMap.copyOf(histories),
                 events.events(),
                 events.withheld());
+    }
+
+    /**
+     * How much a control plane may declare in all. The agent holds it in memory, some of it several times while a message is taken: without
+     * a bound, a few messages with configurations as long as a message can be would end it, and again after each start.
+     */
+    static final class Quota {
+        /** In characters of stored documents: 8 Ki for each of as many plugins as there may be. */
+        static final long MOST = 8 << 20;
+
+        /** What a value takes in memory beside its characters, roughly. */
+        private static final int PER_VALUE = 32;
+
+        private final Map<WorkloadId, Long> used = new HashMap<>();
+        private long sum;
+
+        void count(StoredDeclaration declared) {
+            put(declared.workload().id(), size(declared.workload(), declared.length()));
+        }
+
+        /**
+         * Reserves what a workload needs, in place of what it had.
+         *
+         * @return false if there is not enough left, and nothing was reserved; a workload that needs no more than before always fits
+         */
+        boolean reserve(CanonicalDocument document) {
+            WorkloadId id = document.workload().id();
+            long needed = size(document.workload(), document.text().length());
+            long before = used.getOrDefault(id, 0L);
+            if (needed > before && sum - before + needed > MOST) {
+                return false;
+            }
+            put(id, needed);
+            return true;
+        }
+
+        void release(WorkloadId id) {
+            put(id, 0);
+        }
+
+        private void put(WorkloadId id, long size) {
+            Long before = size == 0 ? used.remove(id) : used.put(id, size);
+            sum += size - (before == null ? 0 : before);
+        }
+
+        private static long size(Workload workload, int length) {
+            long values = workload.spec() instanceof PluginSpec plugin && plugin.config() != null
+                    ? values(plugin.config().struct())
+                    : 0;
+            return length + PER_VALUE * (values + workload.program().arguments().size());
+        }
+
+        private static long values(@Nullable JsonNode node) {
+            long all = 1;
+            if (node != null) {
+                for (JsonNode each : node) {
+                    all += values(each);
+                }
+            }
+            return all;
+        }
     }
 }

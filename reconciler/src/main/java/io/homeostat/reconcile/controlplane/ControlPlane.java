@@ -4,16 +4,19 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
 import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.observe.host.Kernel;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.controlplane.ConfigureEvents.RefusalLimit;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Duration;
 import java.time.Instant;
@@ -254,5 +257,51 @@ public final class ControlPlane implements AutoCloseable {
     public interface Connector {
         /** Begins to connect, and returns at once: that nobody answers is the channel's state, not a failure. */
         Channel open(AgentConfig.ControlPlane endpoint, Channel.Inbox inbox);
+    }
+
+    /**
+     * How the connection with the control plane is doing.
+     *
+     * @param queuedEvents not acknowledged yet
+     * @param droppedEvents dropped because there were too many
+     * @param refusedEvents refused by the control plane
+     * @param withheldRefusals refused items of its messages of which no event tells, because there were too many
+     */
+    public record ControlPlaneStatus(
+            ChannelStatus channel, long queuedEvents, long droppedEvents, long refusedEvents, long withheldRefusals) {}
+
+    /**
+     * Keeps to {@code limits.events} while messages come. Periodic trimming is enough for what happens on the machine, but a control plane
+     * that asks over and over for what is there already could fill a disk in between. Its acknowledgement waits for the trimming.
+     */
+    static final class EventTrimmer {
+        private final StateStore store;
+        private int limit = Integer.MAX_VALUE;
+        private int stored;
+
+        EventTrimmer(StateStore store) {
+            this.store = store;
+        }
+
+        synchronized void limit(int events) {
+            limit = events;
+        }
+
+        /** Trims, if as many events as are kept were stored because of messages. */
+        synchronized void stored(int events, Instant now) {
+            stored += events;
+            if (stored < limit) {
+                return;
+            }
+            try {
+                int dropped = store.trimEvents(limit, now);
+                stored = 0;
+                if (dropped > 0) {
+                    LOG.warn("{} events were dropped: the control plane causes more than it acknowledges", dropped);
+                }
+            } catch (StoreException e) {
+                LOG.warn("{}; events are trimmed later", e.getMessage());
+            }
+        }
     }
 }

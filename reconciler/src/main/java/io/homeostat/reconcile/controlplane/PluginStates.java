@@ -5,15 +5,30 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
+import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.Metric;
 import io.homeostat.proto.acp.CurrentPluginStates.OneShotPluginState;
+import io.homeostat.proto.acp.CurrentPluginStates.Status;
+import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadState;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.time.Instant;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What ListPluginStates is answered: every plugin, whoever declares it, as a control plane sees it. Pure. */
@@ -116,5 +131,146 @@ public final class PluginStates {
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null ? null : lastKnownGood.workload();
+    }
+
+    /**
+     * The two revisions that a control plane is told of. What is there, or the first to come, is the current one; what is to replace another
+     * one is pending until it has, and stays so if it failed and was undone.
+     *
+     * @param pending null if nothing is to replace what is there
+     * @param configHash of the configuration that the running process has accepted; empty if there is none
+     */
+    private record RevisionStates(
+            Revision current, @Nullable Revision pending, String configHash) {
+        /** The response code where a plugin gave none. */
+        private static final int PROBLEM = 1;
+
+        /** A revision and how it fares. */
+        record Revision(String revision, Status status) {}
+
+        static RevisionStates of(Finding finding) {
+            WorkloadStatus status = WorkloadStatus.of(finding);
+            String there = status.currentRevision();
+            String wanted = status.desiredRevision();
+            boolean undone = undone(finding.situation()) != null;
+            Revision pending = wanted != null && there != null && (undone || !wanted.equals(there))
+                    ? new Revision(wanted, pending(finding.situation(), status))
+                    : null;
+            String current = there != null ? there : wanted != null ? wanted : "";
+            return new RevisionStates(
+                    new Revision(current, current(finding.situation(), status, pending != null)),
+                    pending,
+                    status.configHash());
+        }
+
+        /** @param replaced whether another revision is to replace it, whose troubles are not those of this one */
+        private static Status current(Situation situation, WorkloadStatus status, boolean replaced) {
+            WorkloadState state = status.state();
+            Exit exit = status.lastExit();
+            OneShotRun last = situation.history().run().oneShot();
+            if (replaced && last != null && last.result() != OneShotRun.Result.RUNNING) {
+                return ran(last);
+            }
+            if (replaced && (state == WorkloadState.INSTALLING || state == WorkloadState.INSTALL_FAILED)) {
+                state = exit == null || exit.reason() == Exit.Reason.STOPPED
+                        ? WorkloadState.STOPPED
+                        : WorkloadState.CRASHED;
+            }
+            Instant now = situation.now();
+            return switch (state) {
+                case RUNNING -> running(status.health(), now);
+                case CRASHED -> crashed(exit, now);
+                case INSTALL_FAILED -> failed(situation, status.failure());
+                case EXECUTION_COMPLETED, EXECUTION_FAILED -> ran(Objects.requireNonNull(last));
+                case STATE_VALUE_UNSPECIFIED -> unseen(status, now);
+                default -> status(state, 0, ImmutableList.of(), now);
+            };
+        }
+
+        private static Status pending(Situation situation, WorkloadStatus status) {
+            Attempts attempts = situation.history().attempts();
+            if (undone(situation) != null || attempts.install().count() > 0) {
+                return failed(situation, status.failure());
+            }
+            WorkloadState state = attempts.start().count() > 0 ? WorkloadState.STARTING : WorkloadState.INSTALLING;
+            return status(state, 0, ImmutableList.of(), situation.now());
+        }
+
+        /** As the plugin answered, whatever its code; without an answer it is running all the same. */
+        private static Status running(@Nullable Health health, Instant now) {
+            if (health == null) {
+                return status(WorkloadState.RUNNING, 0, ImmutableList.of(), now);
+            }
+            return health.verdict() == Health.Verdict.HEALTHY
+                    ? status(WorkloadState.RUNNING, health.code(), health.results(), health.checkedAt())
+                    : status(WorkloadState.RUNNING, PROBLEM, ImmutableList.of(health.problem()), health.checkedAt());
+        }
+
+        private static Status crashed(@Nullable Exit exit, Instant now) {
+            return exit == null
+                    ? status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of(), now)
+                    : status(WorkloadState.CRASHED, PROBLEM, ImmutableList.of("process " + exit.words()), exit.at());
+        }
+
+        /** By the exit status of its process, if it has one. */
+        private static Status ran(OneShotRun run) {
+            Instant ended = Objects.requireNonNull(run.endedAt());
+            if (run.result() == OneShotRun.Result.COMPLETED) {
+                return status(WorkloadState.EXECUTION_COMPLETED, 0, ImmutableList.of(), ended);
+            }
+            Exit exit = run.exit();
+            Integer code = exit == null ? null : exit.code();
+            return status(
+                    WorkloadState.EXECUTION_FAILED,
+                    code == null || code == 0 ? PROBLEM : code,
+                    ImmutableList.of(run.error()),
+                    ended);
+        }
+
+        private static Status failed(Situation situation, String failure) {
+            return status(WorkloadState.INSTALL_FAILED, PROBLEM, ImmutableList.of(failure), failedAt(situation));
+        }
+
+        /** It could not be observed; the time says since when. */
+        private static Status unseen(WorkloadStatus status, Instant now) {
+            Instant since = status.conditions().stream()
+                    .filter(condition -> condition.type() == Condition.Type.CONVERGED)
+                    .map(Condition::lastTransitionTime)
+                    .findFirst()
+                    .orElse(now);
+            return status(
+                    WorkloadState.STATE_VALUE_UNSPECIFIED,
+                    PROBLEM,
+                    ImmutableList.of(status.plan().message()),
+                    since);
+        }
+
+        private static Instant failedAt(Situation situation) {
+            WorkloadHistory history = situation.history();
+            FailedRevision undone = undone(situation);
+            return undone != null
+                    ? undone.at()
+                    : Stream.of(history.attempts().install(), history.attempts().start())
+                            .map(Failures::last)
+                            .flatMap(Stream::ofNullable)
+                            .findFirst()
+                            .orElse(situation.now());
+        }
+
+        /** The declared revision, if it was tried and undone. */
+        private static @Nullable FailedRevision undone(Situation situation) {
+            Declaration declared = situation.declared();
+            FailedRevision failed = situation.history().failed();
+            return declared != null && failed != null && failed.hash().equals(declared.hash()) ? failed : null;
+        }
+
+        private static Status status(WorkloadState state, int code, ImmutableList<String> results, Instant at) {
+            return Status.newBuilder()
+                    .setStatus(StatusValue.valueOf(state.name()))
+                    .setResponseCode(code)
+                    .addAllResults(results)
+                    .setUpdateTime(Protocol.timestamp(at))
+                    .build();
+        }
     }
 }

@@ -8,6 +8,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.proto.acp.ConfigurePluginStates;
 import io.homeostat.proto.acp.GetAgentInfo;
@@ -149,5 +150,29 @@ final class Requests implements Channel.Inbox {
         return labels.entrySet().stream()
                 .mapToLong(label -> label.getKey().length() + label.getValue().length())
                 .sum();
+    }
+
+    /** Lets one line through after each interval, and counts those that it holds back. */
+    private static final class LogThrottle {
+        private final InstantSource clock;
+        private final TokenBucket lines;
+        private long suppressed;
+
+        LogThrottle(InstantSource clock, Duration interval) {
+            this.clock = clock;
+            this.lines = new TokenBucket(1, interval.toNanos(), TokenBucket.nanos(clock.instant()));
+        }
+
+        /** How many lines were held back since the last one, if another may be written now; empty if not. */
+        synchronized OptionalLong permit() {
+            if (lines.available(TokenBucket.nanos(clock.instant())) < 1) {
+                suppressed++;
+                return OptionalLong.empty();
+            }
+            lines.take(1);
+            long before = suppressed;
+            suppressed = 0;
+            return OptionalLong.of(before);
+        }
     }
 }

@@ -3,10 +3,17 @@ package io.homeostat.reconcile.loop;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.archive.SignatureCheck;
+import io.homeostat.actuate.archive.SignatureCheck.SignaturePolicy;
+import io.homeostat.actuate.fetch.Downloader;
+import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.install.Activator;
 import io.homeostat.actuate.install.GarbageCollector;
 import io.homeostat.actuate.install.Remover;
+import io.homeostat.actuate.unpack.UnpackLimits;
+import io.homeostat.actuate.unpack.Unpacker;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -42,7 +49,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private final StateStore store;
     private final Runtimes runtimes;
     private final InstantSource clock;
-    private final ArchiveSteps fetching;
+    private final Downloader downloader;
+    private final SignatureCheck signatures;
+    private final Unpacker unpacker;
+    private final Function<WorkloadId, Progress> progress;
     private final Activator activator;
     private final GarbageCollector garbage;
     private final Remover remover;
@@ -62,7 +72,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         this.store = store;
         this.runtimes = runtimes;
         this.clock = clock;
-        this.fetching = new ArchiveSteps(layout, archives, progress);
+        this.downloader = new Downloader(layout, () -> archives.get().download());
+        this.signatures = new SignatureCheck(layout, () -> archives.get().trust());
+        this.unpacker = new Unpacker(layout, () -> archives.get().unpack());
+        this.progress = progress;
         this.activator = new Activator(layout);
         this.garbage = new GarbageCollector(layout);
         this.remover = new Remover(layout);
@@ -78,8 +91,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome outcome(Step step, ObservedWorkload seen) {
         try {
             return switch (step) {
-                case Step.Download download -> fetching.download(download);
-                case Step.Unpack unpack -> fetching.unpack(unpack);
+                case Step.Download download -> download(download);
+                case Step.Unpack unpack -> unpack(unpack);
                 case Step.Activate activate -> activate(activate);
                 case Step.Launch launch -> launch(launch, seen);
                 case Step.Start start -> start(start, onlyInstance(seen));
@@ -98,6 +111,17 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
             Thread.currentThread().interrupt();
             return new Outcome.Interrupted();
         }
+    }
+
+    private Outcome download(Step.Download step) throws ActuationFailure, InterruptedException {
+        downloader.download(step.key(), step.source(), progress.apply(step.workload()));
+        return Outcome.done();
+    }
+
+    private Outcome unpack(Step.Unpack step) throws ActuationFailure, InterruptedException {
+        signatures.check(step.workload(), step.revision(), step.key(), step.signature());
+        unpacker.unpack(step.workload(), step.key(), step.revision(), step.directory(), step.entryPoint());
+        return Outcome.done();
     }
 
     private Outcome activate(Step.Activate step) throws ActuationFailure {
@@ -215,6 +239,27 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     @Override
     public void close() {
-        fetching.close();
+        downloader.close();
+    }
+
+    /** What archives may take, and whose they may be. */
+    public record ArchiveRules(DownloadLimits download, UnpackLimits unpack, SignaturePolicy trust) {
+        /** Where nothing is configured. */
+        public static final ArchiveRules DEFAULT =
+                new ArchiveRules(DownloadLimits.DEFAULT, UnpackLimits.DEFAULT, SignaturePolicy.ANYBODY);
+
+        /**
+         * As configured; what has to stay free on the disk is not.
+         *
+         * @throws ActuationFailure when the keys can't be read
+         */
+        public static ArchiveRules of(AgentConfig config) throws ActuationFailure {
+            AgentConfig.Bounds bounds = config.limits();
+            return new ArchiveRules(
+                    new DownloadLimits(bounds.downloadBytes().bytes(), DownloadLimits.DEFAULT.reserveBytes()),
+                    new UnpackLimits(
+                            bounds.unpackedBytes().bytes(), bounds.entries(), UnpackLimits.DEFAULT.reserveBytes()),
+                    SignaturePolicy.of(config.signatures()));
+        }
     }
 }

@@ -3,6 +3,8 @@ package io.homeostat.reconcile.loop;
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.reconcile.loop.PassId.PassMarks;
+import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.loop;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.reconcile.loop.PassId.Trigger;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -29,7 +29,7 @@ import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
 import io.homeostat.proto.acp.OSInfo;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.reconcile.controlplane.ControlPlane;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.controlplane.SampledStates;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -21,6 +21,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.reconcile.controlplane.ConfigureEvents.RefusalLimit;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.reconcile.controlplane.ControlPlane.EventTrimmer;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

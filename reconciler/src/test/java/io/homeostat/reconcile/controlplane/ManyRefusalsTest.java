@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.reconcile.controlplane.ConfigureEvents.RefusalLimit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;

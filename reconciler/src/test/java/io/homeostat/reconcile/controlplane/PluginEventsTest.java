@@ -11,6 +11,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.proto.acp.PluginEventMessage;
 import io.homeostat.proto.acp.PluginEventMessage.PluginEventType;
 import io.homeostat.proto.acs.MessageBody;
+import io.homeostat.reconcile.controlplane.EventDelivery.PluginEvents;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;

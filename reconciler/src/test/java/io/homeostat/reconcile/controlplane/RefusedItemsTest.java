@@ -13,6 +13,7 @@ import com.google.protobuf.Value;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.PluginInstallationType;
+import io.homeostat.reconcile.controlplane.ConfigureHandler.Quota;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;

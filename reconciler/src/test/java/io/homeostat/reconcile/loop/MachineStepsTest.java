@@ -29,6 +29,7 @@ import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.loop.MachineSteps.ArchiveRules;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.InstanceObservers;

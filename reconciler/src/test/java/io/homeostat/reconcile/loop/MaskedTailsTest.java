@@ -11,6 +11,7 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.loop.LogTails.MaskedTails;
 import io.homeostat.reconcile.sim.MemoryStore;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

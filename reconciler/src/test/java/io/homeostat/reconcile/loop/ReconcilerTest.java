@@ -18,6 +18,7 @@ import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.sim.Declarations;

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.WorkQueue.Taken;
 import java.time.Duration;
 import java.util.Optional;

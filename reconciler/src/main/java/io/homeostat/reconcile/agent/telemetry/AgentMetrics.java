@@ -4,7 +4,7 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.usage.UsageReport.Usage;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MultiGauge;

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
-import io.homeostat.reconcile.loop.PassMarks;
+import io.homeostat.reconcile.loop.PassId.PassMarks;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;

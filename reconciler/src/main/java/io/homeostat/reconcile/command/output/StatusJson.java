@@ -10,7 +10,7 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.WorkloadState;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import io.homeostat.reconcile.status.WorkloadStatus.LastRun;

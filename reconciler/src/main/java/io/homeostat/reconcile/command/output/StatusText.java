@@ -12,7 +12,7 @@ import io.homeostat.observe.health.Health;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.output.Ansi.Colour;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import io.homeostat.reconcile.status.WorkloadStatus.LastRun;
 import java.io.PrintStream;

@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.desired.model.AgentConfig.Log.Format;
 import io.homeostat.desired.model.AgentConfig.Log.Level;
-import io.homeostat.reconcile.loop.PassMarks;
+import io.homeostat.reconcile.loop.PassId.PassMarks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;

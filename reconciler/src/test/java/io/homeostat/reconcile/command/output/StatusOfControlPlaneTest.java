@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
-import io.homeostat.reconcile.controlplane.ControlPlaneStatus;
+import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
