@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * The events that tell what becomes of a message's items, in their order. Items that are refused alike are told once, items that repeat
- * the one before for the same name likewise, and refused ones only as far as the {@link RefusalLimit} allows; the others are counted.
+ * The events for the items of a message, in their order. Items that are refused alike, or repeat the previous one for the same name, get
+ * one event. Refused ones get an event only as far as the {@link RefusalLimit} allows; the others are counted.
  */
 final class ConfigureEvents {
     /** The longest message of an event, in characters: what is wrong with an item may be as long as the item. */
@@ -34,7 +34,7 @@ final class ConfigureEvents {
     private RefusalLimit.Count told = RefusalLimit.Count.NONE;
     private int withheld;
 
-    /** @param available how many refused items may be told of */
+    /** @param available how many refused items may get an event */
     ConfigureEvents(RefusalLimit.Count available) {
         this.available = available;
     }
@@ -46,7 +46,7 @@ final class ConfigureEvents {
         record Reason(Refusal.Reason reason, String field) {}
     }
 
-    /** What one item is answered, as far as that is known when it comes. */
+    /** The answer to one item, as far as it is known at once. */
     static final class OfItem {
         private final ConfigureItem item;
         private final Instant now;
@@ -68,12 +68,12 @@ final class ConfigureEvents {
         }
 
         void tell(String revision, EventType type, String message) {
-            // What was refused may be anything, and ends up on terminals.
+            // What was refused may contain anything, and is shown on terminals.
             String shown = UNPRINTABLE.replaceFrom(cut(revision, LONGEST_REVISION), '?');
             events.add(new Event(now, item.plugin().orElse(null), shown, type, cut(message, LONGEST)));
         }
 
-        /** By the name as it was sent, which may be one that no plugin can have. */
+        /** By the name that was sent, which no plugin may be able to have. */
         private Answer answer() {
             return new Answer(
                     item.sent().getPlugin().getName(),
@@ -94,7 +94,7 @@ final class ConfigureEvents {
     void add(OfItem item, boolean declared) {
         Answer answer = item.answer();
         if (answer.events().isEmpty()) {
-            // The loop tells what becomes of it; the same item after it is news.
+            // The loop reports on this one, so the same item after it is news.
             last.remove(answer.name());
         } else if (!item.refusals.isEmpty()) {
             addRefused(answer, item.events, declared);
@@ -122,26 +122,26 @@ final class ConfigureEvents {
         return ImmutableList.copyOf(events);
     }
 
-    /** How many refused items are told of. */
+    /** How many refused items got an event. */
     RefusalLimit.Count told() {
         return told;
     }
 
-    /** How many refused items no event tells of. */
+    /** How many refused items got none. */
     int withheld() {
         return withheld;
     }
 
     /**
-     * How many refused items are told of one by one: as many at once as a message can hold, then a hundred a minute. A control plane that
-     * is told so often that it is wrong learns nothing more from it, and events of other plugins would be pushed out of the queue. Items for
-     * declared plugins and for other names are counted apart, since there is no end of other names.
+     * How many refused items get an event of their own: as many at once as a message can hold, then a hundred a minute. More would tell the
+     * control plane nothing new and push events of other plugins out of the queue. Items for declared plugins and for other names are
+     * counted separately, since the latter are unlimited.
      */
     static final class RefusalLimit {
-        /** At once, of each sort. */
+        /** At once, of each of the two. */
         static final int MOST = Requests.MOST_ITEMS;
 
-        /** After which one more may be told of. */
+        /** After which one more is allowed. */
         static final Duration INTERVAL = Duration.ofMillis(600);
 
         private final TokenBucket declared = new TokenBucket(MOST, INTERVAL.toNanos(), 0);
@@ -157,13 +157,13 @@ final class ConfigureEvents {
             static final Count NONE = new Count(0, 0);
         }
 
-        /** How many may be told of now. */
+        /** How many are allowed now. */
         synchronized Count available(Instant now) {
             long nanos = TokenBucket.nanos(now);
             return new Count((int) declared.available(nanos), (int) others.available(nanos));
         }
 
-        /** Takes note of what was told. */
+        /** Counts those that got an event. */
         synchronized void told(Count count) {
             declared.take(count.declared());
             others.take(count.others());

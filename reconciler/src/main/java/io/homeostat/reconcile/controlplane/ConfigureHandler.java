@@ -36,10 +36,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what a ConfigurePluginStates message changes of what is declared, item after item; each stands for itself. Pure.
+ * Decides what a ConfigurePluginStates message changes of what is declared, item by item, each on its own. Pure.
  *
- * <p>Only those events are told here that the loop does not tell. It tells what becomes of a changed declaration, but has nothing to do,
- * and so nothing to tell, when an item is refused or asks for what is there already.
+ * <p>Makes only events that the loop does not: it reports on changed declarations, but has nothing to report when an item is refused or
+ * asks for what is there already.
  */
 final class ConfigureHandler {
     /** How many plugins a control plane may declare. */
@@ -56,7 +56,7 @@ final class ConfigureHandler {
      *
      * @param declarations of all sources
      * @param origin where the control plane is, for people
-     * @param refusals how many refused items may be told of
+     * @param refusals how many refused items may get an event
      * @param printer prints a workload; asked at most once for each item
      */
     record Known(
@@ -68,9 +68,9 @@ final class ConfigureHandler {
             Function<Workload, CanonicalDocument> printer) {}
 
     /**
-     * What comes of it.
+     * The result.
      *
-     * @param refusals how many refused items are told of
+     * @param refusals how many refused items got an event
      */
     record Outcome(ControlPlaneChange change, RefusalLimit.Count refusals) {}
 
@@ -143,7 +143,7 @@ final class ConfigureHandler {
         declare(wanted.get());
     }
 
-    /** Tells what the loop does not: that the request was heard and, if the program is installed already, that it is. */
+    /** Reports what the loop does not: that the request arrived and, if so, that the program is installed already. */
     private void tellOfInstall(OfItem answer, CanonicalDocument wanted) {
         WorkloadHistory history = known.histories().apply(wanted.workload().id());
         boolean another = !wanted.hash().equals(history.attempts().hash());
@@ -193,7 +193,7 @@ final class ConfigureHandler {
         withdrawn.add(id);
         if (other != null) {
             tellOfSuccession(answer, other, history);
-            // What was removed is nothing to go back to, should the successor fail.
+            // If the successor fails, there is no going back to what was removed.
             histories.put(id, history.withLastKnownGood(null).withFailed(null));
         } else if (!removing) {
             answer.tell(EventType.PLUGIN_CONFIG_REMOVE, "no longer declared");
@@ -201,7 +201,7 @@ final class ConfigureHandler {
         }
     }
 
-    /** Another source declares it as well. If that is another revision, the loop tells that this one was removed. */
+    /** Another source declares it, too. If that is another revision, the loop reports that this one was removed. */
     private void tellOfSuccession(OfItem answer, StoredDeclaration successor, WorkloadHistory history) {
         LastKnownGood lastKnownGood = history.lastKnownGood();
         boolean stays = lastKnownGood == null
@@ -243,7 +243,7 @@ final class ConfigureHandler {
             declare(wanted.get());
             return;
         }
-        // It is declared so already: a plugin that has this configuration is not asked to take it once more.
+        // Already declared: a plugin that has this configuration is not asked to take it again.
         tryAtOnce(workload.id());
         LastKnownGood lastKnownGood = known.histories().apply(workload.id()).lastKnownGood();
         if (lastKnownGood != null && lastKnownGood.hash().equals(wanted.get().hash())) {
@@ -260,7 +260,7 @@ final class ConfigureHandler {
         tryAtOnce(id);
     }
 
-    /** Whoever sends it again wants it tried again: delays after failures end. */
+    /** A repeated item asks for another try: delays after failures end. */
     private void tryAtOnce(WorkloadId id) {
         WorkloadHistory history = known.histories().apply(id);
         WorkloadHistory next = history.retriedNow();
@@ -282,14 +282,14 @@ final class ConfigureHandler {
     }
 
     /**
-     * How much a control plane may declare in all. The agent holds it in memory, some of it several times while a message is taken: without
-     * a bound, a few messages with configurations as long as a message can be would end it, and again after each start.
+     * Bounds how much a control plane may declare in all. The agent holds it in memory, parts of it several times while it handles a message:
+     * without a bound, a few messages of maximum size would kill it, and again after each start.
      */
     static final class Quota {
-        /** In characters of stored documents: 8 Ki for each of as many plugins as there may be. */
+        /** In characters of stored documents: 8 Ki for each of the most plugins that there may be. */
         static final long MOST = 8 << 20;
 
-        /** What a value takes in memory beside its characters, roughly. */
+        /** What a value takes in memory beside its characters, approximately. */
         private static final int PER_VALUE = 32;
 
         private final Map<WorkloadId, Long> used = new HashMap<>();

@@ -11,7 +11,7 @@ import io.homeostat.proto.acp.PluginInstallationType;
 import java.util.Optional;
 
 /**
- * One item of ConfigurePluginStates, read as far as that is possible without knowing what is declared.
+ * One item of ConfigurePluginStates, as far as it can be judged without knowing what is declared.
  *
  * @param install what an INSTALL declares, or why it can't; empty for the other actions
  * @param plugin which plugin it names; empty if no plugin can have that name

@@ -34,8 +34,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agent's side of its control plane: connected as long as one is configured, whatever that does. Nothing here can keep the loop from
- * its work.
+ * The agent's side of the connection to a control plane, kept up as long as one is configured. Nothing here can hold up the loop.
  */
 public final class ControlPlane implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlane.class);
@@ -144,7 +143,7 @@ public final class ControlPlane implements AutoCloseable {
         return new Connection(channel, answers, EventDelivery.start(store.outbox(), channel));
     }
 
-    /** Nobody is left to tell. What was declared stays declared: a line lost from agent.yaml must not end what runs. */
+    /** There is nobody left to report to. Declarations stay: a line lost from agent.yaml must not stop what runs. */
     private void forgetEvents() {
         if (store.eventQueue().open()) {
             int forgotten = store.outbox().discard();
@@ -176,7 +175,7 @@ public final class ControlPlane implements AutoCloseable {
         });
     }
 
-    /** How the connection is doing; empty if no control plane is configured. */
+    /** The state of the connection; empty if no control plane is configured. */
     public synchronized Optional<ControlPlaneStatus> status() {
         return Optional.ofNullable(connection).map(open -> {
             EventQueue queue = store.eventQueue();
@@ -195,7 +194,7 @@ public final class ControlPlane implements AutoCloseable {
         }
     }
 
-    /** Not with each message, which would be as many events as were withheld. */
+    /** Not for each message, or there would be as many events as were withheld. */
     private void tellWithheld() {
         long all = store.eventQueue().withheld();
         long more = all - withheldReported;
@@ -238,7 +237,7 @@ public final class ControlPlane implements AutoCloseable {
         disconnect();
     }
 
-    /** What a control plane can have done on this machine; provided by the agent. */
+    /** What a control plane can ask of this machine; provided by the agent. */
     public interface Host {
         /**
          * Changes what is declared and has it enforced, without waiting for that.
@@ -248,31 +247,31 @@ public final class ControlPlane implements AutoCloseable {
          */
         void declare(Function<StateStore, ImmutableSet<WorkloadId>> change);
 
-        /** Looks at all plugins, once the loop has been at each of them since this was called; waits for that a bounded time. */
+        /** Looks at all plugins after the loop has had a pass over each; waits a bounded time for that. */
         ImmutableList<Finding> plugins() throws InterruptedException;
     }
 
     /** Opens channels. */
     @FunctionalInterface
     public interface Connector {
-        /** Begins to connect, and returns at once: that nobody answers is the channel's state, not a failure. */
+        /** Starts to connect and returns at once: no answer is a state of the channel, not a failure. */
         Channel open(AgentConfig.ControlPlane endpoint, Channel.Inbox inbox);
     }
 
     /**
-     * How the connection with the control plane is doing.
+     * The state of the connection to the control plane.
      *
      * @param queuedEvents not acknowledged yet
      * @param droppedEvents dropped because there were too many
      * @param refusedEvents refused by the control plane
-     * @param withheldRefusals refused items of its messages of which no event tells, because there were too many
+     * @param withheldRefusals refused items of its messages that got no event, because there were too many
      */
     public record ControlPlaneStatus(
             ChannelStatus channel, long queuedEvents, long droppedEvents, long refusedEvents, long withheldRefusals) {}
 
     /**
-     * Keeps to {@code limits.events} while messages come. Periodic trimming is enough for what happens on the machine, but a control plane
-     * that asks over and over for what is there already could fill a disk in between. Its acknowledgement waits for the trimming.
+     * Enforces {@code limits.events} while messages come. For what happens on the machine periodic trimming is enough, but a control plane
+     * that repeats its requests could fill the disk in between; acknowledgements wait for the trimming.
      */
     static final class EventTrimmer {
         private final StateStore store;

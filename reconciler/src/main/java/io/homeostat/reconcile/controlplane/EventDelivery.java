@@ -63,7 +63,7 @@ public final class EventDelivery implements AutoCloseable {
     private final Outbox outbox;
     private final Channel channel;
     private final RedeliveryPolicy policy;
-    /** What the thread is to do; it does nothing but this and {@link #advance}. */
+    /** Tasks of the thread, which does nothing but these and {@link #advance}. */
     private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
 
     private final AtomicBoolean changed = new AtomicBoolean();
@@ -213,7 +213,7 @@ public final class EventDelivery implements AutoCloseable {
             queues.putBack(next);
             throw e;
         }
-        // Dropped meanwhile, which is counted already; or unreadable, and those behind it would wait for ever.
+        // Dropped meanwhile, which has been counted; or unreadable, which would block those behind it forever.
         lastRefusal = "event " + next.id() + " of " + next.plugin() + " can't be read";
         finish(next, refused);
     }
@@ -269,11 +269,11 @@ public final class EventDelivery implements AutoCloseable {
         }
     }
 
-    /** Which event is sent next: one of each plugin at a time, in order, and of all plugins no more than the window at once. */
+    /** Which event is sent next: for each plugin one at a time, in order; for all of them no more than the window. */
     private static final class PluginQueues {
         private final int window;
         private final Map<WorkloadId, Deque<Queued>> waiting = new HashMap<>();
-        /** Plugins with events to be sent and none in flight, the one that has waited longest first. */
+        /** Plugins with events to send and none in flight, the one that has waited longest first. */
         private final Set<WorkloadId> ready = new LinkedHashSet<>();
 
         private final Map<WorkloadId, Queued> inFlight = new HashMap<>();
@@ -366,7 +366,7 @@ public final class EventDelivery implements AutoCloseable {
                     .build();
         }
 
-        /** The beginning, which says what happened, and the end, which has the last lines of the log. Those may quote URLs. */
+        /** The beginning, which says what happened, and the end, which has the last lines of the log; these may quote URLs. */
         private static ByteString details(String text) {
             ByteString all = ByteString.copyFromUtf8(Redaction.text(text));
             if (all.size() <= MOST_DETAILS) {
@@ -378,7 +378,7 @@ public final class EventDelivery implements AutoCloseable {
             return head.concat(CUT).concat(tail);
         }
 
-        /** The first byte of the character to which this one belongs. */
+        /** The first byte of the character that this one belongs to. */
         private static int boundary(ByteString utf8, int index) {
             int start = index;
             while (start > 0 && (utf8.byteAt(start) & 0xC0) == 0x80) {

@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** How parts of the agent fared when they last started or ran, under the names by which control planes know modules. */
+/** The last start or run of parts of the agent, under the names that control planes have for modules. */
 public final class Modules {
     private final Map<Part, GuestAgentModuleMetric> latest = new TreeMap<>();
 
-    /** A part of the agent, with the module that comes closest to it. */
+    /** A part of the agent, and the module that is closest to it. */
     public enum Part {
         /** The loop that keeps workloads at their declared state. */
         LOOP(Metric.CORE_PLUGIN_INITIALIZATION),
@@ -33,7 +33,7 @@ public final class Modules {
     }
 
     /**
-     * Records how a part fared.
+     * Records a run of a part.
      *
      * @param error empty if it went well; contains no secrets
      */

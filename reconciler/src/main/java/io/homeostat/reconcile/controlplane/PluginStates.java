@@ -76,7 +76,7 @@ public final class PluginStates {
         return states.build();
     }
 
-    /** Whether a control plane hears of a workload. */
+    /** Whether a control plane is told of a workload. */
     static boolean isTold(Finding finding) {
         return finding.id().kind().equals(Kind.PLUGIN) && finding.matters();
     }
@@ -134,8 +134,8 @@ public final class PluginStates {
     }
 
     /**
-     * The two revisions that a control plane is told of. What is there, or the first to come, is the current one; what is to replace another
-     * one is pending until it has, and stays so if it failed and was undone.
+     * The two revisions that a control plane is told of. The installed one, or the first to be, is current; one that is to replace it is
+     * pending until it has, and stays so if it failed and was undone.
      *
      * @param pending null if nothing is to replace what is there
      * @param configHash of the configuration that the running process has accepted; empty if there is none
@@ -145,7 +145,7 @@ public final class PluginStates {
         /** The response code where a plugin gave none. */
         private static final int PROBLEM = 1;
 
-        /** A revision and how it fares. */
+        /** A revision and its state. */
         record Revision(String revision, Status status) {}
 
         static RevisionStates of(Finding finding) {
@@ -163,7 +163,7 @@ public final class PluginStates {
                     status.configHash());
         }
 
-        /** @param replaced whether another revision is to replace it, whose troubles are not those of this one */
+        /** @param replaced whether another revision is to replace it, whose failures are not this one's */
         private static Status current(Situation situation, WorkloadStatus status, boolean replaced) {
             WorkloadState state = status.state();
             Exit exit = status.lastExit();
@@ -196,7 +196,7 @@ public final class PluginStates {
             return status(state, 0, ImmutableList.of(), situation.now());
         }
 
-        /** As the plugin answered, whatever its code; without an answer it is running all the same. */
+        /** As the plugin answered, whatever its code; without an answer, running. */
         private static Status running(@Nullable Health health, Instant now) {
             if (health == null) {
                 return status(WorkloadState.RUNNING, 0, ImmutableList.of(), now);

@@ -34,7 +34,7 @@ final class Requests implements Channel.Inbox {
     /** More than any machine has plugins; each could cause an event. */
     static final int MOST_ITEMS = 1_000;
 
-    /** In characters, all together: a reply has to carry them. */
+    /** In characters, in all: a reply has to carry them. */
     private static final int LONGEST_LABELS = 1 << 16;
 
     private static final int LONGEST_SHOWN = 100;
@@ -62,7 +62,7 @@ final class Requests implements Channel.Inbox {
         this.warnings = new LogThrottle(clock, BETWEEN_WARNINGS);
     }
 
-    /** Stores what a message asks to be declared. */
+    /** Stores what a message declares. */
     @FunctionalInterface
     interface Acceptance {
         /**
@@ -140,7 +140,7 @@ final class Requests implements Channel.Inbox {
         return Status.newBuilder().setCode(code.getNumber()).setMessage(why).build();
     }
 
-    /** Anybody may have written it, so it must not get into a log as it is. */
+    /** Untrusted, so it must not be logged as it is. */
     private static String shown(String type) {
         String cut = type.length() > LONGEST_SHOWN ? type.substring(0, LONGEST_SHOWN) + "..." : type;
         return cut.replaceAll("[^\\x20-\\x7e]", "?");
@@ -152,7 +152,7 @@ final class Requests implements Channel.Inbox {
                 .sum();
     }
 
-    /** Lets one line through after each interval, and counts those that it holds back. */
+    /** Lets one line through per interval, and counts those that it holds back. */
     private static final class LogThrottle {
         private final InstantSource clock;
         private final TokenBucket lines;

@@ -11,7 +11,7 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Describes plugins with the samples that no control plane has acknowledged; an answer that gets lost takes none with it. */
+/** Describes plugins with the samples that no control plane has acknowledged yet, so a lost answer loses none. */
 public final class SampledStates implements PluginStates.Source {
     /** With its labels, an answer of this size is a message that the channel can still send. */
     private static final int MOST_BYTES = 3 << 20;
@@ -33,8 +33,8 @@ public final class SampledStates implements PluginStates.Source {
     }
 
     /**
-     * An answer too long to be sent would never be acknowledged, and the next one would be longer still. So it carries the oldest
-     * samples and leaves the rest to the next ones, and cuts what plugins say of their health.
+     * An answer that is too long to be sent would never be acknowledged, and the next one would be longer still. So it carries the oldest
+     * samples, leaves the rest to the next ones, and truncates what plugins say of their health.
      */
     @Override
     public PluginStates.Answer of(ImmutableList<Finding> findings) {

@@ -9,7 +9,7 @@ import io.homeostat.proto.acp.AgentInfo.AgentCapability;
 import io.homeostat.proto.acp.OSInfo;
 import java.util.Locale;
 
-/** What the agent says of itself and of the operating system. */
+/** What the agent reports about itself and the operating system. */
 final class SystemInfo {
     private static final String NAME = "homeostat";
 
@@ -38,7 +38,7 @@ final class SystemInfo {
                 .build();
     }
 
-    /** What can't be read is left empty; that is no reason not to answer. */
+    /** What can't be read is left empty. */
     OSInfo os() {
         ImmutableMap<String, String> names = seen(release.read(), ImmutableMap.of());
         return OSInfo.newBuilder()
@@ -59,7 +59,7 @@ final class SystemInfo {
         };
     }
 
-    /** As Go and Debian name it, which control planes expect. */
+    /** By the names of Go and Debian, which control planes expect. */
     private static String architecture(String java) {
         return switch (java.toLowerCase(Locale.ROOT)) {
             case "x86_64", "amd64" -> "amd64";

@@ -1,4 +1,4 @@
-/** Speaking with a control plane: its messages become declarations, what is true here becomes its messages. */
+/** Talks to a control plane: its messages become declarations, and the state of this machine becomes messages to it. */
 @NullMarked
 package io.homeostat.reconcile.controlplane;
 

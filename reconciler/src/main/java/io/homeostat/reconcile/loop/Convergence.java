@@ -10,10 +10,10 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** How far a set of workloads has come; listens to passes and can be waited for. */
+/** Tracks how far a set of workloads has converged, and can be waited for. */
 public final class Convergence implements PassListener {
 
-    /** How one workload stands. */
+    /** The state of one workload. */
     public sealed interface Standing {
         /** Passes go on; {@code what} says what it is at. */
         record UnderWay(String what) implements Standing {}
@@ -60,7 +60,7 @@ public final class Convergence implements PassListener {
         delegate.starting(step);
     }
 
-    /** Whoever could not go on may be able to now; those that are converged stay so until a pass finds otherwise. */
+    /** Stuck workloads may now be able to go on; converged ones stay so until a pass finds otherwise. */
     @Override
     public void concerned(Set<WorkloadId> others) {
         lock.lock();

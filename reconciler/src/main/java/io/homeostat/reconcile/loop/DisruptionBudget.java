@@ -18,26 +18,26 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** How workloads stand to each other, for all passes: who is concerned by whom, and who is being changed now. */
+/** Whom a change of a workload concerns, and which workloads are down for a change; shared by all passes. */
 final class DisruptionBudget {
     private final DesiredSource desired;
     private final StateReader store;
     private final Map<WorkloadId, Standing> standings = new ConcurrentHashMap<>();
-    /** Those that were stopped to be changed, until they are well again. Guarded by itself. */
+    /** Stopped for a change and not well again yet. Guarded by itself. */
     private final Set<WorkloadId> disrupted = new HashSet<>();
 
-    /** Those that were told to stop since they were looked at: what was written down before says nothing of how they are now. */
+    /** Told to stop since the last look; what was stored before no longer describes them. */
     private final Set<WorkloadId> stopped = ConcurrentHashMap.newKeySet();
 
-    /** By the newest look at the machine; null before the first one. */
+    /** From the latest look at the host; null before the first one. */
     private volatile @Nullable HostFacts lastSeen;
 
     private volatile DependencyGraph dependencies = new DependencyGraph(DesiredState.EMPTY, ImmutableMap::of);
 
     /**
-     * All that others may care about.
+     * What other workloads may care about.
      *
-     * @param formerly what it depended on, when nobody wants it any more
+     * @param formerly what it depended on, if it is no longer declared
      */
     private record Standing(boolean well, boolean alive, boolean wanted, ImmutableSet<WorkloadId> formerly) {
         static final Standing UNKNOWN = new Standing(false, false, false, ImmutableSet.of());
@@ -58,7 +58,7 @@ final class DisruptionBudget {
         return known;
     }
 
-    /** How those fare that matter to a workload. */
+    /** The state of the workloads that matter to this one. */
     Relations of(WorkloadId id, HostFacts host) {
         lastSeen = host;
         Set<WorkloadId> changing;
@@ -69,9 +69,9 @@ final class DisruptionBudget {
     }
 
     /**
-     * Takes a place among those that may be down for a change. Of several that ask at once the last places go to one after the other.
+     * Claims one of the places of workloads that may be down for a change at the same time.
      *
-     * @return false when there is none; it is kept until the workload is well again
+     * @return false when all are taken; a place is held until the workload is well again
      */
     boolean takePlace(WorkloadId id, HostFacts host, int places) {
         synchronized (disrupted) {
@@ -87,20 +87,20 @@ final class DisruptionBudget {
         }
     }
 
-    /** To be called before a workload is stopped: who depends on it must not be launched meanwhile, nor when the outcome gets lost. */
+    /** Call before a workload is stopped: its dependants must not be launched meanwhile, not even if the outcome is lost. */
     void stopping(WorkloadId id) {
         stopped.add(id);
     }
 
-    /** To be called once it is written down how a workload was found. */
+    /** Call when the result of a look has been stored. */
     void looked(WorkloadId id) {
         stopped.remove(id);
     }
 
     /**
-     * To be called when a pass is over.
+     * Call when a pass is over.
      *
-     * @return whom it may concern what has become of the workload since the pass before
+     * @return the workloads that the changes since the previous pass may concern
      */
     ImmutableSet<WorkloadId> concernedBy(WorkloadId id) {
         HostFacts host = lastSeen;
@@ -124,7 +124,7 @@ final class DisruptionBudget {
         if (standing.equals(before)) {
             return ImmutableSet.of();
         }
-        // Once it is stopped, only what was known of it before says on whom it depended.
+        // Once it has stopped, only its previous standing tells what it depended on.
         return standing.wanted()
                 ? now.concernedBy(id)
                 : Sets.union(

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps small what would grow for ever: events, archives that nobody needs any more, what interrupted steps left behind. */
+/** Bounds what would otherwise grow forever: events, cached archives and leftovers of interrupted steps. */
 public final class Housekeeping {
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeping.class);
 
@@ -35,7 +35,7 @@ public final class Housekeeping {
         this.groups = new GroupRemover(CgroupLayout.detect(layout));
     }
 
-    /** Deletes events until this many are left, and says when the control plane had yet to be told of some. */
+    /** Deletes the oldest events beyond {@code kept}, and warns if the control plane had not acknowledged some of them. */
     public void trimEvents(int kept, Instant now) {
         int dropped = store.trimEvents(kept, now);
         if (dropped > 0) {
@@ -48,10 +48,10 @@ public final class Housekeeping {
     }
 
     /**
-     * Removes what steps that were interrupted left behind. What can't be removed costs room and nothing else: it is logged. Of what is
-     * declared no more, the planner removes all there is.
+     * Removes leftovers of interrupted steps. What can't be removed is logged: it only takes up space. Workloads that are no longer
+     * declared are left to the planner.
      *
-     * <p>No step may be under way: what one needs and what one has left look the same.
+     * <p>No step may be running: its files look like leftovers.
      *
      * @param all workloads that are declared, remembered or left on the machine
      */
@@ -67,10 +67,9 @@ public final class Housekeeping {
     }
 
     /**
-     * Removes what the cache has beyond its bounds of archives that are neither declared nor the last good revision of anything. Nobody
-     * may declare anything meanwhile.
+     * Trims the cache to its bounds. Archives of declared and of last good revisions stay; nothing may be declared meanwhile.
      *
-     * @throws ActuationFailure when one can't be removed, which costs room and nothing else
+     * @throws ActuationFailure when one can't be removed; it only takes up space
      */
     public void cleanCache(AgentConfig.Bounds bounds, Instant now) throws ActuationFailure {
         ImmutableSet<String> needed = Stream.concat(

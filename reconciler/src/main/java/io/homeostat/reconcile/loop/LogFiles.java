@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads the ends of the files that workloads write to. What is in them is a workload's own and trusted with nothing. */
+/** Reads the ends of workloads' logs. Their content is not trusted. */
 public final class LogFiles implements LogTails {
     private static final Logger LOG = LoggerFactory.getLogger(LogFiles.class);
 
@@ -46,7 +46,7 @@ public final class LogFiles implements LogTails {
         return logged.isEmpty() || obstacle.isEmpty() ? logged + obstacle : logged + "\n" + obstacle;
     }
 
-    /** Right after a rotation the last lines are in what was moved away. */
+    /** Right after a rotation the last lines are in the rotated copy. */
     private String withOlder(WorkloadId id, String logged) {
         ImmutableList<Path> copies = LogRotation.copies(layout.log(id));
         List<String> lines =
@@ -62,7 +62,7 @@ public final class LogFiles implements LogTails {
         return String.join("\n", all.subList(Math.max(0, all.size() - LINES), all.size()));
     }
 
-    /** What the shell said that could not open the log for the program: in the log itself it can't be. */
+    /** What the launching shell printed when it could not open the log. */
     private String obstacle(WorkloadId id) {
         String log = layout.log(id).toString();
         Path launches = Objects.requireNonNull(layout.launch(id, "any").getParent());
@@ -83,8 +83,8 @@ public final class LogFiles implements LogTails {
 
     private static String linesOf(WorkloadId id, Path file) {
         try {
-            // Neither a symlink, which could point to anything that we may read, nor a FIFO, which would keep us
-            // waiting: the directory is the workload's own.
+            // No symlink, which could point at anything we may read, and no FIFO, which would block: the workload owns
+            // the directory.
             return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) ? lastLines(file) : "";
         } catch (NoSuchFileException e) {
             return "";
@@ -109,14 +109,14 @@ public final class LogFiles implements LogTails {
 
     private static String lines(String text, boolean cut) {
         List<String> lines = Splitter.on('\n').splitToList(text.stripTrailing());
-        // The first one is only a part when more stands before it.
+        // If the text was cut, its first line is incomplete.
         int first = Math.max(cut && lines.size() > 1 ? 1 : 0, lines.size() - LINES);
         return lines.subList(first, lines.size()).stream()
                 .map(LogFiles::harmless)
                 .collect(Collectors.joining("\n"));
     }
 
-    /** Nothing that a terminal would obey. */
+    /** Replaces what a terminal would interpret. */
     private static String harmless(String line) {
         StringBuilder shown = new StringBuilder(line.length());
         line.codePoints().forEach(c -> {

@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps what workloads log within bounds: looks at each log, which costs a stat, and rotates those that have become too large. A log that
- * can't be rotated is told of once, until it can or the reason is another.
+ * Keeps the logs of workloads within bounds by rotating those that have grown too large. A log that can't be rotated is reported once
+ * per cause.
  */
 public final class LogKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeper.class);
@@ -37,9 +37,9 @@ public final class LogKeeper {
     }
 
     /**
-     * Looks at the logs of all workloads that have ever been here and not been removed, once.
+     * Checks the logs of all workloads that have a state directory, once.
      *
-     * @param bytesPerWorkload all logs of one workload with their copies together, from 4096; a fifth is for errors, where they have a log of their own
+     * @param bytesPerWorkload the bound for all logs of a workload with their copies, at least 4096; a fifth is for the log of errors, if it has one
      */
     public synchronized void keep(long bytesPerWorkload) {
         Set<Path> seen = new HashSet<>();

@@ -7,24 +7,24 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
 
-/** The end of what a workload has written. */
+/** The end of a workload's log. */
 public interface LogTails {
     /** The last lines, at most 30; empty when there are none or they can't be read. */
     String lastLines(WorkloadId id);
 
     /**
-     * The ends of logs without the secrets that a program was given and wrote there: its lines go into events, and with them to the control
-     * plane. The log itself stays as it is.
+     * Masks the secrets that a program was given and has logged: the lines become part of events, which go to the control plane. The log
+     * itself is not changed.
      */
     public static final class MaskedTails implements LogTails {
-        /** Of the texts that are masked, in characters: shorter ones are found in what says why a program failed. */
+        /** The length of the shortest text that is masked: shorter ones also occur in error messages. */
         static final int SHORTEST = 8;
 
         private final LogTails logs;
         private final DesiredSource desired;
         private final StateReader store;
 
-        /** @param store what may run in place of what is declared is read there; used, not closed */
+        /** @param store has the last good revision, which may run in place of the declared one; not closed */
         public MaskedTails(LogTails logs, DesiredSource desired, StateReader store) {
             this.logs = logs;
             this.desired = desired;

@@ -39,11 +39,11 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Does steps to the real machine: which verb of the actuators a step is, and what is written down before it. */
+/** Executes steps with actuators and runtimes, and stores beforehand what must survive a crash. */
 public final class MachineSteps implements StepExecutor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MachineSteps.class);
 
-    /** For what a failed launch may have left behind: it has not begun its work. */
+    /** For leftovers of a failed launch, which have not begun to work. */
     private static final Duration UNDO_TIMEOUT = Duration.ofSeconds(2);
 
     private final StateStore store;
@@ -59,8 +59,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     /**
      * @param runtimes used, not closed
-     * @param archives asked at each archive, since they can be configured anew
-     * @param progress who hears how far a workload's download is
+     * @param archives asked for each archive, since the configuration can change
+     * @param progress receives how far a workload's download is
      */
     public MachineSteps(
             Layout layout,
@@ -152,7 +152,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 null,
                 Phase.INTENDED,
                 "");
-        // Before there is anything: what nobody remembers could run for ever beside its successor.
+        // Before anything exists: an instance that nobody remembers could run forever beside its successor.
         store.commit(Change.ofInstance(instance));
         try {
             return Outcome.launched(instance.withIdentity(creation.create(instance)));
@@ -162,7 +162,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         }
     }
 
-    /** Makes sure that nothing comes of a launch that failed, and forgets it. */
+    /** Stops and forgets whatever a failed launch has left. */
     private void undo(KindRuntime runtime, Instance instance) throws InterruptedException {
         try {
             runtime.stop(instance, false, UNDO_TIMEOUT);
@@ -184,7 +184,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
 
     private Outcome start(Step.Start step, Instance instance) throws InterruptedException {
         Startable runtime = able(Startable.class, step.workload());
-        // Before it is sent: if we don't live to hear the answer, it must not be sent a second time.
+        // Before it is sent: it must not be sent again if we crash before the answer.
         store.commit(Change.ofInstance(instance.withPhase(Phase.START_SENT, "")));
         return runtime.start(step, instance);
     }
@@ -199,7 +199,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private Outcome remove(Step.Remove step) throws ActuationFailure, InterruptedException {
-        // Before the rest: as long as that is there, what is left of them brings the next pass back.
+        // First: what is left of the workload makes the next pass try again.
         if (runtimes.of(step.workload().kind()) instanceof Limitable limitable) {
             limitable.unlimit(step.workload());
         }
@@ -242,14 +242,14 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         downloader.close();
     }
 
-    /** What archives may take, and whose they may be. */
+    /** Bounds of archives, and who may have signed them. */
     public record ArchiveRules(DownloadLimits download, UnpackLimits unpack, SignaturePolicy trust) {
-        /** Where nothing is configured. */
+        /** Without configuration. */
         public static final ArchiveRules DEFAULT =
                 new ArchiveRules(DownloadLimits.DEFAULT, UnpackLimits.DEFAULT, SignaturePolicy.ANYBODY);
 
         /**
-         * As configured; what has to stay free on the disk is not.
+         * As configured; only the space that has to stay free on the disk is fixed.
          *
          * @throws ActuationFailure when the keys can't be read
          */

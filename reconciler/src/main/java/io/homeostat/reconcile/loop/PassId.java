@@ -11,7 +11,7 @@ import org.slf4j.MDC;
  */
 public record PassId(WorkloadId workload, long number, Trigger trigger) {
 
-    /** Marks whatever this thread logs as a pass's, until it is closed. */
+    /** Adds the pass to what this thread logs, until it is closed. */
     public static final class PassMarks implements AutoCloseable {
         /** Which workload: {@code plugin/ops-agent}. */
         public static final String WORKLOAD = "workload";
@@ -39,7 +39,7 @@ public record PassId(WorkloadId workload, long number, Trigger trigger) {
         }
     }
 
-    /** What made a pass due; for people who read the log. No pass does anything else because of it. */
+    /** What made a pass due. Only for the log: a pass does the same whatever its trigger. */
     public enum Trigger {
         /** The agent, or the command, has just begun. */
         START,
@@ -49,7 +49,7 @@ public record PassId(WorkloadId workload, long number, Trigger trigger) {
         FILES,
         /** A health check said something new. */
         HEALTH,
-        /** Another workload, on which it depends or with which it is counted, fares otherwise than before. */
+        /** The state of a workload that it depends on, or shares a disruption budget with, has changed. */
         NEIGHBOUR,
         /** Somebody asked for it: a command, a control plane. */
         REQUEST,

@@ -5,12 +5,12 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
 import java.util.Set;
 
-/** Is told what passes do, on the thread that does it. */
+/** Hears what passes do, on the thread of the pass. */
 public interface PassListener {
-    /** A pass begins: what it sees and does goes by what is declared from now on. */
+    /** A pass begins; it reads what is declared after this call. */
     default void begun(PassId pass) {}
 
-    /** Who hears of a workload's download from now on. */
+    /** Receives the progress of a download that begins now. */
     default Progress download(WorkloadId id) {
         return Progress.NONE;
     }
@@ -18,12 +18,12 @@ public interface PassListener {
     /** A step is about to be executed. */
     void starting(Step step);
 
-    /** What a pass, which is about to be over, has brought about may make a difference to others: a pass of each follows. */
+    /** A pass that is about to end may have changed something for these workloads; each of them gets a pass. */
     default void concerned(Set<WorkloadId> others) {}
 
     /** A pass is over. */
     void finished(WorkloadId id, PassResult next);
 
-    /** A pass broke off with something that should not happen; the workload is looked at again later. */
+    /** A pass failed with an unexpected exception; another one follows later. */
     void broken(WorkloadId id, Throwable problem);
 }

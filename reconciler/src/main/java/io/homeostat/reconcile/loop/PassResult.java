@@ -4,7 +4,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.record.Outcome;
 
-/** What a pass ended with, and so when the next one is due. */
+/** How a pass ended, which decides when the next one is due. */
 public sealed interface PassResult {
 
     WorkloadPlan plan();

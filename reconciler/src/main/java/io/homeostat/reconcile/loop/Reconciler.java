@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The loop: whoever suspects that a workload is not as it should be names it with {@link #hint}; a pass finds out.
+ * The loop. Whoever suspects that a workload needs attention calls {@link #hint}; a pass finds out.
  *
  * <ul>
  *   <li>Level-triggered: a hint says which workload, never what happened. A pass begins with looking.
@@ -49,8 +49,8 @@ public final class Reconciler implements AutoCloseable {
             Thread.ofVirtual().name("pass-", 0).factory());
 
     /**
-     * @param whenAgain when a workload is due again after a pass that ended so; empty: only when it is hinted at. See
-     *     {@link #forEver} and {@link #untilSettled}
+     * @param whenAgain how long after a pass with this result the next one is due; empty: not before a hint. See {@link #forEver} and
+     *     {@link #untilSettled}
      */
     public Reconciler(
             WorkloadPass pass,
@@ -59,7 +59,7 @@ public final class Reconciler implements AutoCloseable {
         this(pass, listener, whenAgain, () -> {});
     }
 
-    /** @param heartbeat called every few seconds the way a pass is: when that stays away, no passes are begun either */
+    /** @param heartbeat called every few seconds on the path that passes take: if it stops, so have passes */
     public Reconciler(
             WorkloadPass pass,
             PassListener listener,
@@ -71,7 +71,7 @@ public final class Reconciler implements AutoCloseable {
         this.heartbeat = heartbeat;
     }
 
-    /** Enforcement: what failed is tried again when its pause is over, and what is settled is looked at in every resync. */
+    /** For enforcement: what failed is tried again after its pause, and what is settled is looked at in every resync. */
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> forEver(InstantSource clock, Duration resync) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
@@ -84,7 +84,7 @@ public final class Reconciler implements AutoCloseable {
         };
     }
 
-    /** Convergence: what has failed for now, or waits for somebody, is left. */
+    /** For convergence: what has failed, or waits for somebody, is left alone. */
     public static BiFunction<WorkloadId, PassResult, Optional<Duration>> untilSettled(InstantSource clock) {
         return (id, next) -> switch (next) {
             case PassResult.Again again -> Optional.of(Duration.ZERO);
@@ -102,7 +102,7 @@ public final class Reconciler implements AutoCloseable {
         Thread.ofPlatform().name("reconciler").daemon(true).start(this::dispatch);
     }
 
-    /** Says that this workload may need attention, and what made somebody think so. */
+    /** Requests a pass over a workload that may need attention. */
     public void hint(WorkloadId id, Trigger trigger) {
         queue.add(id, trigger);
     }
@@ -134,7 +134,7 @@ public final class Reconciler implements AutoCloseable {
     private void reconcile(Taken<WorkloadId> due) {
         WorkloadId id = due.key();
         PassId marks = new PassId(id, passes.incrementAndGet(), due.trigger());
-        // What a thread dump shows it by.
+        // For thread dumps.
         Thread.currentThread()
                 .setName("pass " + id + " #" + marks.number() + " "
                         + due.trigger().word());
@@ -152,7 +152,7 @@ public final class Reconciler implements AutoCloseable {
             PassResult next = pass.run(id, others -> others.forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
-            // Errors, too: a workload that nobody looks at again would be lost without a word.
+            // Errors, too, or nobody would ever look at the workload again.
             say(e);
             queue.add(id, Trigger.RETRY, PAUSE_AFTER_A_BROKEN_PASS);
             listener.broken(id, e);
@@ -161,7 +161,7 @@ public final class Reconciler implements AutoCloseable {
 
     private static void say(Throwable problem) {
         if (problem instanceof StoreException) {
-            // A full disk, as a rule, and then every pass says it: where in the program it happened helps nobody.
+            // Usually a full disk, which breaks every pass: a stack trace would not help.
             LOG.error("{}; the pass is repeated in {} s", problem.getMessage(), PAUSE_AFTER_A_BROKEN_PASS.toSeconds());
         } else {
             LOG.error("pass broke off; it is repeated in {} s", PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), problem);
@@ -181,7 +181,7 @@ public final class Reconciler implements AutoCloseable {
         };
     }
 
-    /** Hands out no more passes, and gives those under way some time to end by themselves. */
+    /** Starts no more passes, and gives running ones some time to end. */
     public void drain(Duration grace) {
         queue.close();
         workers.shutdown();
@@ -194,7 +194,7 @@ public final class Reconciler implements AutoCloseable {
         }
     }
 
-    /** Hands out no more passes, interrupts those under way and waits a bounded time for them; workloads go on running. */
+    /** Starts no more passes, interrupts running ones and waits a bounded time for them; workloads go on running. */
     @Override
     public void close() {
         queue.close();

@@ -4,10 +4,10 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 
-/** Does one step to the machine. */
+/** Executes steps on the machine. */
 public interface StepExecutor {
     /**
-     * Executes a step to its end, whatever that is; never throws for what the machine is like.
+     * Executes a step. Failures are returned, not thrown.
      *
      * @param step anything but a wait
      * @param seen the observation that the step was planned from

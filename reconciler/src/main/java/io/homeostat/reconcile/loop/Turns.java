@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * One at a time deals with a workload's process: the steps of its passes, and whoever speaks with it beside them. Different workloads
- * have nothing to do with each other.
+ * Serializes access to the process of a workload, between the steps of passes and commands that talk to it. Workloads do not wait for
+ * each other.
  */
 public final class Turns {
     private final ConcurrentMap<WorkloadId, ReentrantLock> taken = new ConcurrentHashMap<>();
@@ -25,10 +25,10 @@ public final class Turns {
     }
 
     /**
-     * Does something to a workload while nobody else does.
+     * Runs {@code work} while nobody else has the turn of this workload.
      *
      * @param patience how long to wait for whoever has the turn
-     * @return empty when they were not done by then, and nothing was done
+     * @return empty if the turn did not come in time; the work was not done
      */
     public <T> Optional<T> within(WorkloadId id, Duration patience, Work<T> work) throws InterruptedException {
         while (true) {
@@ -37,7 +37,7 @@ public final class Turns {
                 return Optional.empty();
             }
             try {
-                // One that was given back in the meantime is nobody's, and another may be in its place.
+                // One that was released meanwhile may have been removed, and another be in its place.
                 if (lock.equals(taken.get(id))) {
                     return Optional.of(work.run());
                 }
@@ -50,9 +50,9 @@ public final class Turns {
         }
     }
 
-    /** Does each step to a process in its turn, so that nobody speaks with a plugin that is being started or stopped. */
+    /** Executes steps that touch a process in its turn, so that nobody talks to a plugin that is being started or stopped. */
     public static final class TurnTaking implements StepExecutor {
-        /** Who speaks with a plugin has deadlines of seconds. Whoever goes beyond this is not waited for; the step is planned again. */
+        /** Calls to plugins have deadlines of seconds. After this long the step is given up and planned again. */
         private static final Duration PATIENCE = Duration.ofMinutes(1);
 
         private final StepExecutor executor;

@@ -36,9 +36,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pass over one workload, the heart of the loop: look, write down what was learned, plan, do the first step, write down how
- * it ended. Keeps nothing between passes, so that it makes no difference whether the next one runs in this process or, after a
- * crash, in another.
+ * One pass over one workload, the heart of the loop: look, store what was learned, plan, execute the first step, store its outcome.
+ * Keeps nothing between passes, so the next one may as well run in another process, after a crash.
  */
 public final class WorkloadPass {
     private static final Duration LOOK_AGAIN_FOR_A_PLACE = Duration.ofSeconds(1);
@@ -52,7 +51,7 @@ public final class WorkloadPass {
     private final PassListener listener;
     private final DisruptionBudget disruptions;
     private final Situations situations;
-    /** Shared by passes, each of which has another workload; exclusive for whoever amends. Fair, so that passes can't keep him waiting. */
+    /** Shared by passes, exclusive for {@link #amend}. Fair, so that passes can't starve it. */
     private final ReadWriteLock notes = new ReentrantReadWriteLock(true);
 
     private final ConcurrentMap<WorkloadId, Thread> fetching = new ConcurrentHashMap<>();
@@ -80,7 +79,7 @@ public final class WorkloadPass {
         return run(id, others -> {});
     }
 
-    /** @param concerned is told, before the pass is over, for whom it may make a difference what has become of the workload */
+    /** @param concerned hears, before the pass is over, which workloads its changes may concern */
     PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
@@ -100,9 +99,9 @@ public final class WorkloadPass {
     }
 
     /**
-     * Changes what is remembered from outside the passes: none of them writes back what it has read before.
+     * Changes what is remembered from outside of passes: none of them then writes back what it read before.
      *
-     * @param change must not wait for anything; while it lasts no pass can write anything down
+     * @param change must not block: until it returns no pass can store anything
      */
     public void amend(Runnable change) {
         holding(notes.writeLock(), () -> {
@@ -112,18 +111,18 @@ public final class WorkloadPass {
     }
 
     /**
-     * Breaks off what may take long and is of no use to anybody once something else is wanted: fetching. It goes on from where it
-     * was if it is wanted after all. What touches processes is never broken off.
+     * Interrupts a fetch, which may take long and is useless once something else is declared; if it is needed after all, it resumes.
+     * Steps that touch processes are never interrupted.
      */
     public void abandonFetching(WorkloadId id) {
-        // Not while the thread takes itself out of the map: the interruption would hit whatever it does next.
+        // Not while the thread removes itself from the map: the interrupt would hit what it does next.
         fetching.computeIfPresent(id, (same, thread) -> {
             thread.interrupt();
             return thread;
         });
     }
 
-    /** A situation that is written down, and the plan for it. */
+    /** A situation that has been stored, and the plan for it. */
     private record Planned(Situation situation, WorkloadPlan plan) {}
 
     private Planned plan(Situation seen) {
@@ -132,7 +131,7 @@ public final class WorkloadPass {
         return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
     }
 
-    /** Between reading a history and writing the next one nobody else may write one. Never held while anything is waited for. */
+    /** From reading a history until writing the next one, nobody else may write it. Never held while waiting. */
     private static <T> T holding(Lock lock, Supplier<T> work) {
         lock.lock();
         try {
@@ -145,7 +144,7 @@ public final class WorkloadPass {
     private Situation look(WorkloadId id) {
         ImmutableSet<String> archives = switch (observer.archives()) {
             case Observation.Seen<ImmutableSet<String>>(var keys) -> keys;
-            // An archive that can't be seen is fetched again, or the fetch says what is wrong with the directory.
+            // An archive that can't be seen is fetched again; the fetch then says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
         return situations.look(
@@ -199,7 +198,7 @@ public final class WorkloadPass {
             return new PassResult.Later(plan, wait);
         }
         if (!mayDisturb(step, situation)) {
-            // Somebody else has just taken the last place, or something else was declared: the next look says which.
+            // Another workload has just taken the last place, or something else was declared: the next look tells.
             Instant soon = situation.now().plus(LOOK_AGAIN_FOR_A_PLACE);
             return new PassResult.Later(
                     plan, new Step.Wait(situation.id(), soon, Step.Wait.Kind.PROGRESS, "others are being changed"));
@@ -217,11 +216,11 @@ public final class WorkloadPass {
         });
     }
 
-    /** Taking down what runs well for a change takes one of the places that its {@code maxDisruption} leaves, where it has one. */
+    /** To stop a healthy workload for a change takes one of the places of its {@code maxDisruption}, if it has one. */
     private boolean mayDisturb(Step step, Situation situation) {
         return situation
                 .disruptionBy(step)
-                // The place is counted by what is declared now, and nothing is taken down for what was declared before.
+                // Places are counted by what is declared now, and nothing is stopped for an older declaration.
                 .map(disruption -> isStillWanted(situation)
                         && disruptions.takePlace(situation.id(), situation.host(), disruption.count()))
                 .orElse(true);
@@ -233,14 +232,14 @@ public final class WorkloadPass {
         }
         fetching.put(situation.id(), Thread.currentThread());
         if (!isStillWanted(situation)) {
-            // Changed after the look and before anybody could have broken this off.
+            // Changed after the look, before anybody could have interrupted this.
             Thread.currentThread().interrupt();
         }
         try {
             return executor.execute(step, situation.seen());
         } finally {
             fetching.remove(situation.id());
-            // One that came too late is nobody's: the next step must not suffer it.
+            // An interrupt that came too late must not hit the next step.
             Thread.interrupted();
         }
     }
@@ -251,7 +250,7 @@ public final class WorkloadPass {
                 && Objects.equals(pause(id), situation.pause());
     }
 
-    /** Writes down what passes learn. Events that tell of an end get the last lines that the workload has logged. */
+    /** Stores what passes learn. Events about the end of a process get the last lines of its log. */
     private static final class Journal {
         private final StateStore store;
         private final LogTails logs;
@@ -261,7 +260,7 @@ public final class WorkloadPass {
             this.logs = logs;
         }
 
-        /** Stores a change as a whole, unless there is none. */
+        /** Stores a change in one transaction, unless it is empty. */
         void write(Change change) {
             boolean nothing = change.history() == null
                     && !change.dropHistory()

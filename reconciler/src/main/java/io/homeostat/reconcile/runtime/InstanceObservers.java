@@ -8,7 +8,7 @@ import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 
-/** How the instances of all kinds on this machine are seen. */
+/** The observers of the instances of all kinds on this machine. */
 public final class InstanceObservers implements AutoCloseable {
     private final Machine machine;
     private final ImmutableMap<Kind, InstanceObserver> observers;
@@ -23,7 +23,7 @@ public final class InstanceObservers implements AutoCloseable {
     }
 
     /**
-     * Looks at the whole machine with these.
+     * An observer of the whole machine that uses these.
      *
      * @param metadata used, not closed
      */

@@ -12,43 +12,43 @@ import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 
 /**
- * Creates and ends the instances of one kind. Decides nothing: the planner does, and the loop writes down what has to be known before it
- * calls. Kinds that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
+ * Creates and ends the instances of one kind. The planner decides when, and the loop stores what has to survive a crash before it calls.
+ * Kinds that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
  */
 public interface KindRuntime {
-    /** Creates one instance, which is written down by now. */
+    /** Creates one instance, which has been stored by now. */
     @FunctionalInterface
     interface Creation {
         /**
-         * Creates it, or finds that it was created before.
+         * Creates it, or finds that it exists already.
          *
-         * @throws ActuationFailure when it could not be created; something may exist all the same, so it is stopped and destroyed
+         * @throws ActuationFailure when it could not be created; parts of it may exist, so it is stopped and destroyed
          */
         Identity create(Instance instance) throws ActuationFailure, InterruptedException;
     }
 
     /**
-     * Gets ready to create an instance: all that may fail without anything having to be remembered.
+     * Prepares a creation: everything that may fail before anything has to be stored.
      *
-     * @param known launch ids of which something may still have to be found out; notes on others may go
+     * @param known launch ids whose notes are still needed; others may be deleted
      */
     Creation prepare(Step.Launch step, ImmutableSet<String> known) throws ActuationFailure;
 
     /**
-     * Ends an instance with all that belongs to it; nothing of it runs when this returns.
+     * Ends an instance and all that belongs to it; nothing of it runs when this returns.
      *
-     * @param cleanup whether it is told to leave nothing behind, because its workload is being removed
-     * @param timeout from now until it is ended by force
+     * @param cleanup whether to tell it to leave nothing behind, because its workload is being removed
+     * @param timeout after which it is ended by force
      * @return how it ended, for people
      */
     String stop(Instance instance, boolean cleanup, Duration timeout) throws ActuationFailure, InterruptedException;
 
-    /** Whether a stop must not be repeated, so that it is written down before. */
+    /** Whether a stop must not be repeated, and so has to be stored first. */
     default boolean isStoppedOnce() {
         return false;
     }
 
-    /** Removes what is left of an instance that has ended. No error when there is nothing. */
+    /** Removes what is left of an ended instance, if anything. */
     void destroy(WorkloadId id, String launchId) throws ActuationFailure;
 
     /** A kind whose instances are told to start after they were created. */
@@ -66,7 +66,7 @@ public interface KindRuntime {
     interface Limitable {
         Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) throws ActuationFailure;
 
-        /** Removes what limited a workload of which nothing runs any more. */
+        /** Removes the limits of a workload of which nothing runs any more. */
         void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException;
     }
 }

@@ -12,7 +12,7 @@ import io.homeostat.reconcile.plan.KindTraits;
 import java.time.InstantSource;
 import java.util.function.Function;
 
-/** One kind: its traits for the planner, and its instances for whoever looks and for the loop. Has a row in {@code META-INF/services}. */
+/** One kind: its traits for the planner, and how its instances are seen and handled. Has a row in {@code META-INF/services}. */
 public interface RuntimeProvider extends KindTraits {
     /** What all kinds share; used, not closed. */
     record Machine(Layout layout, ProcFs procFs, PluginChannel plugins, CgroupLayout cgroups, InstantSource clock) {
@@ -21,13 +21,13 @@ public interface RuntimeProvider extends KindTraits {
         }
     }
 
-    /** How instances are seen: all that those need who change nothing. */
+    /** Sees instances; all that is needed by what changes nothing. */
     InstanceObserver observer(Machine machine);
 
-    /** How instances are created and ended. */
+    /** Creates and ends instances. */
     KindRuntime runtime(Machine machine);
 
-    /** Something of every kind. */
+    /** Makes one thing for each kind. */
     static <T> ImmutableMap<Kind, T> ofAllKinds(Function<RuntimeProvider, T> part) {
         return ImmutableMap.copyOf(Maps.transformValues(KindTraits.all(), kind -> {
             if (kind instanceof RuntimeProvider provider) {

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 
-/** The runtimes of all kinds on this machine. Who changes nothing has {@link InstanceObservers} and none of these. */
+/** The runtimes of all kinds on this machine. What changes nothing uses {@link InstanceObservers} instead. */
 public final class Runtimes {
     private final ImmutableMap<Kind, KindRuntime> runtimes;
 

@@ -1,4 +1,4 @@
-/** What exists of workloads on this machine, one {@link io.homeostat.reconcile.runtime.KindRuntime} a kind: how it is seen, created and ended. */
+/** Instances of workloads on this machine: how those of each kind are seen, created and ended. */
 @NullMarked
 package io.homeostat.reconcile.runtime;
 

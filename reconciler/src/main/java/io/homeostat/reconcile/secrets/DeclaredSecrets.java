@@ -13,8 +13,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What of a declaration is secret: all of its configuration, the values of its environment, queries and user information of its URLs, and
- * of its arguments whatever is not the name of an option.
+ * The secrets of a declaration: its whole configuration, the values of its environment, queries and user information of its URLs, and
+ * all arguments that are not names of options.
  */
 public final class DeclaredSecrets {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,7 +30,7 @@ public final class DeclaredSecrets {
 
     private DeclaredSecrets() {}
 
-    /** Has them found from here on. */
+    /** Teaches the mask all of them. */
     public static void learn(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
         given(spec, mask);
@@ -40,7 +40,7 @@ public final class DeclaredSecrets {
         arguments(spec.path("probe").path("exec").path("command"), mask);
     }
 
-    /** Has only that found which its program is given and nobody else can see: its configuration and the values of its environment. */
+    /** Teaches the mask only what the program alone can see: its configuration and the values of its environment. */
     public static void learnGiven(Workload workload, SecretMask mask) {
         given(tree(workload).path("spec"), mask);
     }
@@ -58,7 +58,7 @@ public final class DeclaredSecrets {
         }
     }
 
-    /** The whole, its lines, the values in them, and words that look like secrets: a program may log any of these. */
+    /** The whole text, its lines, the values in them, and words that look like secrets: a program may log any of these. */
     private static void text(String secret, SecretMask mask) {
         mask.learn(secret);
         mask.learn(secret.strip());
@@ -119,7 +119,7 @@ public final class DeclaredSecrets {
         }
     }
 
-    /** A declaration as JSON without them, apart from those in URLs, which every text is rid of. */
+    /** A declaration as JSON without its secrets, apart from those in URLs, which are removed from every text anyway. */
     public static String without(Workload workload) {
         JsonNode document = tree(workload);
         if (document.path("spec") instanceof ObjectNode spec) {
@@ -140,7 +140,7 @@ public final class DeclaredSecrets {
             for (int i = from; i < words.size(); i++) {
                 String word = words.get(i).asText();
                 int equals = word.indexOf('=');
-                // -pSECRET is an option with its value, too.
+                // -pSECRET is an option with its value.
                 String shown = word.startsWith("--") || (word.startsWith("-") && word.length() == 2)
                         ? (equals < 0 ? word : word.substring(0, equals + 1) + SecretMask.MASK)
                         : SecretMask.MASK;

@@ -13,9 +13,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Takes out of a text what is secret, wherever it turns up, such as in a workload's own log: what it was told of, also where JSON has
- * escaped it, and what looks like a secret ({@link Patterns}). What is too ordinary to be searched for ({@link #isOrdinary}) is
- * only left out where it is declared: it would be found in everything.
+ * Masks secrets in texts such as logs: those that it has learnt, escaped for JSON as well, and what looks like one ({@link Patterns}).
+ * Ordinary texts ({@link #isOrdinary}) are not searched for, since they occur everywhere; they are only left out of declarations.
  */
 public final class SecretMask {
     public static final String MASK = "(masked)";
@@ -23,7 +22,7 @@ public final class SecretMask {
     private static final int SHORTEST = 4;
     private static final int SHORTEST_NUMBER = 6;
 
-    /** Shorter words are only found as whole words. */
+    /** Shorter words are only matched as whole words. */
     private static final int FOUND_ANYWHERE = 8;
 
     private static final Pattern NUMBER = Pattern.compile("[0-9.,:+-]*");
@@ -36,7 +35,7 @@ public final class SecretMask {
     private final Map<Integer, List<String>> byBeginning = new HashMap<>();
     private final BitSet beginnings = new BitSet(1 << 16);
 
-    /** Finds whatever is not ordinary. */
+    /** Learns whatever is not ordinary. */
     public SecretMask() {
         this(SHORTEST);
     }
@@ -46,7 +45,7 @@ public final class SecretMask {
         this.shortest = shortest;
     }
 
-    /** From here on this text is found; an ordinary one isn't. */
+    /** Masks this text from now on, unless it is ordinary. */
     public void learn(String secret) {
         if (secret.length() < shortest || isOrdinary(secret)) {
             return;
@@ -55,7 +54,7 @@ public final class SecretMask {
         remember(new String(JsonStringEncoder.getInstance().quoteAsString(secret)));
     }
 
-    /** Too short, a small number, or the word of a switch. */
+    /** Too short, a small number, or a word such as true or off. */
     static boolean isOrdinary(String text) {
         return text.strip().length() < SHORTEST
                 || (text.length() < SHORTEST_NUMBER && NUMBER.matcher(text).matches())
@@ -78,7 +77,7 @@ public final class SecretMask {
         return hash;
     }
 
-    /** The text with every secret replaced. What overlaps is replaced as one, so that no end of any of them remains. */
+    /** The text with every secret replaced; overlapping ones are replaced as one, so that no part remains. */
     public String mask(String text) {
         BitSet secret = new BitSet(text.length());
         for (int i = 0; i + SHORTEST <= text.length(); i++) {
@@ -115,15 +114,15 @@ public final class SecretMask {
     }
 
     /**
-     * Finds what looks like a secret, whoever wrote it: queries and user information of URLs, the values of whatever is called a password, a
-     * token, a secret or a key, authorizations, JSON Web Tokens and private keys. Takes time in proportion to the text, whatever is in it.
+     * Finds what looks like a secret: queries and user information of URLs, values of what is called password, token, secret or key,
+     * authorizations, JSON Web Tokens and private keys. Takes linear time, whatever the text.
      */
     static final class Patterns {
         private static final String NAME =
                 "(?:passw|passphrase|pwd|secret|token|credential|authorization|api[-_]?key|access[-_]?key|private[-_]?key"
                         + "|signing[-_]?key)[A-Za-z0-9_.-]{0,40}";
 
-        /** Up to where the value begins. */
+        /** What precedes the value. */
         private static final Pattern NAMED =
                 Pattern.compile("(?i)" + NAME + "\\\\{0,2}[\"']?[ \\t]{0,3}[:=][ \\t]{0,3}(?=[^ \\t\\r\\n])");
 
@@ -148,7 +147,7 @@ public final class SecretMask {
             groups(PRIVATE_KEY.matcher(text), 1, secret);
         }
 
-        /** Whether something with such a name, an option for example, has a secret as its value. */
+        /** Whether the value of something with this name, such as an option, is a secret. */
         static boolean isNameOfSecret(String name) {
             return NAMED.matcher(name + "=x").find();
         }
@@ -166,7 +165,7 @@ public final class SecretMask {
             }
         }
 
-        /** Where a value ends that begins here: with its quote, or where a word ends; of an authorization, with its line. */
+        /** Where the value that begins here ends: at its quote, at the end of the word or, for an authorization, of the line. */
         private static int valueEnd(String text, int from, boolean line) {
             int at = from;
             while (at < text.length() && text.charAt(at) == '\\') {
@@ -213,7 +212,7 @@ public final class SecretMask {
             }
         }
 
-        /** Of every URL in this one: a proxy's path may be another URL. */
+        /** Of every URL within this one: the path of a proxy may be another URL. */
         private static void users(String text, int colon, int end, BitSet secret) {
             for (int next = colon; next >= 0 && next < end; next = text.indexOf("://", next + 3)) {
                 int at = -1;

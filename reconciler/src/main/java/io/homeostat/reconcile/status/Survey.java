@@ -33,8 +33,7 @@ import java.util.concurrent.Future;
 import java.util.function.Predicate;
 
 /**
- * A look at all workloads at once, with what the loop would make of it: the same books, the same plan, in memory only. Nothing is
- * written, sent or started.
+ * Looks at all workloads at once and plans for them as the loop would, in memory only: nothing is written, sent or started.
  */
 public final class Survey {
     private final Observer observer;
@@ -69,7 +68,7 @@ public final class Survey {
                     reader.seed());
         }
 
-        /** As it would be once these workloads are to be tried at once. */
+        /** As if these workloads were to be tried at once, without a pause after failures. */
         public Memory retriedNow(Collection<WorkloadId> ids) {
             Map<WorkloadId, WorkloadHistory> retried = new HashMap<>(histories);
             ids.forEach(id -> retried.computeIfPresent(id, (same, history) -> history.retriedNow()));
@@ -85,7 +84,7 @@ public final class Survey {
      * One workload.
      *
      * @param remembered its history as stored
-     * @param situation as it is now, with what the look has taught
+     * @param situation as it is now, updated by this look
      * @param plan what the loop would do
      */
     public record Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan) {
@@ -93,16 +92,16 @@ public final class Survey {
             return situation.id();
         }
 
-        /** True when somebody wants it, or something of it is left to remove. */
+        /** True when it is declared, or something of it is left to remove. */
         public boolean matters() {
             return situation.declared() != null || !plan.steps().isEmpty();
         }
     }
 
     /**
-     * All that is wanted, remembered or left on the machine.
+     * Everything that is declared, remembered or left on the machine.
      *
-     * @param blind what could not be looked at as a whole; empty when all could
+     * @param blind what could not be looked at, and why; empty when all could
      */
     public record Findings(ImmutableList<Finding> workloads, ImmutableList<String> blind) {}
 
@@ -135,7 +134,7 @@ public final class Survey {
             ImmutableSet<String> archives)
             throws InterruptedException {
         if (depth == Situations.Depth.PRESENCE) {
-            // A few reads of small files each: threads would cost more than they bring.
+            // Just a few small files each: threads would cost more than they gain.
             return ids.stream()
                     .map(id -> look(id, dependencies, depth, archives))
                     .collect(ImmutableList.toImmutableList());

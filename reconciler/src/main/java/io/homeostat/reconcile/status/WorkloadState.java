@@ -15,7 +15,7 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.List;
 
-/** What a workload is at, in one word of the control plane's (StatusValue). */
+/** The state of a workload in one word, the control plane's (StatusValue). */
 public enum WorkloadState {
     /** Could not be observed. */
     STATE_VALUE_UNSPECIFIED,
@@ -32,7 +32,7 @@ public enum WorkloadState {
     /**
      * The state of a workload.
      *
-     * @param situation with what the look has taught: without processes that are over
+     * @param situation updated by the look: without processes that have ended
      * @param plan made for it
      */
     public static WorkloadState of(Situation situation, WorkloadPlan plan) {
@@ -89,7 +89,7 @@ public enum WorkloadState {
         return history.attempts().start().count() > 0 ? STARTING : INSTALLING;
     }
 
-    /** By its rules, or because somebody wants it so. */
+    /** By its rules, or on request. */
     private static boolean isKeptStopped(WorkloadPlan plan) {
         return plan.reason() == Reason.DISABLED || plan.reason() == Reason.STOPPED;
     }
@@ -111,14 +111,14 @@ public enum WorkloadState {
             return plan.reason() == Reason.PAUSED ? STOPPED : INSTALLING;
         }
         return switch (run.result()) {
-            // Its end is not written down yet.
+            // Its end has not been stored yet.
             case RUNNING -> RUNNING;
             case COMPLETED -> EXECUTION_COMPLETED;
             case FAILED -> run.hasStarted() || history.lastKnownGood() != null ? EXECUTION_FAILED : INSTALL_FAILED;
         };
     }
 
-    /** A first start that failed as often as it may: for a control plane the installation has failed. */
+    /** The first start has failed as often as allowed, which a control plane calls a failed installation. */
     private static boolean isUsedUp(Declaration declared, WorkloadHistory history) {
         int starts = history.attempts().start().count();
         return history.attempts().start().fatal()

@@ -32,20 +32,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * All that {@code status} says of one workload.
  *
- * @param source who declares it; null when nobody does any more
- * @param overruled weaker sources that declare it as well
- * @param generation of the declaration; 0 when there is none
+ * @param source null when it is no longer declared
+ * @param overruled weaker sources that declare it, too
+ * @param generation of the declaration; 0 without one
  * @param observedGeneration of the declaration that was last acted on
- * @param desiredRevision null when nobody wants it
- * @param currentRevision that runs or, when nothing does, would; null when there is none
- * @param pendingRevision the wanted one while it has not proved itself
- * @param failure the upgrade to the pending revision that was undone, or why it could not be installed; empty when neither
- * @param pid of the newest process that runs
- * @param restarts since it was declared
- * @param health of that process; null when it was not asked
- * @param configHash of the configuration that the process has accepted; empty when there is none
- * @param usage what its process tree uses; null when it was not sampled, as it is by a running agent only
- * @param execution how a one-shot fares; null of any other
+ * @param desiredRevision null when it is not declared
+ * @param currentRevision the one that runs or, when none does, is active; null when there is none
+ * @param pendingRevision the declared one until it has been seen well
+ * @param failure why the upgrade to the pending revision was undone, or why it could not be installed; empty when neither
+ * @param pid of the newest running process
+ * @param restarts since the declaration
+ * @param health of that process; null when it was not checked
+ * @param configHash of the configuration that the process has accepted; empty without one
+ * @param usage of its process tree; null when it was not sampled, which only an agent does
+ * @param execution null unless it is a one-shot
  * @param plan what is left to do
  */
 public record WorkloadStatus(
@@ -135,7 +135,7 @@ public record WorkloadStatus(
         return process.liveness() instanceof Running running ? situation.now().minus(running.age()) : null;
     }
 
-    /** A local program is always there; which revision it is was last seen when it ran. */
+    /** A local program is always there; its revision is the one that was last seen running. */
     private static Optional<String> localRevision(WorkloadHistory history) {
         return Optional.ofNullable(history.lastKnownGood())
                 .filter(lastKnownGood -> lastKnownGood.directory() == null)
@@ -190,15 +190,15 @@ public record WorkloadStatus(
     }
 
     /**
-     * How a one-shot fares.
+     * The last run of a one-shot, and the next.
      *
-     * @param run the last one of what is declared now; null when that has not run yet
-     * @param nextDue when time alone makes it run again; null when it does not
+     * @param run the last run of the current declaration; null when there was none
+     * @param nextDue when it runs again by the clock; null when it does not
      */
     public record LastRun(
             @Nullable OneShotRun run, @Nullable Instant nextDue) {
 
-        /** Null of what is no one-shot, and of what nobody declares. */
+        /** Null when it is no one-shot or not declared. */
         static @Nullable LastRun of(Situation situation) {
             Declaration declared = situation.declared();
             return declared == null
@@ -209,7 +209,7 @@ public record WorkloadStatus(
                             new Schedule(situation, declared).next().orElse(null));
         }
 
-        /** Of the configuration that the last run had; empty when there was none. */
+        /** The hash of the configuration of the last run; empty without one. */
         String configHash(Situation situation) {
             Declaration declared = situation.declared();
             boolean ran = run != null && run.hasStarted();

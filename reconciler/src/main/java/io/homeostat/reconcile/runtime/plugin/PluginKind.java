@@ -12,7 +12,7 @@ import io.homeostat.reconcile.runtime.RuntimeProvider;
 import io.homeostat.reconcile.runtime.process.ProcessKind;
 import java.util.Optional;
 
-/** A plugin listens, is told to start, and answers for itself from then on. */
+/** A plugin listens, is told to start, and reports its own health from then on. */
 public final class PluginKind implements RuntimeProvider {
     @Override
     public Kind kind() {

@@ -24,7 +24,7 @@ import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Processes that are spoken with over a socket. */
+/** Processes that serve the plugin protocol on a socket. */
 final class PluginRuntime implements KindRuntime, Startable, Configurable, Limitable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginRuntime.class);
 
@@ -72,7 +72,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
         };
     }
 
-    /** The plugin has done what it was told; that it can't be noted is no failure of the step. */
+    /** The plugin has done what it was told; a note that can't be written is no failure of the step. */
     private void note(Instance instance) {
         try {
             processes.note(instance);

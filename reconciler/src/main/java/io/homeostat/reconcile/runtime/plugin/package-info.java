@@ -1,4 +1,4 @@
-/** Plugins: processes that are spoken with. */
+/** Plugins: processes that serve the plugin protocol. */
 @NullMarked
 package io.homeostat.reconcile.runtime.plugin;
 

@@ -30,11 +30,11 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the steps do about limits: before a launch, while it runs, and when it is removed. */
+/** Sets limits before a launch and while a workload runs, and lifts them when it is removed. */
 final class LimitSteps {
     private static final Logger LOG = LoggerFactory.getLogger(LimitSteps.class);
 
-    /** What a process carries may be its own invention, and is to name a launch and no other place. */
+    /** The id comes from the environment of a process, which may have changed it: it must not lead to any other path. */
     private static final Pattern LAUNCH_ID = Pattern.compile("[0-9a-f-]{1,64}");
 
     private final Layout layout;
@@ -55,7 +55,7 @@ final class LimitSteps {
         return groups;
     }
 
-    /** @throws ActuationFailure when limits that are required can't be set; they may yet, so it is not fatal */
+    /** @throws ActuationFailure when required limits can't be set; not fatal, since that may change */
     CgroupPlan prepare(WorkloadId id, Limits limits) throws ActuationFailure {
         CgroupPlan plan = enforcer.prepare(id, limits);
         if (plan.enforcement() instanceof LimitResult.Unavailable(String reason)) {
@@ -70,7 +70,7 @@ final class LimitSteps {
         return plan;
     }
 
-    /** Why a launch failed: the shells on the way to the program need memory themselves. */
+    /** Explains a failed launch: the shells that lead to the program need memory themselves. */
     ActuationFailure explain(WorkloadId id, CgroupPlan before, ActuationFailure failure) {
         boolean outOfMemory = before.oomKills() instanceof Observation.Seen<Long>(Long kills)
                 && groups.oomKills(id) instanceof Observation.Seen<Long>(Long now)
@@ -84,7 +84,7 @@ final class LimitSteps {
                 : failure;
     }
 
-    /** Sets the limits of what runs, and brings back in whoever is outside. */
+    /** Sets the limits of what runs, and moves processes that are outside back in. */
     Outcome change(Step.SetLimits step, ImmutableList<ObservedInstance> processes) throws ActuationFailure {
         ImmutableList.Builder<Long> pids = ImmutableList.builder();
         for (ObservedInstance process : processes) {
@@ -97,7 +97,7 @@ final class LimitSteps {
         };
     }
 
-    /** Removes the groups of what runs no more. They stay when what a former instance launched is in them: that is not ours to end. */
+    /** Removes the groups of a workload that no longer runs. Those with processes of a former instance stay: these are not ours to end. */
     void lift(WorkloadId id) throws ActuationFailure, InterruptedException {
         try {
             remover.remove(id);
@@ -119,8 +119,7 @@ final class LimitSteps {
     }
 
     /**
-     * Whether an instance to which the state directory belonged before has notes on that launch of a workload; not when that can't be
-     * seen.
+     * Whether an instance that owned the state directory before has notes on this launch; false when that can't be seen.
      */
     private boolean isOfFormerInstance(WorkloadId id, String launchId) {
         if (!LAUNCH_ID.matcher(launchId).matches()) {

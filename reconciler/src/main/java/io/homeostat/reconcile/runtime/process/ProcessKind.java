@@ -18,7 +18,7 @@ import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import java.util.Optional;
 
-/** A process runs once it is launched; how it is only a probe can tell. */
+/** A process runs once it is launched; only a probe can tell its health. */
 public final class ProcessKind implements RuntimeProvider {
     @Override
     public Kind kind() {
@@ -55,13 +55,13 @@ public final class ProcessKind implements RuntimeProvider {
         return new ProcessRuntime(machine, false);
     }
 
-    /** Sees instances that are processes of this host; {@code health} is how those that run are asked. */
+    /** Sees instances that are processes of this host; {@code health} checks those that run. */
     public static InstanceObserver observer(Machine machine, InstanceHealth health) {
         return new ProcessInstances(
                 machine.layout(), machine.procFs(), machine.clock(), new LimitObserver(machine.cgroups()), health);
     }
 
-    /** What can't change while a program runs. */
+    /** Inputs that can't change while a program runs. */
     public static ImmutableList<LaunchInput> inputs(Program program) {
         String user = program.user();
         return ImmutableList.of(

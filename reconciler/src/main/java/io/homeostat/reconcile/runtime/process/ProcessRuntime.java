@@ -23,7 +23,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Instances that are processes of this host. What speaks a protocol with them has one of these. */
+/** Handles instances that are processes of this host. Kinds that also speak a protocol with them build on it. */
 public final class ProcessRuntime implements KindRuntime, Limitable {
     private final Layout layout;
     private final boolean plugin;
@@ -73,7 +73,7 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
                 : layout.install(step.workload(), directory).resolve(entryPoint);
     }
 
-    /** Notes on launches whose end is stored: kept until now, so that a crash in between loses no end. */
+    /** Deletes notes on launches whose end has been stored; they are kept until then so that a crash loses no end. */
     private void forgetEnded(WorkloadId id, ImmutableSet<String> known) throws ActuationFailure {
         try {
             for (String launchId : launches.noted(id)) {
@@ -86,7 +86,7 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
         }
     }
 
-    /** Writes down more of an instance than was known at its launch, by which it would be adopted without the database. */
+    /** Adds to the note of a launch what was learned since; by the note the instance can be adopted without the database. */
     public void note(Instance instance) throws ActuationFailure {
         launches.write(instance);
     }
