@@ -43,6 +43,8 @@ final class Commands {
                     .redirectOutput(out.toFile())
                     .redirectError(err.toFile());
             builder.environment().put(MARK, root.toString());
+            builder.environment()
+                    .put("GREETER_CLASSES", Distribution.greeterClasses().toString());
             builder.environment().putAll(environment);
             Command command = new Command(String.join(" ", line.subList(1, line.size())), builder.start(), out, err);
             started.add(command);
@@ -60,6 +62,14 @@ final class Commands {
     /** kill -9 for those that still run. */
     void killAll() {
         started.stream().filter(Command::isRunning).toList().forEach(Command::kill);
+    }
+
+    /** The same for all but one. */
+    void killAllBut(long pid) {
+        started.stream()
+                .filter(command -> command.isRunning() && command.pid() != pid)
+                .toList()
+                .forEach(Command::kill);
     }
 
     /** What came of them and lives, be it a command or what it has started. */
