@@ -1,20 +1,20 @@
 package io.homeostat.e2e;
 
+import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.api.function.Executable;
 
 /** An archive that is not what it should be is refused, and leaves nothing anywhere. */
 final class ArchiveTest {
@@ -23,118 +23,94 @@ final class ArchiveTest {
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
 
-    @ParameterizedTest
-    @MethodSource("hostile")
-    void aHostileArchiveIsRefused(String what, byte[] archive, String why) throws IOException {
-        write("a.tar.gz", archive);
-
-        homeostat.apply(declared()).exits(1).says("refused").says(why);
-
-        assertNothingInstalled();
-        assertFalse(Files.exists(homeostat.directory().resolve("escaped")));
-        assertFalse(Files.exists(homeostat.directory().resolveSibling("escaped")));
-        assertFalse(Files.exists(Path.of("/tmp/hs-escaped")));
-    }
-
-    static Stream<Arguments> hostile() {
-        return Stream.of(
-                        Arguments.of(
-                                "path traversal",
-                                tar().file("../../../../../escaped", 0644, "x"),
-                                "has '..' in its name"),
-                        Arguments.of("absolute name", tar().file("/tmp/hs-escaped", 0644, "x"), "has an absolute name"),
-                        Arguments.of(
-                                "symlink out",
-                                tar().symlink("link", "../../../../w"),
-                                "is a symlink that leads out of the archive"),
-                        Arguments.of(
-                                "absolute symlink", tar().symlink("link", "/etc"), "is a symlink to the absolute path"),
-                        Arguments.of(
-                                "write through a symlink",
-                                tar().file("real/x", 0644, "x")
-                                        .symlink("link", "real")
-                                        .file("link/y", 0644, "x"),
-                                "would be written through the symlink"),
-                        Arguments.of("hard link out", tar().hardLink("link", "/etc/passwd"), "hard link"),
-                        Arguments.of("setuid", tar().file("bin/root", 04755, SCRIPT), "setuid"),
-                        Arguments.of("setgid", tar().file("bin/root", 02755, SCRIPT), "setuid or setgid"),
-                        Arguments.of("device", tar().device("null"), "is a character device"),
-                        Arguments.of("bomb", tar().file("zeros", 0644, new byte[80 << 20]), "compression bomb"))
-                .map(arguments -> Arguments.of(
-                        arguments.get()[0],
-                        ((TarGz) arguments.get()[1]).bytes(),
-                        arguments.get()[2]));
-    }
+    /** @param why it is refused, as its line has to say */
+    private record Refused(Document document, List<String> why) {}
 
     @Test
-    void whatIsNoArchiveIsCalledByItsName() throws IOException {
-        write("a.tar.gz", SCRIPT.getBytes(StandardCharsets.UTF_8));
+    void hostileAndDamagedArchivesAreRefused() {
+        byte[] whole = tar().bytes();
+        List<Refused> cases = List.of(
+                refused(
+                        "path-traversal",
+                        tar().file("../../../../../escaped", 0644, "x"),
+                        "refused",
+                        "has '..' in its name"),
+                refused("absolute-name", tar().file("/tmp/hs-escaped", 0644, "x"), "refused", "has an absolute name"),
+                refused(
+                        "symlink-out",
+                        tar().symlink("link", "../../../../w"),
+                        "refused",
+                        "is a symlink that leads out of the archive"),
+                refused(
+                        "absolute-symlink",
+                        tar().symlink("link", "/etc"),
+                        "refused",
+                        "is a symlink to the absolute path"),
+                refused(
+                        "write-through-a-symlink",
+                        tar().file("real/x", 0644, "x").symlink("link", "real").file("link/y", 0644, "x"),
+                        "refused",
+                        "would be written through the symlink"),
+                refused("hard-link-out", tar().hardLink("link", "/etc/passwd"), "refused", "hard link"),
+                refused("setuid", tar().file("bin/root", 04755, SCRIPT), "refused", "setuid"),
+                refused("setgid", tar().file("bin/root", 02755, SCRIPT), "refused", "setuid or setgid"),
+                refused("device", tar().device("null"), "refused", "is a character device"),
+                refused("bomb", tar().file("zeros", 0644, new byte[80 << 20]), "refused", "compression bomb"),
+                refused("no-archive", SCRIPT.getBytes(StandardCharsets.UTF_8), "it is a script; pack it into a tar.gz"),
+                refused("damaged", Arrays.copyOf(whole, whole.length - 20), "damaged"),
+                new Refused(
+                        declared("no-entry-point", whole).with("entryPoint", "bin/walk"),
+                        List.of("the entry point 'bin/walk' is not in the archive", "bin/run")));
 
-        homeostat.apply(declared()).exits(1).says("it is a script; pack it into a tar.gz");
+        Result applied = homeostat.apply(cases.stream().map(Refused::document).toArray(Document[]::new));
 
-        assertNothingInstalled();
-    }
-
-    @Test
-    void aDamagedArchiveIsRefused() throws IOException {
-        byte[] archive = tar().bytes();
-        write("a.tar.gz", java.util.Arrays.copyOf(archive, archive.length - 20));
-
-        homeostat.apply(declared()).exits(1).says("damaged");
-
-        assertNothingInstalled();
-    }
-
-    @Test
-    void anArchiveWithoutTheEntryPointIsRefusedWithWhatItHas() throws IOException {
-        write("a.tar.gz", tar().bytes());
-
-        homeostat
-                .apply(declared().with("entryPoint", "bin/walk"))
-                .exits(1)
-                .says("the entry point 'bin/walk' is not in the archive")
-                .says("bin/run");
-
-        assertNothingInstalled();
-    }
-
-    @Test
-    void aCorrectedArchiveIsInstalledByTheNextDeclaration() throws IOException {
-        write("a.tar.gz", tar().file("../x", 0644, "x").bytes());
-        homeostat.apply(declared()).exits(1);
-        write("a.tar.gz", tar().bytes());
-
-        homeostat.apply(declared().with("revision", "2")).exits(0);
-
-        assertEquals("RUNNING 2", homeostat.state("process/run"));
-    }
-
-    private void assertNothingInstalled() {
+        applied.exits(1);
         List<String> left = Trees.listing(homeostat.installs("processes")).keySet().stream()
                 .filter(name -> !name.isEmpty() && !name.equals(".staging"))
                 .toList();
         assertEquals(List.of(), left);
-        assertEquals(
-                "INSTALL_FAILED", homeostat.status("process/run").get("state").asText());
-        assertEquals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"), homeostat.events("process/run"));
+        assertFalse(Files.exists(homeostat.directory().resolve("escaped")));
+        assertFalse(Files.exists(homeostat.directory().resolveSibling("escaped")));
+        assertFalse(Files.exists(Path.of("/tmp/hs-escaped")));
+        assertAll(cases.stream().<Executable>map(one -> () -> {
+            String id = one.document().id();
+            String line = applied.lineOf(id);
+            one.why().forEach(words -> assertTrue(line.contains(words), line));
+            assertEquals("INSTALL_FAILED", homeostat.status(id).get("state").asText());
+            assertEquals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"), homeostat.events(id));
+        }));
     }
 
-    private void write(String name, byte[] archive) {
+    @Test
+    void aCorrectedArchiveIsInstalledByTheNextDeclaration() {
+        homeostat.apply(declared("run", tar().file("../x", 0644, "x").bytes())).exits(1);
+
+        homeostat.apply(declared("run", tar().bytes()).with("revision", "2")).exits(0);
+
+        assertEquals("RUNNING 2", homeostat.state("process/run"));
+    }
+
+    private Refused refused(String name, TarGz archive, String... why) {
+        return refused(name, archive.bytes(), why);
+    }
+
+    private Refused refused(String name, byte[] archive, String... why) {
+        return new Refused(declared(name, archive), List.of(why));
+    }
+
+    private Document declared(String name, byte[] archive) {
         try {
-            Files.write(homeostat.directory().resolve(name), archive);
+            Files.write(homeostat.directory().resolve(name + ".tar.gz"), archive);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        return Document.process(name)
+                .with("revision", "1")
+                .with("source.url", name + ".tar.gz")
+                .with("entryPoint", "bin/run");
     }
 
     private static TarGz tar() {
         return new TarGz().file("bin/run", 0755, SCRIPT);
-    }
-
-    private static Document declared() {
-        return Document.process("run")
-                .with("revision", "1")
-                .with("source.url", "a.tar.gz")
-                .with("entryPoint", "bin/run");
     }
 }

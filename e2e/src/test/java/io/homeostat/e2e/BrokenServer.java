@@ -1,5 +1,7 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -9,9 +11,12 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /**
  * An HTTP server for one file that fails in the middle of a body, which no real server can be made to do. Understands Range with
@@ -132,9 +137,32 @@ final class BrokenServer implements AutoCloseable {
             }
         }
         if (end == End.RESET) {
-            // Time for the other side to read: a reset makes what it has not yet read worthless.
-            LockSupport.parkNanos(200_000_000);
+            awaitRead(connection);
             connection.setSoLinger(true, 0);
+        }
+    }
+
+    /** A reset makes worthless what the other side has not yet read; both ends of a connection on loopback tell how much that is. */
+    private static void awaitRead(Socket connection) {
+        String ours = String.format(":%04X", connection.getLocalPort());
+        String theirs = String.format(":%04X", connection.getPort());
+        eventually()
+                .until(() -> Stream.of("/proc/net/tcp", "/proc/net/tcp6")
+                        .flatMap(BrokenServer::lines)
+                        // proc_net(5): number, local address, remote address, state, bytes to send and to read.
+                        .map(line -> line.strip().split("\\s+", -1))
+                        .filter(words -> (words[1].endsWith(ours) && words[2].endsWith(theirs))
+                                || (words[1].endsWith(theirs) && words[2].endsWith(ours)))
+                        .allMatch(words -> words[4].equals("00000000:00000000")));
+    }
+
+    private static Stream<String> lines(String file) {
+        try {
+            return Files.readAllLines(Path.of(file)).stream();
+        } catch (NoSuchFileException e) {
+            return Stream.empty();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

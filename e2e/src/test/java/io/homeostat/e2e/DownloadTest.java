@@ -1,8 +1,10 @@
 package io.homeostat.e2e;
 
+import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.tomakehurst.wiremock.client.ResponseDefinitionBuilder;
 import io.homeostat.e2e.BrokenServer.End;
 import io.homeostat.e2e.BrokenServer.Served;
 import io.homeostat.e2e.Bucket.Stored;
@@ -11,8 +13,8 @@ import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a bucket can do to a download. No command ever shows the part of the URL that is a secret. */
@@ -33,16 +35,89 @@ final class DownloadTest {
         homeostat.keepsSecret(archive.signature());
     }
 
-    @ParameterizedTest
-    @CsvSource({"403, expired", "404, 404"})
-    void aRefusalIsFinal(int status, String words) {
-        bucket.answer(archive, Bucket.status(status));
+    @Test
+    void whatCanNotBeDownloadedIsAFailureWithItsReason() {
+        String gone;
+        try (BrokenServer closed = new BrokenServer(new byte[0])) {
+            gone = closed.url("x?X-Goog-Signature=" + archive.signature());
+        }
+        Stored forbidden = answering("forbidden", Bucket.status(403));
+        Stored missing = answering("missing", Bucket.status(404));
+        Stored other = put("other");
+        Stored failing = answering("failing", Bucket.status(503));
+        Stored reset = answering("reset", Bucket.resetAtOnce());
+        Stored slow = put("slow");
+        bucket.answer(slow, Bucket.slow(slow.content(), 100_000));
+        Stored circle = put("circle");
+        bucket.answer(circle, Bucket.redirect(circle.path() + Bucket.query(circle)));
+        Stored away = answering("away", Bucket.redirect("file:///etc/passwd"));
+        Stored page = answering("page", Bucket.html("<!DOCTYPE html><html><body>Please log in</body></html>"));
+        try (BrokenServer broken = new BrokenServer(large(), End.TRUNCATED, End.TRUNCATED)) {
+            List<Failure> failures = List.of(
+                    new Failure(declared(forbidden), "expired", bucket.url(forbidden.path())),
+                    new Failure(declared(missing), "404", bucket.url(missing.path())),
+                    new Failure(once(other).with("source.sha256", "0".repeat(64)), other.sha256(), "0".repeat(64)),
+                    new Failure(declared(failing).with("source.attempts", 2), "503", "attempt 2 of 2"),
+                    new Failure(once(reset), "connection"),
+                    new Failure(
+                            declared("truncated", broken.url("run.tar.gz")).with("source.attempts", 2),
+                            "the connection broke"),
+                    new Failure(once(slow).with("source.timeout", "1s"), "source.timeout"),
+                    new Failure(once(circle), "redirects more than"),
+                    new Failure(once(away), "neither http nor https"),
+                    new Failure(once(page), "HTML page"),
+                    new Failure(declared("gone", gone).with("source.attempts", 1), "no connection"));
 
-        homeostat.apply(declared()).exits(1).says("process/run").says(words).says(bucket.url(archive.path()));
+            Result applied =
+                    homeostat.apply(failures.stream().map(Failure::document).toArray(Document[]::new));
 
-        assertEquals(1, bucket.requests(archive));
-        assertFailed();
-        homeostat.run("status").exits(1);
+            applied.exits(1);
+            assertTrue(applied.took().toSeconds() < 75, applied::toString);
+            assertAll(failures.stream().<Executable>map(failure -> () -> {
+                String id = failure.document().id();
+                String line = applied.lineOf(id);
+                failure.words().forEach(words -> assertTrue(line.contains(words), line));
+                Result status = homeostat.ask("status", "-o", "json", id).exits(1);
+                assertEquals(
+                        "INSTALL_FAILED", status.json().at("/workloads/0/state").asText());
+                assertEquals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"), homeostat.events(id));
+            }));
+        }
+        assertEquals(1, bucket.requests(forbidden));
+        assertEquals(1, bucket.requests(missing));
+        assertEquals(2, bucket.requests(failing));
+        assertTrue(bucket.requests(circle) <= 20, () -> bucket.requests(circle) + " requests");
+        homeostat.ask("plan").exits(0);
+        homeostat.ask("status").exits(1);
+    }
+
+    /** @param words that the line of the workload has to say */
+    private record Failure(Document document, List<String> words) {
+        Failure(Document document, String... words) {
+            this(document, List.of(words));
+        }
+    }
+
+    private Stored answering(String name, ResponseDefinitionBuilder answer) {
+        Stored stored = put(name);
+        bucket.answer(stored, answer);
+        return stored;
+    }
+
+    /** An object of its own for each workload: what one has fetched another one with the same checksum need not. */
+    private Stored put(String name) {
+        Stored stored = bucket.put(name, TarGz.ofScript("exec sleep 1000 # " + name));
+        homeostat.keepsSecret(stored.signature());
+        return stored;
+    }
+
+    private Document once(Stored stored) {
+        return declared(stored).with("source.attempts", 1);
+    }
+
+    private Document declared(Stored stored) {
+        return declared(stored.path().replaceFirst(".*/", ""), bucket.signedUrl(stored))
+                .with("source.sha256", stored.sha256());
     }
 
     @Test
@@ -58,46 +133,12 @@ final class DownloadTest {
     }
 
     @Test
-    void anArchiveWithAnotherChecksumIsNotUsed() {
-        homeostat
-                .apply(declared().with("source.sha256", "0".repeat(64)).with("source.attempts", 1))
-                .exits(1)
-                .says(archive.sha256())
-                .says("0".repeat(64));
-
-        assertFailed();
-    }
-
-    @Test
     void aServerThatFailsForAWhileIsAskedAgain() {
         bucket.answer(archive, Bucket.status(503), Bucket.whole(archive.content()));
 
         homeostat.apply(declared()).exits(0);
 
         assertEquals(2, bucket.requests(archive));
-    }
-
-    @Test
-    void aServerThatGoesOnFailingIsAskedAsOftenAsDeclared() {
-        bucket.answer(archive, Bucket.status(503));
-
-        homeostat
-                .apply(declared().with("source.attempts", 2))
-                .exits(1)
-                .says("503")
-                .says("attempt 2 of 2");
-
-        assertEquals(2, bucket.requests(archive));
-        assertFailed();
-    }
-
-    @Test
-    void aConnectionThatIsResetAtOnceIsAnError() {
-        bucket.answer(archive, Bucket.resetAtOnce());
-
-        homeostat.apply(declared().with("source.attempts", 1)).exits(1).says("connection");
-
-        assertFailed();
     }
 
     @ParameterizedTest
@@ -153,34 +194,10 @@ final class DownloadTest {
     }
 
     @Test
-    void aBodyThatIsShorterThanAnnouncedIsNeverUsed() {
-        byte[] content = large();
-        End[] always = {End.TRUNCATED, End.TRUNCATED};
-        try (BrokenServer server = new BrokenServer(content, always)) {
-            homeostat
-                    .apply(declared(server.url("run.tar.gz")).with("source.attempts", 2))
-                    .exits(1)
-                    .says("the connection broke");
-        }
-        assertFailed();
-    }
-
-    @Test
     void aSlowBodyArrives() {
         bucket.answer(archive, Bucket.slow(archive.content(), 3000));
 
         homeostat.apply(declared()).exits(0);
-    }
-
-    @Test
-    void aBodyThatIsTooSlowForItsTimeoutIsAnError() {
-        bucket.answer(archive, Bucket.slow(archive.content(), 20_000));
-
-        Result applied = homeostat.apply(declared().with("source.timeout", "1s").with("source.attempts", 1));
-
-        applied.exits(1).says("source.timeout");
-        assertTrue(applied.took().toSeconds() < 15, applied::toString);
-        assertFailed();
     }
 
     @ParameterizedTest
@@ -196,57 +213,16 @@ final class DownloadTest {
         assertEquals(1, bucket.requests(archive));
     }
 
-    @Test
-    void redirectsInACircleEnd() {
-        bucket.answer(archive, Bucket.redirect(archive.path() + Bucket.query(archive)));
-
-        homeostat.apply(declared().with("source.attempts", 1)).exits(1).says("redirects more than");
-
-        assertTrue(bucket.requests(archive) <= 20, () -> bucket.requests(archive) + " requests");
-        assertFailed();
-    }
-
-    @Test
-    void aRedirectAwayFromHttpIsNotFollowed() {
-        bucket.answer(archive, Bucket.redirect("file:///etc/passwd"));
-
-        homeostat.apply(declared().with("source.attempts", 1)).exits(1).says("neither http nor https");
-
-        assertFailed();
-    }
-
-    @Test
-    void aPageInsteadOfAnArchiveIsCalledByItsName() {
-        bucket.answer(archive, Bucket.html("<!DOCTYPE html><html><body>Please log in</body></html>"));
-
-        homeostat.apply(declared().with("source.attempts", 1)).exits(1).says("HTML page");
-
-        assertFailed();
-    }
-
-    @Test
-    void aServerThatIsNotThereIsAnError() {
-        String url = bucket.url("/x?X-Goog-Signature=" + archive.signature());
-        bucket.close();
-
-        homeostat.apply(declared(url).with("source.attempts", 1)).exits(1).says("no connection");
-
-        assertFailed();
-    }
-
-    private void assertFailed() {
-        Result status = homeostat.run("status", "-o", "json", "process/run").exits(1);
-        assertEquals("INSTALL_FAILED", status.json().at("/workloads/0/state").asText());
-        assertEquals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"), homeostat.events("process/run"));
-        homeostat.run("plan").exits(0);
-    }
-
     private Document declared() {
         return declared(bucket.signedUrl(archive)).with("source.sha256", archive.sha256());
     }
 
     private static Document declared(String url) {
-        return Document.process("run")
+        return declared("run", url);
+    }
+
+    private static Document declared(String name, String url) {
+        return Document.process(name)
                 .with("revision", "1")
                 .with("source.url", url)
                 .with("entryPoint", "bin/run");

@@ -40,6 +40,14 @@ record Result(String command, int exit, String out, String err, Duration took) {
         return this;
     }
 
+    /** The line that tells of a workload. */
+    String lineOf(String workload) {
+        return out.lines()
+                .filter(line -> line.startsWith(workload + " "))
+                .findFirst()
+                .orElseGet(() -> fail("does not tell of " + workload + ": " + this));
+    }
+
     /** What is on standard output, which has to be one JSON object. */
     JsonNode json() {
         try {
