@@ -8,7 +8,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -17,33 +16,39 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a test leaves behind, and how to be rid of it.
  *
  * @param commands that it has started
+ * @param agent the last one that it has started; null when there was none
  * @param root of its directories
  */
-record Aftermath(Homeostat homeostat, Commands commands, Path root) {
+record Aftermath(
+        Homeostat homeostat, Commands commands, @Nullable Agent agent, Path root) {
 
     /** Takes away every workload that has a process, and waits until nothing of it is left. */
     void removeAll() {
+        if (agent != null && agent.isEnforcing()) {
+            commands.killAllBut(agent.pid());
+            Path _ = homeostat.file("agent.yaml", withoutDeclarations().toString());
+            agent.hangUp();
+            withdrawAndDelete(agent);
+            return;
+        }
+        commands.killAll();
         Set<String> running = running();
         if (running.isEmpty()) {
             return;
         }
         if (commands.hadAgent()) {
-            withdrawAndDelete();
+            withdrawAndDelete(homeostat.agent(withoutDeclarations()));
             return;
         }
-        // A command repairs what else is declared: what a test has killed runs again after it.
-        Set<String> deleted = new TreeSet<>();
-        while (!deleted.containsAll(running)) {
-            running.removeAll(deleted);
-            delete(running);
-            deleted.addAll(running);
-            running = running();
-        }
+        // All at once: a command repairs what is still declared, and what a test has killed would run again after it.
+        running.addAll(declared().map(Aftermath::id).toList());
+        delete(running);
     }
 
     private Set<String> running() {
@@ -53,26 +58,29 @@ record Aftermath(Homeostat homeostat, Commands commands, Path root) {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Only an agent withdraws what files declare: one that reads a directory without any. */
-    private void withdrawAndDelete() {
+    private AgentConfig withoutDeclarations() {
         try {
-            Path nothing = Files.createDirectories(homeostat.directory().resolve("nothing.d"));
-            Agent agent = homeostat.agent(AgentConfig.of(nothing));
-            eventually().until(() -> declared().allMatch(Aftermath::isApplied));
-            Set<String> applied = declared().map(Aftermath::id).collect(Collectors.toCollection(TreeSet::new));
-            if (!applied.isEmpty()) {
-                delete(applied);
-            }
-            agent.terminate().exits(0);
+            return AgentConfig.of(Files.createDirectories(homeostat.directory().resolve("nothing.d")));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
+    /** @param enforcing one whose configuration declares nothing: only an agent withdraws what files declare */
+    private void withdrawAndDelete(Agent enforcing) {
+        eventually().until(() -> declared().allMatch(Aftermath::isApplied));
+        Set<String> applied = declared().map(Aftermath::id).collect(Collectors.toCollection(TreeSet::new));
+        if (!applied.isEmpty()) {
+            delete(applied);
+        }
+        eventually().until(() -> running().isEmpty());
+        enforcing.terminate().exits(0);
+    }
+
     private void delete(Set<String> workloads) {
-        List<String> line = new ArrayList<>(List.of("delete"));
-        line.addAll(workloads);
-        homeostat.run(line.toArray(String[]::new)).exits(0);
+        homeostat
+                .ask(Stream.concat(Stream.of("delete"), workloads.stream()).toArray(String[]::new))
+                .exits(0);
     }
 
     private Stream<JsonNode> declared() {

@@ -20,9 +20,7 @@ final class Agent {
     /** Waits until it enforces what is declared and answers other commands. */
     @CanIgnoreReturnValue
     Agent awaitReady() {
-        Awaitility.await()
-                .atMost(Patience.LONGEST)
-                .until(() -> !command.isRunning() || said().contains("enforcing what is declared"));
+        Awaitility.await().atMost(Patience.LONGEST).until(() -> !command.isRunning() || isEnforcing());
         assertTrue(command.isRunning(), this::said);
         return this;
     }
@@ -33,6 +31,10 @@ final class Agent {
 
     boolean isRunning() {
         return command.isRunning();
+    }
+
+    boolean isEnforcing() {
+        return command.isRunning() && said().contains("enforcing what is declared");
     }
 
     /** All it has said since it was started, its log among it. */

@@ -57,7 +57,10 @@ final class AgentCommandsTest {
                 List.of("logs", "process/web"))) {
             Result result = homeostat.run(line.toArray(String[]::new));
             said.add(line + " exits with " + result.exit() + ": "
-                    + result.out().replaceAll("[0-9]+(?:[.:-][0-9]+)*", "N").replaceAll("\\s+", " "));
+                    + result.out()
+                            .replaceAll("[0-9]+m ?[0-9]+s", "Ns")
+                            .replaceAll("[0-9]+(?:[.:-][0-9]+)*", "N")
+                            .replaceAll("\\s+", " "));
         }
         return said;
     }
@@ -145,7 +148,7 @@ final class AgentCommandsTest {
 
         homeostat.kill("process/web");
         homeostat.awaitAnother("process/other", homeostat.kill("process/other"));
-        eventually().until(() -> homeostat.run("status").out().contains("to look at the body"));
+        eventually().until(() -> homeostat.ask("status").out().contains("to look at the body"));
         assertEquals(List.of(), homeostat.processes("process/web"));
         assertEquals("True", Homeostat.condition(homeostat.status("process/web"), "Paused"));
 
@@ -157,7 +160,7 @@ final class AgentCommandsTest {
     @Test
     void whoFollowsEventsAndLogsHearsOfThemAsTheyHappen() {
         homeostat.declare("web.yaml", web("echo first; exec sleep 1000"));
-        Agent agent = homeostat.agent();
+        homeostat.agent();
         homeostat.awaitRunning("process/web");
         Command events = homeostat.start("events", "--follow");
         Command logs = homeostat.start("logs", "process/web", "-f");
@@ -173,7 +176,6 @@ final class AgentCommandsTest {
         events.kill();
         logs.kill();
         homeostat.awaitRunning("process/web");
-        agent.terminate().exits(0);
     }
 
     private String command(String id) {

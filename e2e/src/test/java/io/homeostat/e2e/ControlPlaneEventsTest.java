@@ -9,8 +9,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** What a control plane is told of each case, in the order in which it expects it. The agent is one for all of them. */
+@ResourceLock("the agent of ControlPlaneEventsTest")
 final class ControlPlaneEventsTest {
     @RegisterExtension
     static final Commanded COMMANDED = new Commanded();

@@ -22,11 +22,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * What the reference agent gets wrong with messages of a control plane, by the numbers of e2e/README.md: one agent for all tests, which
  * some of them kill.
  */
+@ResourceLock("the agent of ControlPlaneTest")
 final class ControlPlaneTest {
     @RegisterExtension
     static final Commanded COMMANDED = new Commanded();
@@ -148,7 +150,7 @@ final class ControlPlaneTest {
         COMMANDED.awaitEvents("row9", "CONFIG_INSTALL 1", "STOPPED 1", "STARTED 1", "INSTALLED 1");
         List<Processes.Seen> alive = COMMANDED.homeostat().processes("plugin/row9");
         assertTrue(alive.getFirst().command().contains("--verbose"), alive::toString);
-        COMMANDED.homeostat().run("logs", "plugin/row9").says("Stop cleanup=false");
+        COMMANDED.homeostat().ask("logs", "plugin/row9").says("Stop cleanup=false");
     }
 
     @Test

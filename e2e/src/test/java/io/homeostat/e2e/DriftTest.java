@@ -37,7 +37,7 @@ final class DriftTest {
         assertEquals("CRASHED", crashed.get("state").asText());
         assertEquals(9, crashed.at("/lastExit/signal").asInt());
         assertEquals("SIGNALED", crashed.at("/lastExit/reason").asText());
-        homeostat.run("status").exits(1);
+        homeostat.ask("status").exits(1);
 
         homeostat
                 .apply(greeter)
@@ -68,7 +68,7 @@ final class DriftTest {
         assertEquals(9, status.at("/lastExit/code").asInt());
         assertTrue(status.at("/lastExit/signal").isNull());
         assertEquals("EXITED", status.at("/lastExit/reason").asText());
-        homeostat.run("plan").says("! process/web").says("(drift: process exited with status 9)");
+        homeostat.ask("plan").says("! process/web").says("(drift: process exited with status 9)");
     }
 
     @Test
@@ -93,7 +93,7 @@ final class DriftTest {
         homeostat.apply(run).exits(0);
         Trees.delete(homeostat.installs("processes").resolve("run_1"));
 
-        homeostat.run("plan").exits(0).says("! process/run").says("its installation is gone");
+        homeostat.ask("plan").exits(0).says("! process/run").says("its installation is gone");
         homeostat.apply(run).exits(0);
 
         assertTrue(Files.isExecutable(homeostat.installs("processes").resolve("run_1/bin/run")));
@@ -119,7 +119,7 @@ final class DriftTest {
     }
 
     private long ticks() {
-        return homeostat.run("logs", "process/web").exits(0).out().lines().count();
+        return homeostat.ask("logs", "process/web").exits(0).out().lines().count();
     }
 
     private Document greeter() {

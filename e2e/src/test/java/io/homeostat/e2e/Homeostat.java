@@ -16,8 +16,10 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -32,19 +34,25 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     private final List<String> secrets = new ArrayList<>();
     private Path root = Path.of("/nonexistent");
     private Commands commands = new Commands(root, root);
-    private AgentSocket socket = new AgentSocket(root);
+    private @Nullable WarmProgram warm;
+    private @Nullable Agent agent;
 
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
-        context.getRoot().getStore(ExtensionContext.Namespace.GLOBAL).getOrComputeIfAbsent("trained", key -> {
-            Distribution.train();
-            return true;
-        });
+        warm = context.getRoot()
+                .getStore(ExtensionContext.Namespace.GLOBAL)
+                .getOrComputeIfAbsent(
+                        WarmProgram.class,
+                        key -> {
+                            Distribution.train();
+                            return new WarmProgram(Distribution.home());
+                        },
+                        WarmProgram.class);
         // Not JUnit's: sockets need a short path.
         root = Files.createTempDirectory(Path.of("/tmp"), "hs");
         Files.createDirectories(desired());
         commands = new Commands(root, directory());
-        socket = new AgentSocket(runDir().resolve("agent.sock"));
+        agent = null;
         secrets.clear();
     }
 
@@ -161,14 +169,26 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     Agent startAgent(AgentConfig config) {
         Path file = file("agent.yaml", config.toString());
-        return new Agent(start("run", "--config", file.toString()), this::checked);
+        agent = new Agent(start("run", "--config", file.toString()), this::checked);
+        return agent;
     }
 
     private List<String> here(String... arguments) {
         List<String> line = new ArrayList<>(List.of(Distribution.program().toString()));
-        line.addAll(List.of(arguments));
+        line.addAll(withDirectories(arguments));
+        return line;
+    }
+
+    private List<String> withDirectories(String... arguments) {
+        List<String> line = new ArrayList<>(List.of(arguments));
         line.addAll(List.of("--state-dir", stateDir().toString(), "--run-dir", runDir().toString()));
         return line;
+    }
+
+    /** What a command would answer; for what only looks, when nothing is tested but the state it shows. */
+    Result ask(String... arguments) {
+        return checked(Objects.requireNonNull(warm, "there is one while tests run")
+                .run(directory(), withDirectories(arguments)));
     }
 
     /** Runs a command on this state directory. */
@@ -207,22 +227,20 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     JsonNode plan(String... options) {
-        return run(words(options, "plan", "-o", "json")).exits(0).json();
+        return ask(words(options, "plan", "-o", "json")).exits(0).json();
     }
 
     private static String[] words(String[] last, String... first) {
         return Stream.concat(Arrays.stream(first), Arrays.stream(last)).toArray(String[]::new);
     }
 
-    /** What {@code status} says now; asked on the socket when an agent runs. */
+    /** What {@code status} says now. */
     JsonNode statuses() {
         return lookAt().json();
     }
 
     private Result lookAt(String... ids) {
-        return socket.status(ids)
-                .map(this::checked)
-                .orElseGet(() -> run(words(new String[] {"-o", "json"}, words(ids, "status"))));
+        return ask(words(new String[] {"-o", "json"}, words(ids, "status")));
     }
 
     /** The status of one workload. */
@@ -264,11 +282,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     List<JsonNode> events() {
-        return socket.events()
-                .map(this::checked)
-                .orElseGet(() -> run("events", "-o", "json"))
-                .exits(0)
-                .jsonLines();
+        return ask("events", "-o", "json").exits(0).jsonLines();
     }
 
     /** A workload's events as {@code TYPE revision}, oldest first, without the prefix PLUGIN_. */
@@ -295,8 +309,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     @Override
     public void afterEach(ExtensionContext context) throws IOException {
         List<String> wrong = new ArrayList<>();
-        commands.killAll();
-        Aftermath aftermath = new Aftermath(this, commands, root);
+        Aftermath aftermath = new Aftermath(this, commands, agent, root);
         try {
             aftermath.removeAll();
             secrets.forEach(secret -> wrong.addAll(aftermath.filesWith(secret)));

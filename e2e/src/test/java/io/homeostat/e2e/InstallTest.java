@@ -195,7 +195,7 @@ final class InstallTest {
                 hash, status.get("configHash").asText(), "the hash tells what the plugin has, not what it was sent");
         assertEquals("False", Homeostat.condition(status, "Converged"));
         assertEquals(List.of("CONFIG_APPLY 1", "CONFIG_APPLY_FAILED 1"), last(2, homeostat.events("plugin/greeter")));
-        homeostat.run("status").exits(1);
+        homeostat.ask("status").exits(1);
     }
 
     @Test

@@ -85,7 +85,6 @@ final class OperabilityTest {
         agent.awaitSaying("was read again");
         homeostat.kill("process/web");
         agent.awaitSaying(" DEBUG ");
-        agent.terminate().exits(0);
     }
 
     /** Its lines, without those of the program before it was an agent. */
@@ -128,7 +127,6 @@ final class OperabilityTest {
         agent.hangUp();
         eventually().until(() -> get(another, "/healthz").startsWith("HTTP/1.1 200 OK"));
         assertEquals("", get(port, "/healthz"));
-        agent.terminate().exits(0);
     }
 
     @Test
@@ -138,7 +136,6 @@ final class OperabilityTest {
             Agent agent = homeostat.agent(config().with("metrics.listen", "127.0.0.1:" + taken.getLocalPort()));
             agent.awaitSaying("cannot listen on 127.0.0.1:" + taken.getLocalPort());
             homeostat.awaitRunning("process/web");
-            agent.terminate().exits(0);
         }
     }
 
@@ -185,7 +182,6 @@ final class OperabilityTest {
         assertTrue(all.contains("InspectCommand.threads"), all);
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
         homeostat.run("diagnostics", archive.toString()).exits(1).says("exists already");
-        agent.terminate().exits(0);
     }
 
     private static int freePort() throws IOException {

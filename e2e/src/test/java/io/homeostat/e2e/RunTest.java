@@ -23,7 +23,7 @@ final class RunTest {
     @Test
     void whatFilesDeclareIsEnforcedChangedAndWithdrawn() {
         homeostat.declare("web.yaml", sleeper("web", "1000"));
-        Agent agent = homeostat.agent();
+        homeostat.agent();
         homeostat.awaitRunning("process/web");
         long first = homeostat.pid("process/web");
         assertEquals("files", homeostat.status("process/web").get("source").asText());
@@ -41,7 +41,6 @@ final class RunTest {
         eventually().until(() -> homeostat.processes("process/web").isEmpty());
         assertEquals(other, homeostat.pid("process/other"));
         eventually().until(() -> homeostat.events("process/web").contains("REMOVED local"));
-        agent.terminate().exits(0);
     }
 
     @Test
@@ -57,14 +56,14 @@ final class RunTest {
         long dead = homeostat.kill("process/web");
         homeostat.awaitAnother("process/web", dead);
         assertEquals(List.of("/bin/sleep 1000 "), commands("process/web"));
-        homeostat.run("status").says(file + ":1:1");
+        homeostat.ask("status").says(file + ":1:1");
         homeostat.declare("other.yaml", sleeper("other", "2000"));
         eventually().until(() -> commands("process/other").equals(List.of("/bin/sleep 2000 ")));
 
         homeostat.declare("web.yaml", sleeper("web", "3000"));
         eventually().until(() -> commands("process/web").equals(List.of("/bin/sleep 3000 ")));
         eventually().until(() -> events("AGENT_SOURCE_VALID").size() == 1);
-        homeostat.run("status").doesNotSay(file + ":");
+        homeostat.ask("status").doesNotSay(file + ":");
     }
 
     @Test
@@ -79,7 +78,7 @@ final class RunTest {
 
         assertTrue(Duration.ofNanos(System.nanoTime() - before).toSeconds() < 10);
         assertEquals(pid, homeostat.pid("process/web"));
-        homeostat.run("status").exits(0);
+        homeostat.ask("status").exits(0);
         assertFalse(Files.exists(homeostat.runDir().resolve("agent.sock")));
     }
 

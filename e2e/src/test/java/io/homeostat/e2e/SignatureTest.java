@@ -38,7 +38,7 @@ final class SignatureTest {
         String good = signature(archive("1", "exec sleep 1000"));
         Path second = archive("2", "exec sleep 2000");
         homeostat.declare("web.yaml", web("1").with("source.signature", good));
-        Agent agent = homeostat.agent(AgentConfig.of(homeostat.desired())
+        homeostat.agent(AgentConfig.of(homeostat.desired())
                 .with(
                         "signatures",
                         Map.of(
@@ -51,16 +51,15 @@ final class SignatureTest {
 
         homeostat.declare("web.yaml", web("2"));
         eventually().until(() -> homeostat.events("process/web").contains("INSTALL_FAILED 2"));
-        homeostat.run("plan").says("revision 2 is not signed, and signatures are required here");
+        homeostat.ask("plan").says("revision 2 is not signed, and signatures are required here");
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", good));
-        eventually().until(() -> homeostat.run("status").out().contains("is not a signature of its SHA-256"));
+        eventually().until(() -> homeostat.ask("status").out().contains("is not a signature of its SHA-256"));
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", signature(second)));
         eventually().until(() -> homeostat.state("process/web").equals("RUNNING 2"));
-        agent.terminate().exits(0);
     }
 
     @Test
