@@ -89,7 +89,8 @@ public final class TestBed implements AutoCloseable {
 
     public Instance instance(WorkloadId id, Instant launchedAt) {
         launches++;
-        return instance(id, root.getFileName() + "-" + launches, launchedAt);
+        // The whole path: whoever stops a launch ends every process that carries its id.
+        return instance(id, root.toString().replace('/', '-') + "-" + launches, launchedAt);
     }
 
     public static Instance instance(WorkloadId id, String launchId, Instant launchedAt) {
