@@ -14,8 +14,10 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
+@Isolated("Takes over what all of this JVM logs.")
 class PassLogTest {
     private static final Step STEP = new Step.Activate(Passes.WORKLOAD, "ops-agent_A");
 
