@@ -111,7 +111,8 @@ public final class DependencyGraph {
                 fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
                 ImmutableList.of(),
                 down(id, declared, host, look, changing),
-                parent(declared, look));
+                parent(declared.workload(), host, look),
+                lastGoodParent(id, host, look));
     }
 
     /** What has to run well before a workload: what it says, and what it is part of. */
@@ -122,11 +123,19 @@ public final class DependencyGraph {
                 .build();
     }
 
-    private static @Nullable Parent parent(Declaration declared, Function<WorkloadId, Remembered> look) {
-        Traits traits = Traits.of(declared.workload());
+    private @Nullable Parent parent(Workload workload, HostFacts host, Function<WorkloadId, Remembered> look) {
+        Traits traits = Traits.of(workload);
         return traits.parent()
-                .map(id -> new Parent(id, startedInstance(look.apply(id)), traits.recreatedWithParent()))
+                .map(id -> new Parent(
+                        new Need(id, state(id, host, look)),
+                        startedInstance(look.apply(id)),
+                        traits.recreatedWithParent()))
                 .orElse(null);
+    }
+
+    private @Nullable Parent lastGoodParent(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
+        LastKnownGood lastKnownGood = look.apply(id).history().lastKnownGood();
+        return lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, look);
     }
 
     private static @Nullable String startedInstance(Remembered parent) {

@@ -15,30 +15,38 @@ import org.jspecify.annotations.Nullable;
  * @param leaving workloads that depend on it, that nobody wants any more, and that still run
  * @param down others that count against its {@code maxDisruption} now
  * @param parent the workload whose instance an instance of this one is part of; null when there is none
+ * @param lastGoodParent the same of the last good revision
  */
 public record Relations(
         ImmutableList<Need> needs,
         ImmutableList<WorkloadId> cycle,
         ImmutableList<WorkloadId> leaving,
         ImmutableList<Need> down,
-        @Nullable Parent parent) {
+        @Nullable Parent parent,
+        @Nullable Parent lastGoodParent) {
     /** Of a workload that has nothing to do with any other. */
     public static final Relations NONE =
             new Relations(ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
 
     /**
      * What of it matters when the last good revision is to run in place of what is declared: it waits for nothing that only the
-     * declaration depends on.
+     * declaration depends on, but is part of what it was part of.
      */
     Relations of(Workload lastGood) {
         ImmutableSet<WorkloadId> needed = DependencyGraph.needs(lastGood);
         boolean sameCycle = !cycle.isEmpty() && needed.contains(cycle.get(cycle.size() > 1 ? 1 : 0));
+        ImmutableSet.Builder<Need> both = ImmutableSet.builder();
+        needs.stream().filter(need -> needed.contains(need.id())).forEach(both::add);
+        if (lastGoodParent != null) {
+            both.add(lastGoodParent.need());
+        }
         return new Relations(
-                needs.stream().filter(need -> needed.contains(need.id())).collect(ImmutableList.toImmutableList()),
+                both.build().asList(),
                 sameCycle ? cycle : ImmutableList.of(),
                 leaving,
                 down,
-                parent != null && needed.contains(parent.id()) ? parent : null);
+                lastGoodParent,
+                lastGoodParent);
     }
 
     /** Of a workload that is part of no other. */
@@ -47,7 +55,7 @@ public record Relations(
             ImmutableList<WorkloadId> cycle,
             ImmutableList<WorkloadId> leaving,
             ImmutableList<Need> down) {
-        this(needs, cycle, leaving, down, null);
+        this(needs, cycle, leaving, down, null, null);
     }
 
     /**
@@ -56,7 +64,7 @@ public record Relations(
      * @param instance the parent's started instance; null when there is none
      * @param recreates whether an instance that was launched in another one has to be launched again
      */
-    public record Parent(WorkloadId id, @Nullable String instance, boolean recreates) {
+    public record Parent(Need need, @Nullable String instance, boolean recreates) {
         boolean isAnotherThan(Instance child) {
             return recreates && instance != null && !instance.equals(LaunchInputs.parent(child));
         }

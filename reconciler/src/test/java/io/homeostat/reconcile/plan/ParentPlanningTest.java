@@ -71,7 +71,8 @@ class ParentPlanningTest {
 
     @Test
     void aKindWhoseInstancesOutliveTheirParentsIsNotLaunchedAgain() {
-        Relations recovered = relations(new Parent(PARENT, "second", false), Need.State.WELL);
+        Relations recovered =
+                relations(new Parent(new Need(PARENT, Need.State.WELL), "second", false), Need.State.WELL);
 
         assertEquals("none AT_DESIRED_STATE", child("first", recovered).planned());
     }
@@ -93,6 +94,41 @@ class ParentPlanningTest {
         assertEquals("first", launch.parent());
     }
 
+    @Test
+    void whatIsUndoneIsLaunchedInTheParentThatItHad() {
+        Parent before = new Parent(new Need(PARENT, Need.State.WELL), "first", true);
+        Relations relations = new Relations(
+                ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), null, before);
+
+        WorkloadPlan plan = undone(relations).plan();
+
+        assertEquals(
+                "first",
+                assertInstanceOf(Step.Launch.class, Iterables.getLast(plan.steps()))
+                        .parent());
+    }
+
+    @Test
+    void whatIsUndoneWaitsForTheParentThatItHad() {
+        Parent before = new Parent(new Need(PARENT, Need.State.UNDECLARED), null, true);
+        Relations relations = new Relations(
+                ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), ImmutableList.of(), null, before);
+
+        WorkloadPlan plan = undone(relations).plan();
+
+        assertEquals(Reason.WAITING_FOR_DEPENDENCY, plan.reason());
+    }
+
+    private static Example undone(Relations relations) {
+        return Example.process()
+                .wants("B")
+                .proven("A")
+                .installed("A")
+                .active("A")
+                .undone(1, Example.NOW)
+                .among(relations);
+    }
+
     private static Example child(String launchedIn, Relations relations) {
         return wanted().runsIn(launchedIn, "A").among(relations);
     }
@@ -102,7 +138,7 @@ class ParentPlanningTest {
     }
 
     private static Relations partOf(@Nullable String instance, Need.State state) {
-        return relations(new Parent(PARENT, instance, true), state);
+        return relations(new Parent(new Need(PARENT, state), instance, true), state);
     }
 
     private static Relations relations(@Nullable Parent parent, Need.State state) {
@@ -111,6 +147,7 @@ class ParentPlanningTest {
                 ImmutableList.of(),
                 ImmutableList.of(),
                 ImmutableList.of(),
-                parent);
+                parent,
+                null);
     }
 }
