@@ -175,13 +175,21 @@ public final class DependencyGraph {
         }
         boolean healthy = is(Condition.Type.HEALTHY, neighbour);
         return healthy
-                && (Work.isOneShot(declared.workload()) ? ranHere(declared, host, neighbour) : runs(host, neighbour));
+                && (Work.isOneShot(declared.workload())
+                        ? ranHere(declared, host, neighbour)
+                        : runs(declared, host, neighbour));
     }
 
-    /** What is remembered from before a boot says nothing of a process now. */
-    private static boolean runs(HostFacts host, Remembered neighbour) {
+    /**
+     * What is remembered from before a boot says nothing of an instance now, nor does the probe of what is declared of one that runs
+     * something else, unless that is the last good revision with its own probe.
+     */
+    private static boolean runs(Declaration declared, HostFacts host, Remembered neighbour) {
+        LastKnownGood lastKnownGood = neighbour.history().lastKnownGood();
         return neighbour.instances().stream()
                 .filter(instance -> instance.phase() == Phase.STARTED)
+                .filter(instance -> LaunchInputs.matches(instance, declared.workload())
+                        || (lastKnownGood != null && LaunchInputs.matches(instance, lastKnownGood.workload())))
                 .anyMatch(instance -> isOfThisBoot(instance.identity(), host));
     }
 

@@ -275,7 +275,7 @@ class DependencyGraphTest {
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, String bootId) {
-        remember(id, history, bootId, ImmutableSortedMap.of());
+        remember(id, history, bootId, LaunchInputs.of(process(id.name(), "")));
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, Workload launched) {

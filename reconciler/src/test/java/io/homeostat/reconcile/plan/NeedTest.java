@@ -64,6 +64,10 @@ class NeedTest {
                                         attempts ->
                                                 attempts.withStart(new Failures(1, NOW, "no such program", true))))),
                         row(
+                                "running what was declared before and never well, by the new probe",
+                                Need.State.COMING,
+                                () -> runs(Phase.STARTED, "another")),
+                        row(
                                 "in a crash loop",
                                 Need.State.STUCK,
                                 () -> neighbour(crashed(2, not(Condition.Type.CONVERGED, Reason.CRASH_LOOP)))),
@@ -170,13 +174,17 @@ class NeedTest {
     }
 
     private static Remembered runs(Phase start) {
+        return runs(start, "local");
+    }
+
+    private static Remembered runs(Phase start, String revision) {
         Instance instance = new Instance(
                 "launch",
                 DB,
                 "hash",
-                "local",
+                revision,
                 null,
-                ImmutableSortedMap.of(),
+                LaunchInputs.of(declaration("db", "").workload()),
                 NOW,
                 new ProcessIdentity(4711, 1, "this-boot"),
                 start,
