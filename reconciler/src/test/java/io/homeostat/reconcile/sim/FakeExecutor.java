@@ -13,6 +13,7 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -217,6 +218,10 @@ final class FakeExecutor implements StepExecutor {
     private Outcome stop(Step.Stop step) {
         WorkloadId id = step.workload();
         FakeProcess process = rules.beforeStop(step);
+        if (id.kind().equals(TimerKind.TIMER)) {
+            // Its stop is not to be repeated, as that of a task of a driver is not.
+            store.commit(Change.ofInstance(step.instance().withPhase(Phase.STOPPING, "")));
+        }
         if (process.alive() && process.behaviour == Behaviour.HANGS_AT_STOP) {
             clock.advance(step.timeout());
         }

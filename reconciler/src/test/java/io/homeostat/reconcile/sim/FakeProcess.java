@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class FakeProcess {
     /** Under which a launch says what it depends on. */
     static final String NEEDS = "dependsOn";
+    /** Under which a launch says in which instance of its parent it was. */
+    private static final String PARENT = "parent";
 
     final Instance launched;
     final String bootId;
@@ -94,15 +96,21 @@ final class FakeProcess {
         boolean first = !seen
                 && identity != null
                 && Work.isOneShot(launched)
-                && launched.workload().kind().equals(Kind.PROCESS);
+                && !launched.workload().kind().equals(Kind.PLUGIN);
         seen |= first;
         return first;
     }
 
-    /** Whether it runs as a program is declared, whatever it depends on: that may change while it runs. */
+    /** The instance of its parent that it was launched in; empty when it has none. */
+    static String parent(Instance instance) {
+        return instance.inputs().getOrDefault(PARENT, "");
+    }
+
+    /** Whether it runs as is declared, whatever it depends on or is part of: that may change while it runs. */
     static boolean isLaunchedAs(Workload workload, Instance instance) {
         return instance.revision().equals(workload.revision())
-                && Maps.filterKeys(instance.inputs(), key -> !key.equals(NEEDS)).equals(LaunchInputs.of(workload));
+                && Maps.filterKeys(instance.inputs(), key -> !key.equals(NEEDS) && !key.equals(PARENT))
+                        .equals(LaunchInputs.of(workload));
     }
 
     boolean unborn() {

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import io.homeostat.reconcile.sim.Moment.When;
 import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
@@ -25,8 +26,11 @@ import java.util.stream.Stream;
  * @param harshness how often faults strike, in percent of {@link Fault#permille}
  */
 record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> moments) {
-    static final ImmutableList<WorkloadId> IDS =
-            ImmutableList.of(WorkloadId.plugin("alpha"), WorkloadId.plugin("beta"), WorkloadId.process("gamma"));
+    static final ImmutableList<WorkloadId> IDS = ImmutableList.of(
+            WorkloadId.plugin("alpha"),
+            WorkloadId.plugin("beta"),
+            WorkloadId.process("gamma"),
+            new WorkloadId(TimerKind.TIMER, "delta"));
 
     private static final int REVISIONS = 3;
 
@@ -122,7 +126,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         } else if (roll < 79) {
             return new Happening.EmptyCache();
         } else if (roll < 82) {
-            return new Happening.SetLimits(id, limits(random));
+            return new Happening.SetLimits(id, limits(random, id));
         } else if (roll < 86) {
             return new Happening.SetClock(clockError(random));
         } else if (roll < 91) {
@@ -173,20 +177,25 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
 
     private static Wish oneShot(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 60 ? Behaviour.FINISHES : any(OF_ONE_SHOTS, random);
-        if (id.kind().equals(Kind.PROCESS)
-                && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
+        boolean speaks = id.kind().equals(Kind.PLUGIN);
+        if (!speaks && (behaviour == Behaviour.NEVER_LISTENS || behaviour == Behaviour.START_ERROR)) {
             behaviour = Behaviour.ENDLESS;
+        } else if (id.kind().equals(TimerKind.TIMER) && behaviour == Behaviour.UNFETCHABLE) {
+            behaviour = Behaviour.UNLAUNCHABLE;
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
         return Wish.of(behaviour + "-" + random.nextInt(REVISIONS), arguments, "config" + random.nextInt(2))
-                .limited(limits(random))
+                .limited(limits(random, id))
                 .when(any(TRIGGERS, random));
     }
 
     private static Wish daemon(SplittableRandom random, WorkloadId id) {
         Behaviour behaviour = random.nextInt(100) < 50 ? Behaviour.GOOD : any(OF_DAEMONS, random);
-        if (id.kind().equals(Kind.PROCESS)) {
+        if (!id.kind().equals(Kind.PLUGIN)) {
             behaviour = withoutProtocol(behaviour);
+        }
+        if (id.kind().equals(TimerKind.TIMER)) {
+            behaviour = withoutArchive(behaviour);
         }
         String revision = behaviour + "-" + random.nextInt(REVISIONS);
         return new Wish(
@@ -196,9 +205,15 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
                 "config" + random.nextInt(2),
                 random.nextInt(100) < 90 ? 0 : 3,
                 probe(random, behaviour),
-                limits(random),
+                limits(random, id),
                 Declarations.DAEMON,
                 Wish.Order.NONE);
+    }
+
+    /** Those of what has no program can't be enforced. */
+    private static Limits limits(SplittableRandom random, WorkloadId id) {
+        Limits limits = limits(random);
+        return id.kind().equals(TimerKind.TIMER) ? Limits.NONE : limits;
     }
 
     private static Limits limits(SplittableRandom random) {
@@ -213,6 +228,15 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         return switch (behaviour) {
             case START_ERROR -> Behaviour.EXITS_AT_ONCE;
             case APPLY_UNSUPPORTED, APPLY_ERROR -> Behaviour.GOOD;
+            default -> behaviour;
+        };
+    }
+
+    /** Nor is anybody asked whether it listens. */
+    private static Behaviour withoutArchive(Behaviour behaviour) {
+        return switch (behaviour) {
+            case UNFETCHABLE -> Behaviour.UNLAUNCHABLE;
+            case NEVER_LISTENS -> Behaviour.EXITS_AT_ONCE;
             default -> behaviour;
         };
     }

@@ -23,6 +23,8 @@ enum Invariant {
     THE_WELL_ARE_LEFT_ALONE("SPEC.md 3.12: nothing harms a workload that is well and as declared"),
     ONLY_THE_WANTED_IS_LAUNCHED("SPEC.md 1: what is declared runs, or the last good revision in its place"),
     DEPENDENCIES_COME_FIRST("issue 5: dependsOn, started after"),
+    PARTS_GO_WITH_THEIR_PARENT(
+            "ARCHITECTURE.md, traits: a part is launched in its parent's instance, and again in another one"),
     DEPENDANTS_GO_FIRST("issue 5: dependsOn, stopped before"),
     NEVER_MORE_DOWN_THAN_ALLOWED("issue 5: maxDisruption, how many workloads of a label may be restarted at once"),
     CHANGED_ONLY_IN_ITS_WINDOW("issue 5: maintenanceWindow, for upgrades and config changes"),

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashMap;
 import java.util.List;
@@ -67,6 +68,14 @@ final class OrderRules {
         if (declared == null || otherwiseByNow) {
             return;
         }
+        Traits.of(step.declared())
+                .parent()
+                .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
+                        desired.get(parent).filter(OneShotReckoning::isOneShot).isPresent()
+                                || store.instances(parent).stream()
+                                        .anyMatch(
+                                                instance -> instance.launchId().equals(step.parent())),
+                        () -> step + " although there is " + store.instances(parent)));
         // The last good revision waits for nothing that only the new declaration depends on.
         for (WorkloadId needed :
                 Sets.intersection(Dependencies.of(declared.workload()), Dependencies.of(step.declared()))) {

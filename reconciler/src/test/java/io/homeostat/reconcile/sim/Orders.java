@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -48,7 +49,8 @@ final class Orders {
         return new Wish.Order(
                 dependsOn,
                 strikes(25) ? new MaxDisruption(Wish.LABEL, 1 + random.nextInt(2)) : null,
-                strikes(15) ? window() : null);
+                strikes(15) ? window() : null,
+                id.kind().equals(TimerKind.TIMER) && strikes(50) ? Fate.IDS.getFirst() : null);
     }
 
     /** Histories begin at midnight and take an hour, as long as nobody sets the clock: open, open for a while, closed. */

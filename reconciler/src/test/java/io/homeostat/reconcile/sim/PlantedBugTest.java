@@ -75,6 +75,19 @@ class PlantedBugTest {
     }
 
     @Test
+    void whoLaunchesAPartOutsideOfItsParentIsFound() {
+        Failure failure = find(Agent.withHands(hands -> (step, seen) -> hands.execute(
+                step instanceof Step.Launch launch && launch.parent() != null
+                        ? new Step.Launch(launch.declared(), launch.hash(), launch.directory(), null)
+                        : step,
+                seen)));
+
+        assertEquals(Invariant.PARTS_GO_WITH_THEIR_PARENT, failure.violation().invariant());
+        Failure small = failure.shrunk();
+        assertTrue(small.fate().moments().size() <= A_FEW, small::report);
+    }
+
+    @Test
     void aReportSaysWhatBrokeWhyThatMattersAndHowToSeeItAgain() {
         Failure failure = find(Agent.withHands(hands ->
                 (step, seen) -> step instanceof Step.Stop ? Outcome.done("stopped") : hands.execute(step, seen)));

@@ -5,9 +5,11 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.Lifecycle.Execution.State;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import io.homeostat.reconcile.plan.Traits;
 import java.util.Optional;
 
 /** Which declarations can be brought about on a machine on which nothing goes wrong any more. */
@@ -39,9 +41,16 @@ final class Prospects {
 
     /** Whether all that it is started after becomes well and stays so. */
     boolean hasWhatItNeeds(Declaration declared) {
-        return Dependencies.of(declared.workload()).stream()
-                .allMatch(needed ->
-                        desired.declaration(needed).filter(this::becomesWell).isPresent());
+        return Dependencies.of(declared.workload()).stream().allMatch(this::becomesWell)
+                && hasItsParent(declared.workload());
+    }
+
+    boolean hasItsParent(Workload workload) {
+        return Traits.of(workload).parent().stream().allMatch(this::becomesWell);
+    }
+
+    private boolean becomesWell(WorkloadId id) {
+        return desired.declaration(id).filter(this::becomesWell).isPresent();
     }
 
     private boolean becomesWell(Declaration declared) {

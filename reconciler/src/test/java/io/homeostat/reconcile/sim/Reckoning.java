@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
 import java.util.List;
 
@@ -105,7 +106,7 @@ final class Reckoning {
     /** Of what may not be changed, because others stay down. */
     private void requireRepaired(WorkloadId id, List<FakeProcess> living) {
         LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
-        if (lastKnownGood == null || !machine.works(lastKnownGood.workload())) {
+        if (lastKnownGood == null || !mayRun(id, lastKnownGood)) {
             return;
         }
         Invariant.REPAIRS_WAIT_FOR_NOBODY.require(
@@ -150,6 +151,18 @@ final class Reckoning {
             Invariant.CONVERGES.require(
                     process.feels == Health.Verdict.HEALTHY, () -> id + " runs and is not well: " + process);
         }
+        // A parent that runs to its end has no instance after that.
+        Traits.of(declared.workload())
+                .parent()
+                .filter(parent -> desired.declaration(parent)
+                        .filter(OneShotReckoning::isOneShot)
+                        .isEmpty())
+                .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
+                        machine.living(parent).stream()
+                                .map(instance -> instance.launched.launchId())
+                                .anyMatch(FakeProcess.parent(process.launched)::equals),
+                        () -> process + " was launched in " + FakeProcess.parent(process.launched) + ", there is "
+                                + machine.living(parent)));
         List<Instance> instances = machine.store.instances(id);
         Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
                 instances.size() == 1
@@ -179,7 +192,7 @@ final class Reckoning {
                 !prospects.is(Condition.Type.CONVERGED, id),
                 () -> id + " can't be at " + declared.workload().revision());
         LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
-        if (lastKnownGood == null || !machine.works(lastKnownGood.workload()) || isGivenUp(id, lastKnownGood)) {
+        if (lastKnownGood == null || !mayRun(id, lastKnownGood)) {
             return;
         }
         Invariant.LAST_GOOD_KEPT.require(
@@ -193,6 +206,12 @@ final class Reckoning {
         Invariant.ROLLBACK_IS_SHOWN.require(
                 behaviour == Behaviour.UNFETCHABLE || prospects.is(Condition.Type.ROLLED_BACK, id),
                 () -> id + ": " + machine.store.history(id).conditions());
+    }
+
+    private boolean mayRun(WorkloadId id, LastKnownGood lastKnownGood) {
+        return machine.works(lastKnownGood.workload())
+                && !isGivenUp(id, lastKnownGood)
+                && prospects.hasItsParent(lastKnownGood.workload());
     }
 
     /** It has ended too often, if by reboots. */
@@ -232,6 +251,7 @@ final class Reckoning {
         return machine.living(declared.id()).stream().anyMatch(process -> process.behaviour == Behaviour.GOOD)
                 && machine.works(declared.workload())
                 && declared.workload().lifecycle().dependsOn().isEmpty()
+                && Traits.of(declared.workload()).parent().isEmpty()
                 && !prospects.isDisabled(declared)
                 && !prospects.is(Condition.Type.GIVEN_UP, declared.id());
     }

@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
@@ -18,6 +19,7 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -147,11 +149,6 @@ final class StepRules {
         if (process == null || !process.alive() || process.doubted || !process.lost.isEmpty()) {
             return false;
         }
-        String directory = instance.directory();
-        Installation installation =
-                directory == null ? null : disk.installs(instance.workload()).get(directory);
-        String content =
-                spec.source() == null ? "" : String.valueOf(spec.source().sha256());
         boolean sameConfig = !(spec instanceof PluginSpec plugin)
                 || (Config.hash(plugin.config()).equals(instance.configHash())
                         && instance.configHash().equals(process.configHash));
@@ -162,10 +159,27 @@ final class StepRules {
         return wellByItsProbe
                 && instance.phase() == Phase.STARTED
                 && FakeProcess.isLaunchedAs(wanted, instance)
-                && installation != null
-                && installation.isWhole()
-                && installation.sha256().equalsIgnoreCase(content)
+                && hasItsFiles(instance, spec.source())
+                && hasItsParent(instance, wanted)
                 && sameConfig;
+    }
+
+    private boolean hasItsFiles(Instance instance, @Nullable Source source) {
+        String directory = instance.directory();
+        if (directory == null) {
+            return source == null;
+        }
+        Installation installation = disk.installs(instance.workload()).get(directory);
+        return installation != null
+                && installation.isWhole()
+                && source != null
+                && installation.sha256().equalsIgnoreCase(source.sha256());
+    }
+
+    private boolean hasItsParent(Instance instance, Workload wanted) {
+        return Traits.of(wanted).parent().isEmpty()
+                || store.instances(Traits.of(wanted).parent().get()).stream()
+                        .anyMatch(parent -> parent.launchId().equals(FakeProcess.parent(instance)));
     }
 
     void beforeUnpack(Step.Unpack step) {

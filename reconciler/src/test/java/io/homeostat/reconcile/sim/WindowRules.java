@@ -74,11 +74,12 @@ final class WindowRules {
         WorkloadId id = instance.workload();
         String directory = instance.directory();
         Installation files = directory == null ? null : disk.installs(id).get(directory);
+        boolean whole = directory == null || (files != null && files.isWhole());
         return asked.answer(id)
                 .filter(declared -> !instance.target().equals(declared.hash()))
                 .filter(declared -> store.remembered(id).run().healthFailures()
                         < declared.workload().lifecycle().health().failureThreshold())
-                .filter(declared -> instance.phase() == Phase.STARTED && files != null && files.isWhole())
+                .filter(declared -> instance.phase() == Phase.STARTED && whole)
                 .isPresent();
     }
 

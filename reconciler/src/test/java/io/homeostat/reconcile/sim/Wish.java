@@ -24,6 +24,8 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
+import io.homeostat.reconcile.runtime.timer.TimerSpec;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -58,12 +60,21 @@ public record Wish(
         ELSEWHERE
     }
 
-    /** Whom it is started after, with how many it may be down, and when it may be changed. */
+    /** Whom it is started after, with how many it may be down, when it may be changed, and what it is part of. */
     public record Order(
             ImmutableList<String> dependsOn,
             @Nullable MaxDisruption disruption,
-            @Nullable MaintenanceWindow window) {
+            @Nullable MaintenanceWindow window,
+            @Nullable WorkloadId parent) {
         public static final Order NONE = new Order(ImmutableList.of(), null, null);
+
+        /** Of what is part of nothing. */
+        public Order(
+                ImmutableList<String> dependsOn,
+                @Nullable MaxDisruption disruption,
+                @Nullable MaintenanceWindow window) {
+            this(dependsOn, disruption, window, null);
+        }
     }
 
     public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
@@ -129,10 +140,20 @@ public record Wish(
                 order.dependsOn(),
                 order.disruption(),
                 order.window());
-        WorkloadSpec spec = id.kind().equals(Kind.PLUGIN)
-                ? new PluginSpec(program, lifecycle, config == null ? null : new Config(config, null))
+        return new Workload(id, LABELS, spec(id.kind(), program, lifecycle));
+    }
+
+    private WorkloadSpec spec(Kind kind, Program program, Lifecycle lifecycle) {
+        if (kind.equals(Kind.PLUGIN)) {
+            return new PluginSpec(program, lifecycle, config == null ? null : new Config(config, null));
+        }
+        return kind.equals(TimerKind.TIMER)
+                ? new TimerSpec(
+                        revision,
+                        Duration.ofSeconds(arguments.isEmpty() ? 5 : 7),
+                        order.parent() == null ? null : order.parent().toString(),
+                        lifecycle)
                 : new ProcessSpec(program, lifecycle, probing());
-        return new Workload(id, LABELS, spec);
     }
 
     private @Nullable Probe probing() {

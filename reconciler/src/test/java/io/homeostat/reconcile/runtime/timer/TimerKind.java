@@ -16,7 +16,7 @@ import java.util.Optional;
 
 /** All that the program is told of timers. */
 public final class TimerKind implements KindProvider, RuntimeProvider {
-    static final Kind TIMER = new Kind("Timer", "timers", TimerSpec.class);
+    public static final Kind TIMER = new Kind("Timer", "timers", TimerSpec.class);
 
     @Override
     public ImmutableList<Kind> kinds() {
@@ -43,7 +43,9 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 null,
                 false,
                 ImmutableList.of(new LaunchInput(
-                        "interval", ImmutableList.of(timer.interval().toString()), Reason.ARGUMENTS_CHANGED)),
+                        "interval",
+                        ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
+                        Reason.ARGUMENTS_CHANGED)),
                 null,
                 Optional.ofNullable(timer.parent()).flatMap(WorkloadId::parse),
                 timer.parent() != null);
