@@ -49,23 +49,26 @@ final class DisruptionBudget {
     }
 
     private DependencyGraph dependencies() {
-        DesiredState now = desired.now();
+        return dependencies(desired.now());
+    }
+
+    private DependencyGraph dependencies(DesiredState wanted) {
         DependencyGraph known = dependencies;
-        if (!known.isOf(now)) {
-            known = new DependencyGraph(now, () -> leftOver(now));
+        if (!known.isOf(wanted)) {
+            known = new DependencyGraph(wanted, () -> leftOver(wanted));
             dependencies = known;
         }
         return known;
     }
 
     /** The state of the workloads that matter to this one. */
-    Relations of(WorkloadId id, HostFacts host) {
+    Relations of(WorkloadId id, DesiredState wanted, HostFacts host) {
         lastSeen = host;
         Set<WorkloadId> changing;
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return dependencies().of(id, host, this::look, changing::contains);
+        return dependencies(wanted).of(id, host, this::look, changing::contains);
     }
 
     /**

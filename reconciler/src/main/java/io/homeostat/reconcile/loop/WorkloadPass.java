@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
@@ -147,11 +148,13 @@ public final class WorkloadPass {
             // An archive that can't be seen is fetched again; the fetch then says what is wrong with the directory.
             case Observation.Unseen<ImmutableSet<String>>(String why) -> ImmutableSet.of();
         };
+        // One state for all that is asked of it: it may be replaced during the look.
+        DesiredState wanted = desired.now();
         return situations.look(
                 id,
-                desired.declaration(id).orElse(null),
-                desired.now().policy(),
-                host -> disruptions.of(id, host),
+                wanted.get(id).orElse(null),
+                wanted.policy(),
+                host -> disruptions.of(id, wanted, host),
                 archives,
                 Situations.Depth.HEALTH);
     }

@@ -4,17 +4,15 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.DesiredSource;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
 /** Remembers what the agent was told to want at the beginning of its pass; in the middle of one, that may change. */
 final class Asked implements DesiredSource {
     private final DesiredSource desired;
-    private final Map<WorkloadId, Optional<Declaration>> answers = new HashMap<>();
     private final Set<WorkloadId> wanted = new HashSet<>();
+    private DesiredState answer = DesiredState.EMPTY;
 
     Asked(DesiredSource desired) {
         this.desired = desired;
@@ -22,16 +20,8 @@ final class Asked implements DesiredSource {
 
     @Override
     public DesiredState now() {
-        return desired.now();
-    }
-
-    @Override
-    public Optional<Declaration> declaration(WorkloadId id) {
-        Optional<Declaration> answer = desired.declaration(id);
-        answers.put(id, answer);
-        if (answer.isPresent()) {
-            wanted.add(id);
-        }
+        answer = desired.now();
+        wanted.addAll(answer.declarations().keySet());
         return answer;
     }
 
@@ -45,7 +35,11 @@ final class Asked implements DesiredSource {
         wanted.clear();
     }
 
+    DesiredState answer() {
+        return answer;
+    }
+
     Optional<Declaration> answer(WorkloadId id) {
-        return answers.getOrDefault(id, Optional.empty());
+        return answer.get(id);
     }
 }

@@ -93,6 +93,11 @@ final class FakeProcesses {
                 .toList();
     }
 
+    /** What an agent was ending when it died is, for the next one, something that ended by itself. */
+    void forgetWhoStopped() {
+        launches.values().forEach(process -> process.stopped = false);
+    }
+
     List<FakeProcess> living(WorkloadId id) {
         return launches(id).stream().filter(FakeProcess::alive).toList();
     }

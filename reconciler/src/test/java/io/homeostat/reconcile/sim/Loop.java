@@ -83,6 +83,7 @@ final class Loop {
         if (crash instanceof PowerCut) {
             world.powerFails();
         }
+        machine.processes.forgetWhoStopped();
         clock.advanceMillis(AGENT_STARTS_IN_MILLIS);
         pass = begin();
         Fate.IDS.forEach(this::hint);

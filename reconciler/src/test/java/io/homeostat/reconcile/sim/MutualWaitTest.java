@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.SourceName;
@@ -17,7 +16,6 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Two that wait for each other in some way, on a fake machine without faults. */
@@ -119,12 +117,7 @@ class MutualWaitTest {
     private final class Changing implements DesiredSource {
         @Override
         public DesiredState now() {
-            return desired.now();
-        }
-
-        @Override
-        public Optional<Declaration> declaration(WorkloadId id) {
-            Optional<Declaration> answer = machine.asked.declaration(id);
+            DesiredState answer = machine.asked.now();
             duringTheLook.run();
             return answer;
         }

@@ -46,7 +46,7 @@ final class OrderRules {
     }
 
     void looked(WorkloadId id) {
-        desired = asked.now();
+        desired = asked.answer();
         since = clock.steadyMillis();
         leaving = desired.get(id).isPresent()
                 ? ImmutableList.of()

@@ -95,6 +95,8 @@ final class Simulation {
         while (clock.steadyMillis() < end && !Fate.IDS.stream().allMatch(this::rests)) {
             loop.run(AT_LEAST_CALM.toMillis());
         }
+        // Whoever is part of what was changed last is looked at once more.
+        loop.run(RARE_RESYNC.toMillis());
     }
 
     private boolean awaitsWindow(WorkloadId id) {
