@@ -18,7 +18,7 @@ import io.homeostat.observe.Observer.Checks;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Declarations, as far as a look depends on them: the kind, the probe, and half a second for an answer. */
+/** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
 final class Specs {
     private static final Program PROGRAM = new Program(
             "r1", null, "/bin/program", ImmutableList.of(), ImmutableSortedMap.of(), null, Program.Install.LOCAL);
@@ -26,7 +26,7 @@ final class Specs {
             Limits.NONE,
             new Start(Duration.ofSeconds(30), 3, 2),
             new Stop(Duration.ofSeconds(30)),
-            new HealthCheck(Duration.ofSeconds(10), Duration.ofMillis(500), 3),
+            new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(3), 3),
             new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), 0),
             new Metrics(Duration.ofSeconds(10), 60),
             new Execution(
