@@ -1,3 +1,4 @@
+/** What all actuators share: their failures, and how they write to the disk. */
 @NullMarked
 package io.homeostat.actuate;
 

@@ -1,3 +1,4 @@
+/** Looks at the machine and changes nothing. */
 @NullMarked
 package io.homeostat.observe;
 

@@ -1,3 +1,4 @@
+/** The stream to a control plane: connecting, identifying the agent, sending until acknowledged, and receiving. */
 @NullMarked
 package io.homeostat.desired.channel;
 

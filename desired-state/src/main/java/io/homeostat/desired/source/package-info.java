@@ -1,3 +1,4 @@
+/** Where declarations come from: files, and manifests of packages; and which source wins. */
 @NullMarked
 package io.homeostat.desired.source;
 

@@ -1,3 +1,4 @@
+/** Turns observations and the outcomes of steps into history, events and conditions. */
 @NullMarked
 package io.homeostat.reconcile.record;
 

@@ -12,7 +12,7 @@ import io.homeostat.reconcile.plan.KindTraits;
 import java.time.InstantSource;
 import java.util.function.Function;
 
-/** One kind: its traits for the planner, and how its instances are seen and handled. Has a row in {@code META-INF/services}. */
+/** One kind: its traits for the planner, and how its instances are seen and handled. Has a row in the services file of {@link KindTraits}. */
 public interface RuntimeProvider extends KindTraits {
     /** What all kinds share; used, not closed. */
     record Machine(Layout layout, ProcFs procFs, PluginChannel plugins, CgroupLayout cgroups, InstantSource clock) {

@@ -1,3 +1,4 @@
+/** How workloads are, computed for whoever asks; changes nothing. */
 @NullMarked
 package io.homeostat.reconcile.status;
 

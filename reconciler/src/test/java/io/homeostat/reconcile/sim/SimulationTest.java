@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * Plays simulated histories, others for each commit. A failing one is shrunk and prints its seed and its story; {@code
+ * Plays simulated histories, a different set for each commit. A failing one is shrunk and prints its seed and its story; {@code
  * -Dsimulation.seed=N} plays that one alone, {@code -Dsimulation.seeds=N} so many. {@code reconciler/soak} plays them until stopped.
  */
 @Isolated("Takes every processor.")
