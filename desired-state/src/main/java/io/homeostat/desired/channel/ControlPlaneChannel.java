@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.rpc.Status;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.AgentConfig.ControlPlane;
 import io.homeostat.desired.platform.MetadataClient;
 import io.homeostat.proto.acs.AgentCommunicationGrpc;
@@ -175,7 +176,8 @@ public final class ControlPlaneChannel implements Channel {
         ManagedChannel channel;
         try {
             channel = endpoint.open();
-        } catch (IOException e) {
+        } catch (IOException | StatusRuntimeException e) {
+            // The latter when the agent is ending.
             return new Attempt(StreamOutcome.Cause.BAD_ENDPOINT, String.valueOf(e.getMessage()));
         }
         try {

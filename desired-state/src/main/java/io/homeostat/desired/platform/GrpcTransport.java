@@ -91,7 +91,9 @@ public final class GrpcTransport implements AutoCloseable {
     private synchronized EventLoopGroup loop() {
         if (closed) {
             // By a call that was given up before it began: a thread started for it would never be ended.
-            throw Status.UNAVAILABLE.withDescription("the transport is closed").asRuntimeException();
+            throw Status.CANCELLED
+                    .withCause(new InterruptedException("the transport is closed"))
+                    .asRuntimeException();
         }
         EventLoopGroup running = loop;
         if (running == null) {

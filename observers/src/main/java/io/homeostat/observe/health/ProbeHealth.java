@@ -117,8 +117,10 @@ public final class ProbeHealth implements InstanceHealth {
     }
 
     private Health grpc(Probe.Grpc grpc, String question, Duration timeout) throws IOException {
-        ManagedChannel channel = transport.tcp(resolved(grpc.address())).build();
+        InetSocketAddress address = resolved(grpc.address());
+        ManagedChannel channel = null;
         try {
+            channel = transport.tcp(address).build();
             ServingStatus status = HealthGrpc.newBlockingStub(channel)
                     .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
                     .check(HealthCheckRequest.newBuilder()
@@ -131,7 +133,9 @@ public final class ProbeHealth implements InstanceHealth {
         } catch (StatusRuntimeException e) {
             return failed(CallFailure.verdict(e), CallFailure.words(question, e, timeout));
         } finally {
-            channel.shutdownNow();
+            if (channel != null) {
+                channel.shutdownNow();
+            }
         }
     }
 
