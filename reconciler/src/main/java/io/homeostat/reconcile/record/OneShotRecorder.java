@@ -98,11 +98,10 @@ final class OneShotRecorder {
             return;
         }
         notes.attempts(attempts -> attempts.withStart(Failures.NONE));
-        String bootId = situation.host().bootId() instanceof Observation.Seen<String>(String id) ? id : "";
         OneShotRun run = OneShotRun.begun(
                         Work.of(declared.workload()),
                         "",
-                        bootId,
+                        bootId(situation),
                         situation.host().instanceId(),
                         situation.now())
                 .failed(situation.now(), null, error);
@@ -112,6 +111,10 @@ final class OneShotRecorder {
                 neverRan ? EventType.PLUGIN_INSTALL_FAILED : EventType.PLUGIN_EXECUTION_FAILED,
                 declared.workload().revision(),
                 error);
+    }
+
+    private static String bootId(Situation situation) {
+        return situation.host().bootId() instanceof Observation.Seen<String>(String id) ? id : "";
     }
 
     /** What has begun to run is installed: it is what is kept, and what another revision takes the place of. */
@@ -156,7 +159,7 @@ final class OneShotRecorder {
         OneShotRun run = OneShotRun.begun(
                 Work.of(instance).orElse(""),
                 instance.launchId(),
-                identity == null ? "" : identity.bootId(),
+                identity == null ? bootId(situation) : identity.bootId(),
                 situation.host().instanceId(),
                 instance.launchedAt());
         notes.run(books -> books.withOneShot(run));

@@ -9,6 +9,7 @@ import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
@@ -111,6 +112,23 @@ class OneShotRecorderTest {
         assertNull(
                 history(ObservationRecorder.observed(after).change()).run().oneShot(),
                 "it says nothing of what is declared now");
+    }
+
+    @Test
+    void aRunWithoutAProcessAnswersForTheBootOfTheHost() {
+        Identity task = new Identity.Task("driver", "1", "", null);
+        OneShotExample scene =
+                scene().is("A", new ObservedInstance.Liveness.Running(task, Duration.ofSeconds(5), true, null));
+        Situation situation = scene.situation();
+        ObservedInstance seen = situation.processes().getFirst();
+        Situation ofTask = withProcesses(
+                situation,
+                ImmutableList.of(new ObservedInstance(seen.instance().withIdentity(task), true, seen.liveness())));
+
+        OneShotRun run = Objects.requireNonNull(
+                history(ObservationRecorder.observed(ofTask).change()).run().oneShot());
+
+        assertEquals("boot", run.bootId());
     }
 
     @Test
