@@ -30,6 +30,9 @@ record Aftermath(
 
     /** Takes away every workload that has a process, and waits until nothing of it is left. */
     void removeAll() {
+        if (agent != null) {
+            agent.requireNotEndedByItself();
+        }
         if (agent != null && agent.isEnforcing()) {
             commands.killAllBut(agent.pid());
             Path _ = homeostat.file("agent.yaml", withoutDeclarations().toString());

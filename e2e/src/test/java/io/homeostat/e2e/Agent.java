@@ -11,6 +11,9 @@ final class Agent {
     private final Command command;
     private final UnaryOperator<Result> check;
 
+    /** Whether the test has ended it, or seen it end. */
+    private boolean ended;
+
     /** @param check of what it has said when it has ended */
     Agent(Command command, UnaryOperator<Result> check) {
         this.command = command;
@@ -48,20 +51,28 @@ final class Agent {
         return this;
     }
 
+    /** Fails when it has ended although nobody told it to, nor waited for that. */
+    void requireNotEndedByItself() {
+        assertTrue(ended || command.isRunning(), () -> "the agent has ended by itself: " + said());
+    }
+
     /** kill -9, which is what it has to survive. */
     @CanIgnoreReturnValue
     Result kill() {
+        ended = true;
         return check.apply(command.kill());
     }
 
     /** SIGTERM; it has to end by itself. */
     Result terminate() {
+        ended = true;
         command.terminate();
         return check.apply(command.await(Patience.LONGEST));
     }
 
     /** Waits until it ends by itself. */
     Result await() {
+        ended = true;
         return check.apply(command.await(Patience.LONGEST));
     }
 

@@ -21,7 +21,8 @@ import java.util.stream.Stream;
 
 /**
  * The built program once more, in a class loader of its own in this JVM: for questions between the steps of a test, of which only the
- * answer matters. A process costs half a second of processor time for each. All that a test says of a command is asked of a process.
+ * answer matters. A process costs half a second of processor time for each. What is said of a launch, an exit status of
+ * {@code apply}, or what is written where is asked of a process.
  */
 final class WarmProgram {
     private final ClassLoader classes;
