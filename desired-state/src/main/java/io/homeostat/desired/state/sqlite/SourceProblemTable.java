@@ -1,5 +1,6 @@
 package io.homeostat.desired.state.sqlite;
 
+import com.google.common.base.Enums;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableSet;
@@ -31,7 +32,8 @@ final class SourceProblemTable {
         return new SourceProblem(
                 source,
                 row.getString("origin"),
-                Problem.Kind.valueOf(row.getString("kind")),
+                // A later program may know more kinds.
+                Enums.getIfPresent(Problem.Kind.class, row.getString("kind")).or(Problem.Kind.UNSPECIFIED),
                 row.getString("place"),
                 row.getString("message"));
     }
