@@ -17,8 +17,10 @@ import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Two that wait for each other in some way, on a fake machine without faults. */
+@Timeout(60)
 class MutualWaitTest {
     private static final WorkloadId DB = WorkloadId.plugin("alpha");
     private static final WorkloadId WEB = WorkloadId.plugin("beta");

@@ -87,10 +87,14 @@ final class Rehearsal {
                 && machine.disk.isWhole(id, living.get(0).launched.directory())
                 && living.get(0).lost.isEmpty()
                 && living.get(0).worked;
+        ImmutableList<Step> plan = planOf(id);
+        Invariant.PLAN_OF_CONVERGED_IS_EMPTY.require(
+                endsByItself || !(loop.last(id) instanceof PassResult.Settled) || plan.isEmpty(),
+                () -> id + " is settled, and planned is " + plan);
         // What is ill or damaged is put right before it is changed, and only that is foretold.
         boolean well = machine.store.history(id).run().healthFailures() == 0
                 && living.stream().allMatch(process -> process.feels == Health.Verdict.HEALTHY)
-                && planOf(id).stream().allMatch(Step.Wait.class::isInstance)
+                && plan.stream().allMatch(Step.Wait.class::isInstance)
                 && !waitsForDependency(id);
         return !endsByItself && !isUnderWay(id) && well && (declared == null || runs);
     }
