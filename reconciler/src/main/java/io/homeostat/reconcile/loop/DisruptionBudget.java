@@ -90,7 +90,10 @@ final class DisruptionBudget {
         }
     }
 
-    /** Call before a workload is stopped: its dependants must not be launched meanwhile, not even if the outcome is lost. */
+    /**
+     * Call before a workload is stopped: dependants that look from now on do not take it for well, not even if the outcome is lost. One
+     * that has looked just before is launched all the same, as if the dependency had ended by itself a moment later.
+     */
     void stopping(WorkloadId id) {
         stopped.add(id);
     }

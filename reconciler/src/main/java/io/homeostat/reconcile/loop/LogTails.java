@@ -16,7 +16,7 @@ public interface LogTails {
      * Masks the secrets that a program was given and has logged: the lines become part of events, which go to the control plane. The log
      * itself is not changed.
      */
-    public static final class MaskedTails implements LogTails {
+    final class MaskedTails implements LogTails {
         /** The length of the shortest text that is masked: shorter ones also occur in error messages. */
         static final int SHORTEST = 8;
 

@@ -64,7 +64,8 @@ public record WorkloadPlan(
     WorkloadPlan followedBy(WorkloadPlan other) {
         ImmutableList<Step> all =
                 ImmutableList.<Step>builder().addAll(steps).addAll(other.steps).build();
-        return new WorkloadPlan(workload, action, reason, message, all, before, other.after, due);
+        return new WorkloadPlan(
+                workload, action, reason, message + "; then " + other.message, all, before, other.after, due);
     }
 
     /** The group this plan counts to. */
