@@ -189,6 +189,22 @@ final class SourceReplacementTest {
     }
 
     @Test
+    void aProblemOfAKindThatOnlyALaterProgramKnowsIsShown() {
+        problems(problem("/a", "it is bad"));
+        store.database.read("test", connection -> {
+            Sqlite.execute(connection, "UPDATE source_problem SET kind = 'FROM_A_LATER_PROGRAM'");
+            return true;
+        });
+
+        assertEquals(
+                ImmutableList.of(
+                        new SourceProblem(SourceName.FILES, "/a", Problem.Kind.UNSPECIFIED, "it is bad", "it is bad")),
+                store.problems());
+        problems(problem("/a", "it is bad"));
+        assertEquals(ImmutableList.of(problem("/a", "it is bad")), store.problems());
+    }
+
+    @Test
     void aProblemOfOneSourceIsNoneOfAnother() {
         problems(problem("/a", "it is bad"));
 
