@@ -7,9 +7,7 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
-import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.host.HostFacts;
@@ -18,15 +16,13 @@ import io.homeostat.observe.host.HostObserver;
 import io.homeostat.observe.host.MetadataFacts;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.observe.install.InstallationObserver;
-import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.ProcFs;
 import java.util.function.Function;
 
-/** Looks at the real machine: its disk, its instances, its limits and what is known of the host. */
+/** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
 public final class MachineObserver implements Observer {
     private final InstallationObserver installations;
     private final Function<Kind, ? extends InstanceObserver> instances;
-    private final LimitObserver limits;
     private final HostObserver host;
 
     /**
@@ -37,44 +33,33 @@ public final class MachineObserver implements Observer {
             Layout layout,
             ProcFs procFs,
             Function<Kind, ? extends InstanceObserver> instances,
-            LimitObserver limits,
             MetadataServer metadata) {
         this.installations = new InstallationObserver(layout);
         this.instances = instances;
-        this.limits = limits;
         this.host = new HostObserver(
                 procFs, new OsRelease(), layout.instanceId(), new MetadataFacts(metadata, Ticker.systemTicker())::get);
     }
 
     @Override
     public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
-        Observation<ImmutableList<ObservedInstance>> found =
-                instances.apply(id.kind()).look(id, remembered, checks);
+        InstanceObserver observer = instances.apply(id.kind());
+        Observation<ImmutableList<ObservedInstance>> found = observer.look(id, remembered, checks);
         return new ObservedWorkload(
                 id,
                 installations.examined(id),
                 installations.active(id),
                 found,
-                limits.look(id, running(found)),
+                observer.limits(
+                        id,
+                        found instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var seen)
+                                ? seen
+                                : ImmutableList.of()),
                 installations.residue(id));
     }
 
     @Override
     public HostFacts host(ImmutableSet<HostFact> asked) {
         return host.look(asked);
-    }
-
-    private static ImmutableSet<Long> running(Observation<ImmutableList<ObservedInstance>> launches) {
-        ImmutableSet.Builder<Long> pids = ImmutableSet.builder();
-        if (launches instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var found)) {
-            for (ObservedInstance process : found) {
-                if (process.liveness() instanceof Running running
-                        && running.identity() instanceof ProcessIdentity main) {
-                    pids.add(main.pid());
-                }
-            }
-        }
-        return pids.build();
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
+import io.homeostat.observe.limits.ObservedLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,11 @@ public interface Observer {
          */
         Observation<ImmutableList<ObservedInstance>> look(
                 WorkloadId id, ImmutableList<Instance> instances, Checks checks);
+
+        /** How those that were found are limited; of a kind that has no limits nobody asks. */
+        default Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
+            return Observation.seen(ObservedLimits.NONE);
+        }
 
         @Override
         default void close() {}

@@ -1,25 +1,29 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.LostFiles;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcessObserver;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
 
-/** Instances that are processes of this host: whether they run, how healthy they are, and which files they have lost. */
+/** Instances that are processes of this host: whether they run, how healthy they are, how they are limited, and which files they have lost. */
 public final class ProcessInstances implements InstanceObserver {
     private final ProcessObserver processes;
     private final InstanceHealth health;
+    private final LimitObserver limits;
     private final LostFiles lostFiles;
 
     /** @param health closed with this */
@@ -27,6 +31,7 @@ public final class ProcessInstances implements InstanceObserver {
             Layout layout, ProcFs procFs, InstantSource clock, LimitObserver limits, InstanceHealth health) {
         this.processes = new ProcessObserver(layout, procFs, clock, limits);
         this.health = health;
+        this.limits = limits;
         this.lostFiles = new LostFiles(layout, procFs);
     }
 
@@ -54,6 +59,17 @@ public final class ProcessInstances implements InstanceObserver {
             }
         }
         return Observation.seen(asked.build());
+    }
+
+    @Override
+    public Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
+        ImmutableSet.Builder<Long> pids = ImmutableSet.builder();
+        for (ObservedInstance process : found) {
+            if (process.liveness() instanceof Running running && running.identity() instanceof ProcessIdentity main) {
+                pids.add(main.pid());
+            }
+        }
+        return limits.look(id, pids.build());
     }
 
     @Override

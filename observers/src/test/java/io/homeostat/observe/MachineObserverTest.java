@@ -81,7 +81,6 @@ class MachineObserverTest {
                 at,
                 proc.procFs,
                 kind -> new ProcessInstances(at, proc.procFs, () -> NOW, limits, kind == Kind.PLUGIN ? asked : probes),
-                limits,
                 path -> new MetadataServer.Answer.Absent());
     }
 

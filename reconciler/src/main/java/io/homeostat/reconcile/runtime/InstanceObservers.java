@@ -5,7 +5,6 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 
 /** The observers of the instances of all kinds on this machine. */
@@ -32,7 +31,6 @@ public final class InstanceObservers implements AutoCloseable {
                 machine.layout(),
                 machine.procFs(),
                 kind -> RuntimeProvider.of(kind, observers),
-                new LimitObserver(machine.cgroups()),
                 metadata);
     }
 

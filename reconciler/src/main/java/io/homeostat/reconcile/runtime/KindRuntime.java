@@ -66,7 +66,7 @@ public interface KindRuntime {
     interface Limitable {
         Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) throws ActuationFailure;
 
-        /** Removes the limits of a workload of which nothing runs any more. */
-        void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException;
+        /** Removes what has kept the limits of a workload of which nothing runs any more; nothing where they end with its instances. */
+        default void unlimit(WorkloadId id) throws ActuationFailure, InterruptedException {}
     }
 }

@@ -41,7 +41,7 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 Readiness.STAYED_ALIVE,
                 Traits.Completion.EXIT,
                 null,
-                false,
+                true,
                 ImmutableList.of(new LaunchInput(
                         "interval",
                         ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),

@@ -2,7 +2,9 @@ package io.homeostat.reconcile.runtime.timer;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
@@ -13,15 +15,20 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.health.Health;
+import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.observe.limits.ObservedLimits.LimitObstacles;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.stream.Stream;
 
 /** Keeps timers in memory. A revision that begins with "broken" can't be created. */
-final class TimerRuntime implements InstanceObserver, KindRuntime {
+final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     private final Timers timers;
     private final InstantSource clock;
 
@@ -46,6 +53,22 @@ final class TimerRuntime implements InstanceObserver, KindRuntime {
         Health health = checks.of(instance) == null ? null : Health.healthy(clock.instant());
         return new Liveness.Running(
                 identity(instance.launchId()), Duration.between(since, clock.instant()), true, health);
+    }
+
+    @Override
+    public Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
+        Limits inForce = found.stream()
+                .map(timer -> timers.limits.get(timer.instance().launchId()))
+                .flatMap(Stream::ofNullable)
+                .findFirst()
+                .orElse(Limits.NONE);
+        return Observation.seen(new ObservedLimits(inForce, ImmutableSortedSet.of(), LimitObstacles.NONE));
+    }
+
+    @Override
+    public Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) {
+        instances.forEach(timer -> timers.limits.put(timer.instance().launchId(), step.limits()));
+        return Outcome.done();
     }
 
     @Override

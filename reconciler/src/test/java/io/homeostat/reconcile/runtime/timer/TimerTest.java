@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.source.StoredState;
@@ -163,6 +165,23 @@ final class TimerTest {
         assertNotEquals(parent.launchId(), only(CLOCK).launchId());
         assertNotEquals(part.launchId(), only(TICK).launchId());
         assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void itsLimitsAreSetOnceAndAgainWhenSomebodyChangedThem() {
+        Limits declared = new Limits(new Size(64 << 20), null, false);
+        apply(timer("tick", "1", "5s") + "  limits: {memory: 64Mi}\n");
+        settle();
+
+        assertEquals(List.of("launch", "setLimits"), steps);
+        assertEquals(declared, timers.limits.get(only(TICK).launchId()));
+
+        steps.clear();
+        timers.limits.put(only(TICK).launchId(), Limits.NONE);
+        settle();
+
+        assertEquals(List.of("setLimits"), steps);
+        assertEquals(declared, timers.limits.get(only(TICK).launchId()));
     }
 
     @Test

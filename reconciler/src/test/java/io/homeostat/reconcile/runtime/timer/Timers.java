@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.timer;
 
+import io.homeostat.desired.model.Lifecycle.Limits;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
@@ -11,6 +12,9 @@ final class Timers {
     private static final ConcurrentMap<Path, Timers> MACHINES = new ConcurrentHashMap<>();
 
     final Map<String, Instant> running = new ConcurrentHashMap<>();
+
+    /** Those in force, by launch id. */
+    final Map<String, Limits> limits = new ConcurrentHashMap<>();
 
     /** Called when one is told to stop. */
     Runnable onStop = () -> {};
