@@ -108,7 +108,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.clock = clock;
         ProcFs procFs = new ProcFs();
         this.plugins = new PluginChannel(clock);
-        Machine machine = new Machine(layout, procFs, plugins, clock);
+        Machine machine = new Machine(layout, procFs, plugins, clock, store::instances);
         this.instances = new InstanceObservers(machine);
         this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);

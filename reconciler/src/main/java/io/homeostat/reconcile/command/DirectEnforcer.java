@@ -154,7 +154,7 @@ public final class DirectEnforcer implements Enforcer {
         try (PluginChannel plugins = new PluginChannel(clock);
                 MetadataClient metadata = workspace.environment().metadata();
                 InstanceObservers instances =
-                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock))) {
+                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock, store::instances))) {
             Runtimes runtimes = new Runtimes(instances.machine());
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.instances().stream().map(Instance::workload).forEach(all::add);

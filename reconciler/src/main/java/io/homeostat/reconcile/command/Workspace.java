@@ -114,8 +114,12 @@ public record Workspace(String word, Environment environment, Console console, L
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (PluginChannel plugins = new PluginChannel(environment.clock());
                 MetadataClient metadata = environment.metadata();
-                InstanceObservers instances =
-                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, environment.clock()))) {
+                InstanceObservers instances = new InstanceObservers(new Machine(
+                        layout,
+                        new ProcFs(),
+                        plugins,
+                        environment.clock(),
+                        memory.memory().instances()::get))) {
             Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())
                     .everything(memory.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {

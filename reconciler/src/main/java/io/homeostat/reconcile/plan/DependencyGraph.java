@@ -349,7 +349,8 @@ public final class DependencyGraph {
         return lastKnownGood == null || !unproven.isEmpty() ? unproven : needs(lastKnownGood.workload());
     }
 
-    private static ImmutableList<WorkloadId> neededAtLaunch(Instance instance) {
+    /** What an instance depended on when it was launched, its parent included. */
+    static ImmutableList<WorkloadId> neededAtLaunch(Instance instance) {
         return Splitter.on(',')
                 .omitEmptyStrings()
                 .splitToStream(instance.inputs().getOrDefault(LaunchInputs.DEPENDENCIES, ""))

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.base.Joiner;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
@@ -14,6 +15,7 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What a process can't change once it runs, as one hash each: which of them differ is the reason for a restart. */
@@ -75,6 +77,20 @@ public final class LaunchInputs {
     /** The parent's instance that an instance was launched in; null when there was none. */
     static @Nullable String parent(Instance instance) {
         return instance.inputs().get(PARENT);
+    }
+
+    /**
+     * The same, found among what is remembered.
+     *
+     * @param instances those of a workload
+     */
+    public static Optional<Instance> parent(
+            Instance instance, Function<WorkloadId, ImmutableList<Instance>> instances) {
+        String parent = parent(instance);
+        return DependencyGraph.neededAtLaunch(instance).stream()
+                .flatMap(id -> instances.apply(id).stream())
+                .filter(other -> other.launchId().equals(parent))
+                .findFirst();
     }
 
     /**

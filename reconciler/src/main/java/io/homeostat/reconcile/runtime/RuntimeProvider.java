@@ -1,23 +1,48 @@
 package io.homeostat.reconcile.runtime;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.plan.KindTraits;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.function.Function;
 
 /** One kind: its traits for the planner, and how its instances are seen and handled. Has a row in the services file of {@link KindTraits}. */
 public interface RuntimeProvider extends KindTraits {
-    /** What all kinds share; used, not closed. */
-    record Machine(Layout layout, ProcFs procFs, PluginChannel plugins, CgroupLayout cgroups, InstantSource clock) {
-        public Machine(Layout layout, ProcFs procFs, PluginChannel plugins, InstantSource clock) {
-            this(layout, procFs, plugins, CgroupLayout.detect(layout), clock);
+    /**
+     * What all kinds share; used, not closed.
+     *
+     * @param instances what is remembered of those of a workload
+     */
+    record Machine(
+            Layout layout,
+            ProcFs procFs,
+            PluginChannel plugins,
+            CgroupLayout cgroups,
+            InstantSource clock,
+            Function<WorkloadId, ImmutableList<Instance>> instances) {
+        public Machine(
+                Layout layout,
+                ProcFs procFs,
+                PluginChannel plugins,
+                InstantSource clock,
+                Function<WorkloadId, ImmutableList<Instance>> instances) {
+            this(layout, procFs, plugins, CgroupLayout.detect(layout), clock, instances);
+        }
+
+        /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */
+        public Optional<Instance> parent(Instance instance) {
+            return LaunchInputs.parent(instance, instances);
         }
     }
 

@@ -58,7 +58,7 @@ class PluginSurveyTest {
         }
         declared.become(declarations.now());
         Layout layout = new Layout(directory, directory, "i");
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), channel, clock));
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), channel, clock, id -> ImmutableList.of()));
         observer = instances.with(path -> new MetadataServer.Answer.Absent());
     }
 

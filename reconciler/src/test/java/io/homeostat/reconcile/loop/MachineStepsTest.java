@@ -88,7 +88,7 @@ class MachineStepsTest {
                     }
                 });
         plugins = new PluginChannel(Clock.systemUTC());
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, Clock.systemUTC()));
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, Clock.systemUTC(), store::instances));
         observer = instances.with(path -> new MetadataServer.Answer.Absent());
         Runtimes runtimes = new Runtimes(instances.machine());
         steps = new MachineSteps(

@@ -62,6 +62,6 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     }
 
     private static TimerRuntime timers(Machine machine) {
-        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine.clock());
+        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine);
     }
 }

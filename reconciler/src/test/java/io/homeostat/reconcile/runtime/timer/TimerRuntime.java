@@ -21,20 +21,25 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** Keeps timers in memory. A revision that begins with "broken" can't be created. */
 final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     private final Timers timers;
+    private final Machine machine;
     private final InstantSource clock;
 
-    TimerRuntime(Timers timers, InstantSource clock) {
+    TimerRuntime(Timers timers, Machine machine) {
         this.timers = timers;
-        this.clock = clock;
+        this.machine = machine;
+        this.clock = machine.clock();
     }
 
     @Override
@@ -46,6 +51,7 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     }
 
     private Liveness liveness(Instance instance, Checks checks) {
+        noteParent(instance, timers.seenIn);
         Instant since = timers.running.get(instance.launchId());
         if (since == null) {
             return new Liveness.Ended(new Exit(null, null, Exit.Reason.UNKNOWN, clock.instant()));
@@ -77,9 +83,15 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
             if (instance.revision().startsWith("broken")) {
                 throw new ActuationFailure("no such timer", false, new IOException("no such timer"));
             }
+            noteParent(instance, timers.createdIn);
             timers.running.put(instance.launchId(), clock.instant());
             return identity(instance.launchId());
         };
+    }
+
+    private void noteParent(Instance instance, Map<String, Identity> parents) {
+        machine.parent(instance)
+                .ifPresent(parent -> parents.put(instance.launchId(), Objects.requireNonNull(parent.identity())));
     }
 
     private static Identity identity(String launchId) {

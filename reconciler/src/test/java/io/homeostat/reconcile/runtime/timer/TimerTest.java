@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -78,7 +79,7 @@ final class TimerTest {
         timers = Timers.of(layout.stateDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
         plugins = new PluginChannel(clock);
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock));
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock, store::instances));
         Runtimes runtimes = new Runtimes(instances.machine());
         executor = new MachineSteps(layout, store, runtimes, clock, () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
         pass = new WorkloadPass(
@@ -165,6 +166,17 @@ final class TimerTest {
         assertNotEquals(parent.launchId(), only(CLOCK).launchId());
         assertNotEquals(part.launchId(), only(TICK).launchId());
         assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void whoCreatesAndSeesItKnowsTheInstanceThatItIsPartOf() {
+        apply(timer("clock", "1", "5s"), timer("tick", "1", "1s") + "  parent: timer/clock\n");
+        settle();
+
+        ImmutableMap<String, Identity> parents = ImmutableMap.of(
+                only(TICK).launchId(), Objects.requireNonNull(only(CLOCK).identity()));
+        assertEquals(parents, timers.createdIn);
+        assertEquals(parents, timers.seenIn);
     }
 
     @Test

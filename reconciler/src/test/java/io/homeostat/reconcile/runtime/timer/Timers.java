@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.timer;
 
 import io.homeostat.desired.model.Lifecycle.Limits;
+import io.homeostat.desired.state.Identity;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
@@ -15,6 +16,11 @@ final class Timers {
 
     /** Those in force, by launch id. */
     final Map<String, Limits> limits = new ConcurrentHashMap<>();
+
+    /** What was known of the instances that they are part of, by launch id. */
+    final Map<String, Identity> createdIn = new ConcurrentHashMap<>();
+
+    final Map<String, Identity> seenIn = new ConcurrentHashMap<>();
 
     /** Called when one is told to stop. */
     Runnable onStop = () -> {};
