@@ -50,6 +50,15 @@ public interface Observer {
             return Observation.seen(ObservedLimits.NONE);
         }
 
+        /**
+         * Begins to wait for the end of an instance that is no process of this host; those are waited for by pidfd. Nothing by default:
+         * such an end is seen by the next look.
+         *
+         * @param instance with its identity
+         * @param ended to be called once, from any thread, when it has ended or has already; never after {@link #close}. Does not block
+         */
+        default void watch(Instance instance, Runnable ended) {}
+
         @Override
         default void close() {}
     }

@@ -78,7 +78,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final Modules modules = new Modules();
     private final PluginSurvey pluginSurvey;
     private final UsageSampler usage;
-    private final ProcessFollower processes;
+    private final InstanceFollower follower;
     private final PeriodicTasks sampling = new PeriodicTasks("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final BootGate boot = new BootGate();
@@ -117,9 +117,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey);
         this.usage = new UsageSampler(layout, procFs, clock, Ticker.systemTicker());
-        this.processes =
-                new ProcessFollower(hinted ? new ExitWatcher(procFs) : null, usage, store, declared, this::ended);
-        residents.add(processes);
+        this.follower = new InstanceFollower(
+                hinted ? new ExitWatcher(procFs) : null, instances, usage, store, declared, this::ended);
+        residents.add(follower);
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps =
@@ -289,7 +289,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         sampling.close();
         reconciler.drain(GRACE);
         reconciler.close();
-        processes.close();
+        follower.close();
         steps.close();
         instances.close();
         plugins.close();

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
@@ -27,11 +28,16 @@ public final class InstanceObservers implements AutoCloseable {
      * @param metadata used, not closed
      */
     public MachineObserver with(MetadataServer metadata) {
-        return new MachineObserver(
-                machine.layout(),
-                machine.procFs(),
-                kind -> RuntimeProvider.of(kind, observers),
-                metadata);
+        return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata);
+    }
+
+    private InstanceObserver of(Kind kind) {
+        return RuntimeProvider.of(kind, observers);
+    }
+
+    /** As {@link InstanceObserver#watch}. */
+    public void watch(Instance instance, Runnable ended) {
+        of(instance.workload().kind()).watch(instance, ended);
     }
 
     @Override

@@ -58,6 +58,10 @@ final class AgentBench implements AutoCloseable {
         return store;
     }
 
+    Layout layout() {
+        return layout;
+    }
+
     Path declared() {
         return directory.resolve("d");
     }
@@ -116,6 +120,15 @@ final class AgentBench implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    static String timer(String name) {
+        return """
+                apiVersion: homeostat.io/v1
+                kind: Timer
+                metadata: {name: %s}
+                spec: {revision: "1", interval: 5s}
+                """.formatted(name);
     }
 
     static String sleeper(String name, int seconds) {

@@ -2,9 +2,11 @@ package io.homeostat.reconcile.agent;
 
 import static io.homeostat.reconcile.agent.AgentBench.kill;
 import static io.homeostat.reconcile.agent.AgentBench.sleeper;
+import static io.homeostat.reconcile.agent.AgentBench.timer;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -17,17 +19,21 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.agent.PassBroadcast.Following;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
+import io.homeostat.reconcile.runtime.timer.Timers;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -94,6 +100,34 @@ class AgentTest {
         kill(first);
 
         bench.runningAfter(A, first);
+    }
+
+    @Test
+    void theEndOfWhatIsNoProcessIsNoticedAtOnceToo() {
+        WorkloadId tick = new WorkloadId(TimerKind.TIMER, "tick");
+        Timers timers = Timers.of(bench.layout().stateDir());
+        bench.write("tick.yaml", timer("tick"));
+        bench.start(NEVER, true);
+        String first = startedAndWaitedFor(tick, timers);
+
+        timers.end(first);
+
+        String second = startedAndWaitedFor(tick, timers);
+        assertNotEquals(first, second);
+        bench.stop();
+        assertFalse(timers.isWaitedFor(second), "nobody waits once the agent has ended");
+    }
+
+    private String startedAndWaitedFor(WorkloadId id, Timers timers) {
+        return await().atMost(AgentBench.PATIENCE)
+                .until(
+                        () -> bench.store().instances(id).stream()
+                                .filter(Instance::isStarted)
+                                .map(Instance::launchId)
+                                .filter(timers::isWaitedFor)
+                                .findFirst(),
+                        Optional::isPresent)
+                .orElseThrow();
     }
 
     @Test

@@ -72,6 +72,16 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     }
 
     @Override
+    public void watch(Instance instance, Runnable ended) {
+        timers.waiting.put(instance.launchId(), ended);
+    }
+
+    @Override
+    public void close() {
+        timers.waiting.clear();
+    }
+
+    @Override
     public Outcome limit(Step.SetLimits step, ImmutableList<ObservedInstance> instances) {
         instances.forEach(timer -> timers.limits.put(timer.instance().launchId(), step.limits()));
         return Outcome.done();

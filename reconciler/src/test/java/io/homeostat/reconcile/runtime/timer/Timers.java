@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /** The timers of one machine, by launch id: since when each runs. They outlive the program that made them. */
-final class Timers {
+public final class Timers {
     private static final ConcurrentMap<Path, Timers> MACHINES = new ConcurrentHashMap<>();
 
     final Map<String, Instant> running = new ConcurrentHashMap<>();
@@ -22,10 +22,26 @@ final class Timers {
 
     final Map<String, Identity> seenIn = new ConcurrentHashMap<>();
 
+    /** Who waits for their ends, by launch id. */
+    final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
+
     /** Called when one is told to stop. */
     Runnable onStop = () -> {};
 
-    static Timers of(Path machine) {
+    public static Timers of(Path machine) {
         return MACHINES.computeIfAbsent(machine, path -> new Timers());
+    }
+
+    public boolean isWaitedFor(String launchId) {
+        return waiting.containsKey(launchId);
+    }
+
+    /** Ends one, and tells who waits for that. */
+    public void end(String launchId) {
+        running.remove(launchId);
+        Runnable ended = waiting.remove(launchId);
+        if (ended != null) {
+            ended.run();
+        }
     }
 }

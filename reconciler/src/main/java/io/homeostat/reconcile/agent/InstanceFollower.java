@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
@@ -12,6 +13,7 @@ import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.runtime.InstanceObservers;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
@@ -19,29 +21,35 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * After each pass, follows the workload's present instances, whoever launched them: watches for their exits, and samples their usage
- * while the workload is declared.
+ * After each pass, follows the workload's present instances, whoever launched them: waits for their ends, and samples their usage while
+ * the workload is declared.
  */
-final class ProcessFollower implements PassListener, AutoCloseable {
-    private final @Nullable ExitWatcher watcher;
+final class InstanceFollower implements PassListener, AutoCloseable {
+    private final @Nullable ExitWatcher processes;
+    private final InstanceObservers others;
     private final UsageSampler sampler;
     private final StateReader store;
     private final DesiredSource declared;
-    private final Consumer<WorkloadId> onExit;
-    private final ConcurrentMap<WorkloadId, ImmutableSet<ProcessIdentity>> watched = new ConcurrentHashMap<>();
+    private final Consumer<WorkloadId> onEnd;
+    private final ConcurrentMap<WorkloadId, ImmutableSet<Identity>> watched = new ConcurrentHashMap<>();
 
-    /** @param watcher closed with this; null: exits are not watched */
-    ProcessFollower(
-            @Nullable ExitWatcher watcher,
+    /**
+     * @param processes closed with this; null: ends are not waited for
+     * @param others wait for the ends of what is no process; used, not closed
+     */
+    InstanceFollower(
+            @Nullable ExitWatcher processes,
+            InstanceObservers others,
             UsageSampler sampler,
             StateReader store,
             DesiredSource declared,
-            Consumer<WorkloadId> onExit) {
-        this.watcher = watcher;
+            Consumer<WorkloadId> onEnd) {
+        this.processes = processes;
+        this.others = others;
         this.sampler = sampler;
         this.store = store;
         this.declared = declared;
-        this.onExit = onExit;
+        this.onEnd = onEnd;
     }
 
     @Override
@@ -55,20 +63,26 @@ final class ProcessFollower implements PassListener, AutoCloseable {
                         wanted ->
                                 sampler.follow(id, wanted.workload().lifecycle().metrics(), instances),
                         () -> sampler.forget(id));
-        if (watcher != null) {
-            watch(id, instances, watcher);
+        if (processes != null) {
+            watch(id, instances, processes);
         }
     }
 
-    private void watch(WorkloadId id, ImmutableList<Instance> instances, ExitWatcher watcher) {
-        ImmutableSet<ProcessIdentity> processes = instances.stream()
-                .map(Instance::process)
+    private void watch(WorkloadId id, ImmutableList<Instance> instances, ExitWatcher processes) {
+        ImmutableSet<Identity> known = instances.stream()
+                .map(Instance::identity)
                 .flatMap(Stream::ofNullable)
                 .collect(ImmutableSet.toImmutableSet());
-        ImmutableSet<ProcessIdentity> before = processes.isEmpty() ? watched.remove(id) : watched.put(id, processes);
-        for (ProcessIdentity process : processes) {
-            if (before == null || !before.contains(process)) {
-                watcher.watch(process, () -> onExit.accept(id));
+        ImmutableSet<Identity> before = known.isEmpty() ? watched.remove(id) : watched.put(id, known);
+        for (Instance instance : instances) {
+            Identity identity = instance.identity();
+            if (identity == null || (before != null && before.contains(identity))) {
+                continue;
+            }
+            if (identity instanceof ProcessIdentity process) {
+                processes.watch(process, () -> onEnd.accept(id));
+            } else {
+                others.watch(instance, () -> onEnd.accept(id));
             }
         }
     }
@@ -78,8 +92,8 @@ final class ProcessFollower implements PassListener, AutoCloseable {
 
     @Override
     public void close() {
-        if (watcher != null) {
-            watcher.close();
+        if (processes != null) {
+            processes.close();
         }
     }
 }
