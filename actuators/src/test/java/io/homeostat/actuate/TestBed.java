@@ -9,6 +9,8 @@ import com.google.common.collect.MoreCollectors;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.Launcher;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.actuate.launch.PluginProtocol;
+import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
@@ -70,8 +72,8 @@ public final class TestBed implements AutoCloseable {
         this.root = root;
         this.layout = new Layout(root.resolve("state"), run, "i-1");
         this.directories = new LaunchDirectories(layout, procFs);
-        this.launcher = new Launcher(layout, procFs);
-        this.stopper = new Stopper(layout, procFs, plugins, groups);
+        this.launcher = new Launcher(layout, procFs, ProcessProtocol.NONE);
+        this.stopper = new Stopper(layout, procFs, ProcessProtocol.NONE, groups);
         this.observer = new ProcessObserver(layout, procFs, InstantSource.system(), groups);
     }
 
@@ -123,19 +125,14 @@ public final class TestBed implements AutoCloseable {
 
     public Instance launch(LaunchRequest request, CgroupPlan cgroups) throws Exception {
         launched.add(request.instance());
-        Instance instance = request.instance().withIdentity(launcher.launch(ofKind(request), cgroups));
+        Instance instance =
+                request.instance().withIdentity(launcherOf(request.instance()).launch(request, cgroups));
         launched.set(launched.size() - 1, instance);
         return instance;
     }
 
-    private static LaunchRequest ofKind(LaunchRequest request) {
-        return new LaunchRequest(
-                request.instance(),
-                request.executable(),
-                request.arguments(),
-                request.env(),
-                request.user(),
-                isPlugin(request.instance()));
+    private Launcher launcherOf(Instance instance) {
+        return isPlugin(instance) ? new Launcher(layout, procFs, new PluginProtocol(layout, plugins)) : launcher;
     }
 
     private static boolean isPlugin(Instance instance) {
@@ -221,7 +218,13 @@ public final class TestBed implements AutoCloseable {
     }
 
     public StopResult stop(Instance instance, Duration timeout) throws Exception {
-        return stopper.stop(new StopRequest(instance, false, timeout, isPlugin(instance)));
+        return stop(instance, false, timeout);
+    }
+
+    public StopResult stop(Instance instance, boolean cleanup, Duration timeout) throws Exception {
+        Stopper ofKind =
+                isPlugin(instance) ? new Stopper(layout, procFs, new PluginProtocol(layout, plugins), groups) : stopper;
+        return ofKind.stop(new StopRequest(instance, cleanup, timeout));
     }
 
     public int members(Instance instance) throws IOException {

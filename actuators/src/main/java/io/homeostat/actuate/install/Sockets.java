@@ -27,7 +27,7 @@ final class Sockets {
             BasicFileAttributes attributes =
                     Files.readAttributes(socket, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
             if (attributes.isSymbolicLink()) {
-                // Points to where a plugin of another user listens, see PluginSockets.
+                // Points to where a plugin of another user listens, see PluginProtocol.
                 Path real = Files.readSymbolicLink(socket);
                 if (real.startsWith(layout.runDir()) && isSocket(real)) {
                     disk.delete(real);

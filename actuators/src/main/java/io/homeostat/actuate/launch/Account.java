@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /** A user, passwd(5). */
-record Account(String name, int uid, int gid, String home, String shell) {
+public record Account(String name, int uid, int gid, String home, String shell) {
     private static final Path PASSWD = Path.of("/etc/passwd");
 
     /**

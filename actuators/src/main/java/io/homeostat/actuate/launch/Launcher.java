@@ -49,14 +49,14 @@ public final class Launcher {
 
     private final Layout layout;
     private final LaunchDirectories launches;
-    private final PluginSockets sockets;
+    private final ProcessProtocol protocol;
     private final String keeperScript;
     private final String programScript;
 
-    public Launcher(Layout layout, ProcFs procFs) {
+    public Launcher(Layout layout, ProcFs procFs, ProcessProtocol protocol) {
         this.layout = layout;
         this.launches = new LaunchDirectories(layout, procFs);
-        this.sockets = new PluginSockets(layout);
+        this.protocol = protocol;
         this.keeperScript = script("keeper.sh");
         this.programScript = script("program.sh");
     }
@@ -89,19 +89,15 @@ public final class Launcher {
                 checkReachable(request, account, request.executable());
                 checkReachable(request, account, state);
             }
-            ImmutableList.Builder<String> arguments =
-                    ImmutableList.<String>builder().addAll(request.arguments());
-            if (request.plugin()) {
-                arguments.add(
-                        "--protocol=unix",
-                        "--address=" + sockets.prepare(id, instance.revision(), account),
-                        "--errorlogfile=" + state.resolve("errors.log"));
-            }
+            ImmutableList<String> arguments = ImmutableList.<String>builder()
+                    .addAll(request.arguments())
+                    .addAll(protocol.prepare(instance, account))
+                    .build();
             launches.write(instance);
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            Process keeper = spawn(request, directory, account, groups, arguments.build());
+            Process keeper = spawn(request, directory, account, groups, arguments);
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
@@ -302,29 +298,16 @@ public final class Launcher {
      * What to launch.
      *
      * @param instance as stored before; names the launch
-     * @param arguments as declared; those of the plugin protocol are added
+     * @param arguments as declared; those of the protocol are added
      * @param env added to our own environment
      * @param user name or number; null for our own user
-     * @param plugin whether it is told to serve the plugin protocol
      */
     public record LaunchRequest(
             Instance instance,
             Path executable,
             ImmutableList<String> arguments,
             ImmutableMap<String, String> env,
-            @Nullable String user,
-            boolean plugin) {
-
-        /** A program that gets only what is declared. */
-        public LaunchRequest(
-                Instance instance,
-                Path executable,
-                ImmutableList<String> arguments,
-                ImmutableMap<String, String> env,
-                @Nullable String user) {
-            this(instance, executable, arguments, env, user, false);
-        }
-
+            @Nullable String user) {
         /** Without the values, which may be secret. */
         @Override
         public String toString() {

@@ -3,17 +3,15 @@ package io.homeostat.actuate.stop;
 import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
-import io.homeostat.actuate.launch.PluginSockets;
+import io.homeostat.actuate.launch.ProcessProtocol;
+import io.homeostat.actuate.launch.ProcessProtocol.Answer;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
-import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.observe.health.PluginChannel;
-import io.homeostat.observe.health.PluginChannel.PluginReply;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
@@ -34,8 +32,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops a launch with its whole process tree. A started plugin is asked with Stop and has the whole timeout for it; everything else, and
- * a plugin that refuses, gets SIGTERM, first the main process and then what is left of the tree. At the timeout everything gets SIGKILL
+ * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout for it; everything else, and what
+ * refuses, gets SIGTERM, first the main process and then what is left of the tree. At the timeout everything gets SIGKILL
  * until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
@@ -48,31 +46,24 @@ public final class Stopper {
     private static final Duration POLL = Duration.ofMillis(5);
     private static final Duration TREE_POLL = Duration.ofMillis(50);
 
-    private final Layout layout;
     private final ProcFs procFs;
-    private final PluginChannel plugins;
+    private final ProcessProtocol protocol;
     private final LimitObserver groups;
     private final Ticker ticker;
     private final LaunchDirectories launches;
-    private final PluginSockets sockets;
     private final Signals signals;
 
-    /**
-     * @param plugins used, not closed
-     * @param groups finds processes that have left every other trace of what they belong to
-     */
-    public Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups) {
-        this(layout, procFs, plugins, groups, Ticker.systemTicker());
+    /** @param groups finds processes that have left every other trace of what they belong to */
+    public Stopper(Layout layout, ProcFs procFs, ProcessProtocol protocol, LimitObserver groups) {
+        this(layout, procFs, protocol, groups, Ticker.systemTicker());
     }
 
-    Stopper(Layout layout, ProcFs procFs, PluginChannel plugins, LimitObserver groups, Ticker ticker) {
+    Stopper(Layout layout, ProcFs procFs, ProcessProtocol protocol, LimitObserver groups, Ticker ticker) {
         this.groups = groups;
-        this.layout = layout;
         this.procFs = procFs;
-        this.plugins = plugins;
+        this.protocol = protocol;
         this.ticker = ticker;
         this.launches = new LaunchDirectories(layout, procFs);
-        this.sockets = new PluginSockets(layout);
         this.signals = new Signals(procFs);
     }
 
@@ -97,9 +88,7 @@ public final class Stopper {
                 how = endMain(request, identity, tree, end);
             }
             how = how.or(endRest(instance.workload(), tree, end));
-            if (request.plugin()) {
-                sockets.remove(instance.workload(), instance.revision());
-            }
+            protocol.ended(instance);
             return new StopResult(how, recorded(instance, directory));
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure("could not stop " + instance.workload() + ": " + e.getMessage(), false, e);
@@ -108,15 +97,11 @@ public final class Stopper {
 
     private How endMain(StopRequest request, ProcessIdentity main, ProcessTree tree, long end)
             throws IOException, InterruptedException {
-        Instance instance = request.instance();
         // The tree remembers its members from when their parents could still tell.
         tree.members();
-        // Only when Start is known to have succeeded: some plugins crash on a Stop before Start.
-        if (request.plugin() && instance.phase() == Phase.STARTED) {
-            PluginReply reply = plugins.stop(
-                    layout.socket(instance.workload(), instance.revision()), request.cleanup(), request.timeout());
-            boolean agreed = reply instanceof PluginReply.Done;
-            if (ended(main, agreed ? end : ticker.read())) {
+        Answer answer = protocol.stop(request.instance(), request.cleanup(), request.timeout());
+        if (answer != Answer.NOT_ASKED) {
+            if (ended(main, answer == Answer.AGREED ? end : ticker.read())) {
                 return How.ASKED;
             }
             if (ticker.read() >= end) {
@@ -279,11 +264,10 @@ public final class Stopper {
     /**
      * Which launch to stop, and how.
      *
-     * @param cleanup whether a plugin should leave nothing behind, because it is being removed
+     * @param cleanup whether it is asked to leave nothing behind, because its workload is being removed
      * @param timeout until everything is killed
-     * @param plugin whether to ask with the plugin protocol first
      */
-    public record StopRequest(Instance instance, boolean cleanup, Duration timeout, boolean plugin) {}
+    public record StopRequest(Instance instance, boolean cleanup, Duration timeout) {}
 
     /** The strongest means that was needed, and the main process's exit, if it was recorded. */
     public record StopResult(How how, Optional<Exit> exit) {
@@ -291,7 +275,7 @@ public final class Stopper {
         public enum How {
             /** Nothing ran any more. */
             ALREADY_GONE,
-            /** The plugin protocol's Stop was enough. */
+            /** To ask it was enough. */
             ASKED,
             /** SIGTERM. */
             TERMINATED,

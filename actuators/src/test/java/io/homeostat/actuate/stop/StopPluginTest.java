@@ -10,11 +10,11 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.stop.StoppablePlugin.AtStop;
-import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.proto.plugin.StopRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -83,10 +83,9 @@ class StopPluginTest {
                 TestBed.signal("KILL", TestBed.pid(instance));
                 StoppablePlugin.agree(answer);
             })) {
-                bed.stopper.stop(new StopRequest(instance, cleanup, LONG, true));
+                bed.stop(instance, cleanup, LONG);
 
-                io.homeostat.proto.plugin.StopRequest request =
-                        plugin.requests.stream().collect(MoreCollectors.onlyElement());
+                StopRequest request = plugin.requests.stream().collect(MoreCollectors.onlyElement());
                 assertEquals(cleanup, request.getCleanup());
                 assertEquals(LONG.toSeconds(), request.getDeadline().getSeconds());
             }

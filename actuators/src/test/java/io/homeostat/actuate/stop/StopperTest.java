@@ -13,6 +13,7 @@ import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.stop.Stopper.Signals;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
@@ -286,14 +287,13 @@ class StopperTest {
                 return TimeUnit.SECONDS.toNanos(seconds.incrementAndGet());
             }
         };
-        Stopper stopper =
-                new Stopper(bed.layout, new ProcFs(proc), bed.plugins, new LimitObserver(CgroupLayout.NONE), ticker);
+        Stopper stopper = new Stopper(
+                bed.layout, new ProcFs(proc), ProcessProtocol.NONE, new LimitObserver(CgroupLayout.NONE), ticker);
 
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,
                 () -> assertThrows(
-                        ActuationFailure.class,
-                        () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO, false))));
+                        ActuationFailure.class, () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO))));
 
         assertTrue(
                 TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.runtime.plugin;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.launch.PluginProtocol;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -38,7 +39,7 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     PluginRuntime(Machine machine) {
         this.layout = machine.layout();
         this.plugins = machine.plugins();
-        this.processes = new ProcessRuntime(machine, true);
+        this.processes = new ProcessRuntime(machine, new PluginProtocol(layout, plugins));
     }
 
     @Override

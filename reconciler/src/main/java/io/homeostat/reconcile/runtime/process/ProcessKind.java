@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.process;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
@@ -52,7 +53,7 @@ public final class ProcessKind implements RuntimeProvider {
 
     @Override
     public KindRuntime runtime(Machine machine) {
-        return new ProcessRuntime(machine, false);
+        return new ProcessRuntime(machine, ProcessProtocol.NONE);
     }
 
     /** Sees instances that are processes of this host; {@code health} checks those that run. */

@@ -6,6 +6,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.Launcher;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
@@ -26,20 +27,17 @@ import java.time.Duration;
 /** Handles instances that are processes of this host. Kinds that also speak a protocol with them build on it. */
 public final class ProcessRuntime implements KindRuntime, Limitable {
     private final Layout layout;
-    private final boolean plugin;
     private final Launcher launcher;
     private final LaunchDirectories launches;
     private final Stopper stopper;
     private final LimitSteps limits;
 
-    /** @param plugin whether they serve the plugin protocol */
-    public ProcessRuntime(Machine machine, boolean plugin) {
+    public ProcessRuntime(Machine machine, ProcessProtocol protocol) {
         this.layout = machine.layout();
-        this.plugin = plugin;
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
-        this.launcher = new Launcher(layout, machine.procFs());
+        this.launcher = new Launcher(layout, machine.procFs(), protocol);
         this.launches = new LaunchDirectories(layout, machine.procFs());
-        this.stopper = new Stopper(layout, machine.procFs(), machine.plugins(), limits.groups());
+        this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups());
     }
 
     @Override
@@ -56,8 +54,7 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
                                 executable(step, program),
                                 program.arguments(),
                                 program.env(),
-                                program.user(),
-                                plugin),
+                                program.user()),
                         groups);
             } catch (ActuationFailure e) {
                 throw limits.explain(id, groups, e);
@@ -94,7 +91,7 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
     @Override
     public String stop(Instance instance, boolean cleanup, Duration timeout)
             throws ActuationFailure, InterruptedException {
-        return stopper.stop(new StopRequest(instance, cleanup, timeout, plugin)).words();
+        return stopper.stop(new StopRequest(instance, cleanup, timeout)).words();
     }
 
     @Override

@@ -1,36 +1,56 @@
 package io.homeostat.actuate.launch;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.SecureDirectories;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.health.PluginChannel.PluginReply;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sockets of plugins. They are in a directory closed to everybody else, so that nobody can listen in a plugin's place and receive its
+ * Plugins listen on the socket that they are told at their launch, and end when they are asked to. Sockets are in a directory closed to everybody else, so that nobody can listen in a plugin's place and receive its
  * configuration. A plugin that runs as another user cannot create anything there: it listens in a directory of that user, and a symlink
  * is at the usual place.
  */
-public final class PluginSockets {
+public final class PluginProtocol implements ProcessProtocol {
     private final Layout layout;
+    private final PluginChannel plugins;
 
-    public PluginSockets(Layout layout) {
+    /** @param plugins used, not closed */
+    public PluginProtocol(Layout layout, PluginChannel plugins) {
         this.layout = layout;
+        this.plugins = plugins;
     }
 
-    /**
-     * Creates the directory, removes what an earlier process left there, and returns where the plugin has to listen.
-     *
-     * @param account null for our own user
-     * @throws IllegalStateException when the path would be too long for a socket
-     */
-    Path prepare(WorkloadId id, String revision, @Nullable Account account) throws IOException {
-        Path socket = layout.socket(id, revision);
+    @Override
+    public ImmutableList<String> prepare(Instance instance, @Nullable Account account) throws IOException {
+        return ImmutableList.of(
+                "--protocol=unix",
+                "--address=" + socket(instance, account),
+                "--errorlogfile=" + layout.workloadState(instance.workload()).resolve("errors.log"));
+    }
+
+    /** Asks only when Start is known to have succeeded: some plugins crash on a Stop before Start. */
+    @Override
+    public Answer stop(Instance instance, boolean cleanup, Duration timeout) throws InterruptedException {
+        if (!instance.isStarted()) {
+            return Answer.NOT_ASKED;
+        }
+        Path socket = layout.socket(instance.workload(), instance.revision());
+        return plugins.stop(socket, cleanup, timeout) instanceof PluginReply.Done ? Answer.AGREED : Answer.REFUSED;
+    }
+
+    /** Creates the directory, removes what an earlier process left there, and returns where the plugin has to listen. */
+    private Path socket(Instance instance, @Nullable Account account) throws IOException {
+        Path socket = layout.socket(instance.workload(), instance.revision());
         SecureDirectories.create(parent(socket), SecureDirectories.OURS);
-        remove(id, revision);
+        ended(instance);
         if (account == null) {
             return socket;
         }
@@ -46,10 +66,11 @@ public final class PluginSockets {
     }
 
     /** Does nothing when there is no socket, or cannot be one. */
-    public void remove(WorkloadId id, String revision) throws IOException {
+    @Override
+    public void ended(Instance instance) throws IOException {
         Path socket;
         try {
-            socket = layout.socket(id, revision);
+            socket = layout.socket(instance.workload(), instance.revision());
         } catch (IllegalStateException e) {
             // The run directory is too long for any socket, as the launch has said; undoing it must be possible.
             return;

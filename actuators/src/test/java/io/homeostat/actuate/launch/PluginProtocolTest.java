@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class PluginSocketsTest {
+class PluginProtocolTest {
     private static final WorkloadId LONG_NAMED = WorkloadId.plugin("a-plugin-with-a-name");
 
     @TempDir

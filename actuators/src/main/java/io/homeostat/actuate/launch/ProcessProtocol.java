@@ -1,0 +1,45 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.state.Instance;
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** How one speaks with the processes of a kind. */
+public interface ProcessProtocol {
+    /** They are told nothing and end by signals. */
+    ProcessProtocol NONE = new ProcessProtocol() {};
+
+    /** What a process says when it is asked to end. */
+    enum Answer {
+        NOT_ASKED,
+        AGREED,
+        /** It refused, or did not answer. */
+        REFUSED
+    }
+
+    /**
+     * Prepares a launch.
+     *
+     * @param account as which it will run; null for our own user
+     * @return arguments to add to those that are declared
+     * @throws IllegalStateException when it can't work here
+     */
+    default ImmutableList<String> prepare(Instance instance, @Nullable Account account) throws IOException {
+        return ImmutableList.of();
+    }
+
+    /**
+     * Asks a process to end, unless it can't be asked.
+     *
+     * @param cleanup whether it should leave nothing behind, because its workload is being removed
+     * @param timeout within which it has to answer and to end
+     */
+    default Answer stop(Instance instance, boolean cleanup, Duration timeout) throws InterruptedException {
+        return Answer.NOT_ASKED;
+    }
+
+    /** Removes what an ended instance has left of what was prepared. */
+    default void ended(Instance instance) throws IOException {}
+}
