@@ -21,6 +21,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.observe.health.PluginChannel;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.time.Instant;
@@ -121,6 +122,24 @@ class ArchitectureTest {
                 .accessField(Kind.class, "PLUGIN")
                 .orShould()
                 .accessField(Kind.class, "PROCESS")
+                .check(ALL);
+    }
+
+    @Test
+    void thePluginProtocolIsSpokenByWhatIsForPluginsOnly() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackages(
+                        "io.homeostat.observe.health..",
+                        "io.homeostat.actuate.launch..",
+                        "..reconcile.runtime.plugin..",
+                        "..reconcile.command.plugin..")
+                .and()
+                // Loads what the program will need.
+                .doNotHaveSimpleName("SelfTrainCommand")
+                .should()
+                .dependOnClassesThat()
+                .belongToAnyOf(PluginChannel.class)
                 .check(ALL);
     }
 

@@ -15,7 +15,6 @@ import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.MachineObserver;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
@@ -66,7 +65,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private static final Duration GRACE = Duration.ofSeconds(10);
 
     private final Clock clock;
-    private final PluginChannel plugins;
     private final InstanceObservers instances;
     private final MachineObserver observer;
     private final MachineSteps steps;
@@ -107,9 +105,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.archives = ArchiveRules.of(config);
         this.clock = clock;
         ProcFs procFs = new ProcFs();
-        this.plugins = new PluginChannel(clock);
-        Machine machine = new Machine(layout, procFs, plugins, clock, store::instances);
-        this.instances = new InstanceObservers(machine);
+        this.instances = new InstanceObservers(new Machine(layout, procFs, clock, store::instances));
         this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
         this.pluginSurvey = new PluginSurvey(declared, store, observer, clock);
@@ -122,8 +118,8 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         residents.add(follower);
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
-        this.steps =
-                new MachineSteps(layout, store, new Runtimes(machine), clock, () -> this.archives, broadcast::download);
+        this.steps = new MachineSteps(
+                layout, store, new Runtimes(instances), clock, () -> this.archives, broadcast::download);
         WorkloadPass pass = new WorkloadPass(
                 declared,
                 observer,
@@ -292,6 +288,5 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         follower.close();
         steps.close();
         instances.close();
-        plugins.close();
     }
 }

@@ -14,7 +14,6 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateLock;
 import io.homeostat.desired.state.sqlite.StateStores;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
@@ -151,11 +150,10 @@ public final class DirectEnforcer implements Enforcer {
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();
-        try (PluginChannel plugins = new PluginChannel(clock);
-                MetadataClient metadata = workspace.environment().metadata();
+        try (MetadataClient metadata = workspace.environment().metadata();
                 InstanceObservers instances =
-                        new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock, store::instances))) {
-            Runtimes runtimes = new Runtimes(instances.machine());
+                        new InstanceObservers(new Machine(layout, new ProcFs(), clock, store::instances))) {
+            Runtimes runtimes = new Runtimes(instances);
             TreeSet<WorkloadId> all = new TreeSet<>(declared);
             store.instances().stream().map(Instance::workload).forEach(all::add);
             all.addAll(workspace.traces());

@@ -13,7 +13,6 @@ import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -112,12 +111,10 @@ public record Workspace(String word, Environment environment, Console console, L
                         reader.problems()))
                 .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
-        try (PluginChannel plugins = new PluginChannel(environment.clock());
-                MetadataClient metadata = environment.metadata();
+        try (MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = new InstanceObservers(new Machine(
                         layout,
                         new ProcFs(),
-                        plugins,
                         environment.clock(),
                         memory.memory().instances()::get))) {
             Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())

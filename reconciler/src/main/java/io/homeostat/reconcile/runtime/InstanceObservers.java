@@ -18,7 +18,7 @@ public final class InstanceObservers implements AutoCloseable {
         this.observers = RuntimeProvider.ofAllKinds(provider -> provider.observer(machine));
     }
 
-    public Machine machine() {
+    Machine machine() {
         return machine;
     }
 
@@ -31,7 +31,7 @@ public final class InstanceObservers implements AutoCloseable {
         return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata);
     }
 
-    private InstanceObserver of(Kind kind) {
+    InstanceObserver of(Kind kind) {
         return RuntimeProvider.of(kind, observers);
     }
 

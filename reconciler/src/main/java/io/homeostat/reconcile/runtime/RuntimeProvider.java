@@ -8,7 +8,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.plan.KindTraits;
@@ -27,17 +26,15 @@ public interface RuntimeProvider extends KindTraits {
     record Machine(
             Layout layout,
             ProcFs procFs,
-            PluginChannel plugins,
             CgroupLayout cgroups,
             InstantSource clock,
             Function<WorkloadId, ImmutableList<Instance>> instances) {
         public Machine(
                 Layout layout,
                 ProcFs procFs,
-                PluginChannel plugins,
                 InstantSource clock,
                 Function<WorkloadId, ImmutableList<Instance>> instances) {
-            this(layout, procFs, plugins, CgroupLayout.detect(layout), clock, instances);
+            this(layout, procFs, CgroupLayout.detect(layout), clock, instances);
         }
 
         /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */
@@ -49,8 +46,12 @@ public interface RuntimeProvider extends KindTraits {
     /** Sees instances; all that is needed by what changes nothing. */
     InstanceObserver observer(Machine machine);
 
-    /** Creates and ends instances. */
-    KindRuntime runtime(Machine machine);
+    /**
+     * Creates and ends instances.
+     *
+     * @param observer as made here for that machine, and closed later: what it has opened can be used
+     */
+    KindRuntime runtime(Machine machine, InstanceObserver observer);
 
     /** Makes one thing for each kind. */
     static <T> ImmutableMap<Kind, T> ofAllKinds(Function<RuntimeProvider, T> part) {

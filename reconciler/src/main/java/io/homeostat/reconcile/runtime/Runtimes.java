@@ -2,14 +2,15 @@ package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
 
 /** The runtimes of all kinds on this machine. What changes nothing uses {@link InstanceObservers} instead. */
 public final class Runtimes {
     private final ImmutableMap<Kind, KindRuntime> runtimes;
 
-    public Runtimes(Machine machine) {
-        this.runtimes = RuntimeProvider.ofAllKinds(provider -> provider.runtime(machine));
+    /** @param observers used, not closed */
+    public Runtimes(InstanceObservers observers) {
+        this.runtimes = RuntimeProvider.ofAllKinds(
+                provider -> provider.runtime(observers.machine(), observers.of(provider.kind())));
     }
 
     /**

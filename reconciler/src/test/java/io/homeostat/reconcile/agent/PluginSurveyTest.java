@@ -10,7 +10,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.observe.MachineObserver;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.runtime.InstanceObservers;
@@ -44,7 +43,6 @@ class PluginSurveyTest {
     Path directory;
 
     private final Clock clock = Clock.systemUTC();
-    private final PluginChannel channel = new PluginChannel(clock);
     private final DeclaredState declared = new DeclaredState();
     private final ExecutorService asking = Executors.newSingleThreadExecutor();
     private InstanceObservers instances;
@@ -58,7 +56,7 @@ class PluginSurveyTest {
         }
         declared.become(declarations.now());
         Layout layout = new Layout(directory, directory, "i");
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), channel, clock, id -> ImmutableList.of()));
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), clock, id -> ImmutableList.of()));
         observer = instances.with(path -> new MetadataServer.Answer.Absent());
     }
 
@@ -66,7 +64,6 @@ class PluginSurveyTest {
     void close() {
         asking.shutdownNow();
         instances.close();
-        channel.close();
     }
 
     private PluginSurvey looks(Duration patience) {

@@ -25,7 +25,6 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer.Checks;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.Written;
@@ -64,7 +63,6 @@ class MachineStepsTest {
 
     private Layout layout;
     private StateStore store;
-    private PluginChannel plugins;
     private InstanceObservers instances;
     private MachineObserver observer;
     private MachineSteps steps;
@@ -87,10 +85,9 @@ class MachineStepsTest {
                         throw e.getCause();
                     }
                 });
-        plugins = new PluginChannel(Clock.systemUTC());
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, Clock.systemUTC(), store::instances));
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), Clock.systemUTC(), store::instances));
         observer = instances.with(path -> new MetadataServer.Answer.Absent());
-        Runtimes runtimes = new Runtimes(instances.machine());
+        Runtimes runtimes = new Runtimes(instances);
         steps = new MachineSteps(
                 layout, store, runtimes, Clock.systemUTC(), () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
     }
@@ -107,7 +104,6 @@ class MachineStepsTest {
         groups.remove(PLUGIN);
         steps.close();
         instances.close();
-        plugins.close();
         store.close();
     }
 

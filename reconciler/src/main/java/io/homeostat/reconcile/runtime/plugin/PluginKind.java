@@ -1,10 +1,18 @@
 package io.homeostat.reconcile.runtime.plugin;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginHealth;
+import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -41,11 +49,33 @@ public final class PluginKind implements RuntimeProvider {
 
     @Override
     public InstanceObserver observer(Machine machine) {
-        return ProcessKind.observer(machine, new PluginHealth(machine.layout(), machine.plugins(), machine.clock()));
+        PluginChannel plugins = new PluginChannel(machine.clock());
+        return new PluginInstances(
+                ProcessKind.observer(machine, new PluginHealth(machine.layout(), plugins, machine.clock())), plugins);
     }
 
     @Override
-    public KindRuntime runtime(Machine machine) {
-        return new PluginRuntime(machine);
+    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
+        return new PluginRuntime(machine, ((PluginInstances) observer).plugins());
+    }
+
+    /** Sees the processes that plugins are. */
+    private record PluginInstances(InstanceObserver processes, PluginChannel plugins) implements InstanceObserver {
+        @Override
+        public Observation<ImmutableList<ObservedInstance>> look(
+                WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+            return processes.look(id, instances, checks);
+        }
+
+        @Override
+        public Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
+            return processes.limits(id, found);
+        }
+
+        @Override
+        public void close() {
+            processes.close();
+            plugins.close();
+        }
     }
 }

@@ -36,9 +36,10 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     private final PluginChannel plugins;
     private final ProcessRuntime processes;
 
-    PluginRuntime(Machine machine) {
+    /** @param plugins used, not closed */
+    PluginRuntime(Machine machine, PluginChannel plugins) {
         this.layout = machine.layout();
-        this.plugins = machine.plugins();
+        this.plugins = plugins;
         this.processes = new ProcessRuntime(machine, new PluginProtocol(layout, plugins));
     }
 

@@ -52,7 +52,7 @@ public final class ProcessKind implements RuntimeProvider {
     }
 
     @Override
-    public KindRuntime runtime(Machine machine) {
+    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
         return new ProcessRuntime(machine, ProcessProtocol.NONE);
     }
 

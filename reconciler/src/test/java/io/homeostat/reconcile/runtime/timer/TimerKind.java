@@ -53,15 +53,11 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
 
     @Override
     public InstanceObserver observer(Machine machine) {
-        return timers(machine);
+        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine);
     }
 
     @Override
-    public KindRuntime runtime(Machine machine) {
-        return timers(machine);
-    }
-
-    private static TimerRuntime timers(Machine machine) {
-        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine);
+    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
+        return (TimerRuntime) observer;
     }
 }

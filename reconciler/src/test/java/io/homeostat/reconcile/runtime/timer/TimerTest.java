@@ -27,7 +27,6 @@ import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.JsonSchema;
-import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.MachineSteps.ArchiveRules;
@@ -68,7 +67,6 @@ final class TimerTest {
     private final InstantSource clock = () -> now;
     private Timers timers;
     private StateStore store;
-    private PluginChannel plugins;
     private InstanceObservers instances;
     private MachineSteps executor;
     private WorkloadPass pass;
@@ -78,9 +76,8 @@ final class TimerTest {
         Layout layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
         timers = Timers.of(layout.stateDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        plugins = new PluginChannel(clock);
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), plugins, clock, store::instances));
-        Runtimes runtimes = new Runtimes(instances.machine());
+        instances = new InstanceObservers(new Machine(layout, new ProcFs(), clock, store::instances));
+        Runtimes runtimes = new Runtimes(instances);
         executor = new MachineSteps(layout, store, runtimes, clock, () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
         pass = new WorkloadPass(
                 () -> StoredState.desired(store.declarations()),
@@ -96,7 +93,6 @@ final class TimerTest {
     void close() {
         executor.close();
         instances.close();
-        plugins.close();
         store.close();
     }
 
