@@ -30,6 +30,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Turns an archive of the cache into an installation. It is unpacked out of sight, made durable, marked as complete and moved into place
@@ -65,11 +66,11 @@ public final class Unpacker {
      * Unpacks an archive unless that has been done.
      *
      * @param directory name of the installation, see {@link Layout#installName}
-     * @param entryPoint the program that must be in the archive, relative to its root
+     * @param entryPoint the program that must be in the archive, relative to its root; null when nothing of it is executed
      * @throws ActuationFailure when the archive is refused or cannot be unpacked; nothing of it is left
      * @throws InterruptedException when interrupted; what is left is invisible and removed by the next attempt
      */
-    public void unpack(WorkloadId id, String key, String revision, String directory, String entryPoint)
+    public void unpack(WorkloadId id, String key, String revision, String directory, @Nullable String entryPoint)
             throws ActuationFailure, InterruptedException {
         ArchiveStore.check(key);
         if (!InstallationMarker.isDirectoryOf(id.name(), directory)) {
@@ -124,7 +125,8 @@ public final class Unpacker {
         return true;
     }
 
-    private void install(WorkloadId id, String key, String revision, String directory, String entryPoint, String what)
+    private void install(
+            WorkloadId id, String key, String revision, String directory, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
         Path staging = layout.staging(id);
         Path staged = staging.resolve(directory);
@@ -151,7 +153,7 @@ public final class Unpacker {
     }
 
     /** @return the hash of the list of the contents */
-    private String fill(Path staged, String key, String entryPoint, String what)
+    private String fill(Path staged, String key, @Nullable String entryPoint, String what)
             throws IOException, ActuationFailure, InterruptedException {
         Path archive = layout.archive(key);
         UnpackBudget budget = new UnpackBudget(limits.get(), Files.size(archive), () -> disk.usableBytes(staged));
@@ -169,7 +171,7 @@ public final class Unpacker {
         } catch (IOException e) {
             throw unusable(key, what + " failed: the archive is damaged: " + Disk.reason(e), e);
         }
-        Optional<String> problem = EntryPoint.problem(tree.nodes(), entryPoint);
+        Optional<String> problem = entryPoint == null ? Optional.empty() : EntryPoint.problem(tree.nodes(), entryPoint);
         if (problem.isPresent()) {
             throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, what + " failed: " + problem.get(), true);
         }

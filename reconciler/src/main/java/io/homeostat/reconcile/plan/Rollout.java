@@ -103,7 +103,7 @@ final class Rollout {
                 source.signature(),
                 target.workload().revision(),
                 Objects.requireNonNull(target.directory()),
-                Objects.requireNonNull(target.traits().entryPoint())));
+                target.traits().entryPoint()));
         return true;
     }
 

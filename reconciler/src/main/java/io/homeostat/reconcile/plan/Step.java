@@ -32,6 +32,7 @@ public sealed interface Step {
      * Makes an archive of the cache a complete installation.
      *
      * @param signature that it is declared to have
+     * @param entryPoint that has to be in it; null when nothing of it is executed
      */
     record Unpack(
             WorkloadId workload,
@@ -39,7 +40,7 @@ public sealed interface Step {
             @Nullable String signature,
             String revision,
             String directory,
-            String entryPoint)
+            @Nullable String entryPoint)
             implements Step {
         @Override
         public String word() {

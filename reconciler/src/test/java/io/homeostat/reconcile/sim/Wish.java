@@ -152,6 +152,7 @@ public record Wish(
                         revision,
                         Duration.ofSeconds(arguments.isEmpty() ? 5 : 7),
                         order.parent() == null ? null : order.parent().toString(),
+                        null,
                         lifecycle)
                 : new ProcessSpec(program, lifecycle, probing());
     }

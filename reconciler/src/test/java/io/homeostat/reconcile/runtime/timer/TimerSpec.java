@@ -8,7 +8,7 @@ import io.homeostat.desired.model.schema.Fields.Inline;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A kind that exists only in tests: a timer in memory, with no process and no archive, perhaps part of another one. */
+/** A kind that exists only in tests: a timer in memory, with no process, perhaps part of another one. */
 @Doc("A timer in the memory of a test.")
 public record TimerSpec(
         @Doc("Which one it is.") String revision,
@@ -17,10 +17,7 @@ public record TimerSpec(
 
         @Doc("The timer it is part of.") @Nullable String parent,
 
+        @Doc("What it plays.") @Nullable Source source,
+
         @Inline Lifecycle lifecycle)
-        implements WorkloadSpec {
-    @Override
-    public @Nullable Source source() {
-        return null;
-    }
-}
+        implements WorkloadSpec {}

@@ -48,6 +48,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,6 +67,7 @@ final class TimerTest {
     private final List<String> steps = new ArrayList<>();
     private Instant now = Instant.parse("2026-11-20T12:00:00Z");
     private final InstantSource clock = () -> now;
+    private Layout layout;
     private Timers timers;
     private StateStore store;
     private InstanceObservers instances;
@@ -73,7 +76,7 @@ final class TimerTest {
 
     @BeforeEach
     void open() throws Exception {
-        Layout layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
+        layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
         timers = Timers.of(layout.stateDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
         instances = new InstanceObservers(new Machine(layout, new ProcFs(), clock, store::instances));
@@ -173,6 +176,21 @@ final class TimerTest {
                 only(TICK).launchId(), Objects.requireNonNull(only(CLOCK).identity()));
         assertEquals(parents, timers.createdIn);
         assertEquals(parents, timers.seenIn);
+    }
+
+    @Test
+    void itsArchiveIsInstalledAlthoughNothingOfItIsExecuted() throws Exception {
+        Path archive = directory.resolve("sounds.zip");
+        try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(archive))) {
+            zip.putNextEntry(new ZipEntry("tick.wav"));
+        }
+
+        apply(timer("tick", "1", "5s") + "  source: {url: \"" + archive.toUri() + "\"}\n");
+        settle();
+
+        assertEquals(List.of("download", "unpack", "activate", "launch"), steps);
+        String installation = Objects.requireNonNull(only(TICK).directory());
+        assertTrue(Files.exists(layout.install(TICK, installation).resolve("tick.wav")));
     }
 
     @Test
