@@ -18,7 +18,6 @@ import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import io.homeostat.reconcile.runtime.process.ProcessKind;
-import java.util.Optional;
 
 /** A plugin listens, is told to start, and reports its own health from then on. */
 public final class PluginKind implements RuntimeProvider {
@@ -35,16 +34,10 @@ public final class PluginKind implements RuntimeProvider {
     @Override
     public Traits traits(WorkloadSpec spec) {
         PluginSpec plugin = (PluginSpec) spec;
-        return new Traits(
-                start(),
-                Readiness.START_ANSWERED,
-                Traits.Completion.STATUS,
-                plugin.config(),
-                true,
-                ProcessKind.inputs(plugin.program()),
-                plugin.program().entryPoint(),
-                Optional.empty(),
-                false);
+        return ProcessKind.traits(plugin.program())
+                .withStart(start(), Readiness.START_ANSWERED)
+                .withCompletion(Traits.Completion.STATUS)
+                .withConfig(plugin.config());
     }
 
     @Override

@@ -17,7 +17,6 @@ import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
-import java.util.Optional;
 
 /** A process runs once it is launched; only a probe can tell its health. */
 public final class ProcessKind implements RuntimeProvider {
@@ -34,16 +33,8 @@ public final class ProcessKind implements RuntimeProvider {
     @Override
     public Traits traits(WorkloadSpec spec) {
         ProcessSpec process = (ProcessSpec) spec;
-        return new Traits(
-                start(),
-                process.probe() == null ? Readiness.STAYED_ALIVE : Readiness.PROBE_SUCCEEDED,
-                Traits.Completion.EXIT,
-                null,
-                true,
-                inputs(process.program()),
-                process.program().entryPoint(),
-                Optional.empty(),
-                false);
+        Traits traits = traits(process.program());
+        return process.probe() == null ? traits : traits.withStart(start(), Readiness.PROBE_SUCCEEDED);
     }
 
     @Override
@@ -62,8 +53,12 @@ public final class ProcessKind implements RuntimeProvider {
                 machine.layout(), machine.procFs(), machine.clock(), new LimitObserver(machine.cgroups()), health);
     }
 
-    /** Inputs that can't change while a program runs. */
-    public static ImmutableList<LaunchInput> inputs(Program program) {
+    /** Those of a program as such: what of it can't change while it runs, and that its limits can. */
+    public static Traits traits(Program program) {
+        return new Traits(inputs(program)).withLimits().withEntryPoint(program.entryPoint());
+    }
+
+    private static ImmutableList<LaunchInput> inputs(Program program) {
         String user = program.user();
         return ImmutableList.of(
                 new LaunchInput("arguments", program.arguments(), Reason.ARGUMENTS_CHANGED),

@@ -7,7 +7,6 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -36,19 +35,15 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     @Override
     public Traits traits(WorkloadSpec spec) {
         TimerSpec timer = (TimerSpec) spec;
-        return new Traits(
-                start(),
-                Readiness.STAYED_ALIVE,
-                Traits.Completion.EXIT,
-                null,
-                true,
-                ImmutableList.of(new LaunchInput(
-                        "interval",
-                        ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
-                        Reason.ARGUMENTS_CHANGED)),
-                null,
-                Optional.ofNullable(timer.parent()).flatMap(WorkloadId::parse),
-                timer.parent() != null);
+        LaunchInput interval = new LaunchInput(
+                "interval",
+                ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
+                Reason.ARGUMENTS_CHANGED);
+        Traits traits = new Traits(ImmutableList.of(interval)).withLimits();
+        return Optional.ofNullable(timer.parent())
+                .flatMap(WorkloadId::parse)
+                .map(parent -> traits.withParent(parent, true))
+                .orElse(traits);
     }
 
     @Override
