@@ -126,7 +126,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         } else if (roll < 79) {
             return new Happening.EmptyCache();
         } else if (roll < 82) {
-            return new Happening.SetLimits(id, limits(random, id));
+            return new Happening.SetLimits(id, limits(random));
         } else if (roll < 86) {
             return new Happening.SetClock(clockError(random));
         } else if (roll < 91) {
@@ -185,7 +185,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         }
         ImmutableList<String> arguments = random.nextInt(100) < 80 ? ImmutableList.of() : ImmutableList.of("-v");
         return Wish.of(behaviour + "-" + random.nextInt(REVISIONS), arguments, "config" + random.nextInt(2))
-                .limited(limits(random, id))
+                .limited(limits(random))
                 .when(any(TRIGGERS, random));
     }
 
@@ -205,15 +205,9 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
                 "config" + random.nextInt(2),
                 random.nextInt(100) < 90 ? 0 : 3,
                 probe(random, behaviour),
-                limits(random, id),
+                limits(random),
                 Declarations.DAEMON,
                 Wish.Order.NONE);
-    }
-
-    /** Those of what has no program can't be enforced. */
-    private static Limits limits(SplittableRandom random, WorkloadId id) {
-        Limits limits = limits(random);
-        return id.kind().equals(TimerKind.TIMER) ? Limits.NONE : limits;
     }
 
     private static Limits limits(SplittableRandom random) {
