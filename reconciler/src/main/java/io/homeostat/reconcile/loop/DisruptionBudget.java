@@ -7,6 +7,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.DependencyGraph;
 import io.homeostat.reconcile.plan.Relations;
@@ -62,13 +63,13 @@ final class DisruptionBudget {
     }
 
     /** The state of the workloads that matter to this one. */
-    Relations of(WorkloadId id, DesiredState wanted, HostFacts host) {
+    Relations of(WorkloadId id, DesiredState wanted, HostFacts host, WorkloadHistory own) {
         lastSeen = host;
         Set<WorkloadId> changing;
         synchronized (disrupted) {
             changing = ImmutableSet.copyOf(disrupted);
         }
-        return dependencies(wanted).of(id, host, this::look, changing::contains);
+        return dependencies(wanted).of(id, host, own, this::look, changing::contains);
     }
 
     /**
@@ -78,11 +79,7 @@ final class DisruptionBudget {
      */
     boolean takePlace(WorkloadId id, HostFacts host, int places) {
         synchronized (disrupted) {
-            if (dependencies()
-                            .of(id, host, this::look, disrupted::contains)
-                            .down()
-                            .size()
-                    >= places) {
+            if (dependencies().down(id, host, this::look, disrupted::contains).size() >= places) {
                 return false;
             }
             disrupted.add(id);

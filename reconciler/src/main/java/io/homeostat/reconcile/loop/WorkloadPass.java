@@ -154,7 +154,7 @@ public final class WorkloadPass {
                 id,
                 wanted.get(id).orElse(null),
                 wanted.policy(),
-                host -> disruptions.of(id, wanted, host),
+                (host, own) -> disruptions.of(id, wanted, host, own),
                 archives,
                 Situations.Depth.HEALTH);
     }

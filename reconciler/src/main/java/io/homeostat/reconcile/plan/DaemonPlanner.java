@@ -31,24 +31,27 @@ final class DaemonPlanner {
                 return holdAtLastGood(lastGood, wanted, failed, retry);
             }
         }
+        WorkloadPlan changing = pursue(wanted);
         if (lastGood == null) {
-            return pursue(wanted);
+            return changing;
         }
         boolean lastGoodIsQuicker = preconditions(wanted).limits().isPresent()
                 || mustNotChange(wanted)
                 || (!wanted.installed()
                         && (lastGood.installed()
                                 || situation.history().attempts().install().count() > 0));
-        return lastGoodIsQuicker || waitsWhile(lastGood, wanted) ? prepareBeside(lastGood, wanted) : pursue(wanted);
+        return lastGoodIsQuicker || waitsWhile(lastGood, wanted, changing)
+                ? prepareBeside(lastGood, changing)
+                : changing;
     }
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */
-    private boolean waitsWhile(Target lastGood, Target wanted) {
+    private boolean waitsWhile(Target lastGood, Target wanted, WorkloadPlan changing) {
         boolean runsLastGood = situation.processes().stream()
                 .map(ObservedInstance::instance)
                 .anyMatch(instance -> LaunchInputs.matches(instance, lastGood.workload())
                         && !LaunchInputs.matches(instance, wanted.workload()));
-        return runsLastGood && waitsUntil(pursue(wanted)).isPresent();
+        return runsLastGood && waitsUntil(changing).isPresent();
     }
 
     /** The last good revision, when it is not what is declared. To go back to a one-shot would mean to run it again. */
@@ -91,11 +94,10 @@ final class DaemonPlanner {
      * The old revision is kept running and well until the new one is ready to take its place. Whatever one of the two has to wait for
      * does not stop the other: a last good revision that runs no more may be the very reason for the new one.
      */
-    private WorkloadPlan prepareBeside(Target lastGood, Target wanted) {
+    private WorkloadPlan prepareBeside(Target lastGood, WorkloadPlan changing) {
         PlanBuilder plan = new PlanBuilder(situation);
         bring(lastGood, plan);
         WorkloadPlan keeping = plan.build();
-        WorkloadPlan changing = pursue(wanted);
         Optional<Instant> keepingWaits = waitsUntil(keeping);
         Optional<Instant> changingWaits = waitsUntil(changing);
         if (keeping.steps().isEmpty() || (keepingWaits.isPresent() && changingWaits.isEmpty())) {

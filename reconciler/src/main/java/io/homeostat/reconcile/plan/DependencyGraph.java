@@ -30,6 +30,7 @@ import io.homeostat.reconcile.plan.Relations.Parent;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -94,11 +95,17 @@ public final class DependencyGraph {
     /**
      * How those fare that matter to a workload.
      *
-     * @param look what is remembered of one
+     * @param own what is remembered of the workload itself
+     * @param memory what is remembered of another one; asked once for each
      * @param changing those that were stopped for a change and are not well again
      */
     public Relations of(
-            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
+            WorkloadId id,
+            HostFacts host,
+            WorkloadHistory own,
+            Function<WorkloadId, Remembered> memory,
+            Predicate<WorkloadId> changing) {
+        Function<WorkloadId, Remembered> look = once(memory);
         Declaration declared = desired.declarations().get(id);
         if (declared == null) {
             return new Relations(ImmutableList.of(), ImmutableList.of(), leaving(id, look), ImmutableList.of());
@@ -106,13 +113,19 @@ public final class DependencyGraph {
         ImmutableList<Need> fare = needs.get(id).stream()
                 .map(other -> new Need(other, state(other, host, look)))
                 .collect(ImmutableList.toImmutableList());
+        LastKnownGood lastKnownGood = own.lastKnownGood();
         return new Relations(
                 fare,
                 fare.isEmpty() ? ImmutableList.of() : Dependencies.cycle(id, needs::get),
                 ImmutableList.of(),
-                down(id, declared, host, look, changing),
+                down(id, host, look, changing),
                 parent(declared.workload(), host, look),
-                lastGoodParent(id, host, look));
+                lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, look));
+    }
+
+    private static Function<WorkloadId, Remembered> once(Function<WorkloadId, Remembered> memory) {
+        Map<WorkloadId, Remembered> read = new HashMap<>();
+        return id -> read.computeIfAbsent(id, memory);
     }
 
     /** What has to run well before a workload: what it says, and what it is part of. */
@@ -131,11 +144,6 @@ public final class DependencyGraph {
                         startedInstance(look.apply(id)),
                         traits.recreatedWithParent()))
                 .orElse(null);
-    }
-
-    private @Nullable Parent lastGoodParent(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        LastKnownGood lastKnownGood = look.apply(id).history().lastKnownGood();
-        return lastKnownGood == null ? null : parent(lastKnownGood.workload(), host, look);
     }
 
     private static @Nullable String startedInstance(Remembered parent) {
@@ -281,14 +289,13 @@ public final class DependencyGraph {
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
-    private ImmutableList<Need> down(
-            WorkloadId id,
-            Declaration declared,
-            HostFacts host,
-            Function<WorkloadId, Remembered> look,
-            Predicate<WorkloadId> changing) {
-        MaxDisruption disruption = declared.workload().lifecycle().maxDisruption();
-        if (disruption == null) {
+    /** Others that count against a workload's {@code maxDisruption} now; the parameters are those of {@link #of}. */
+    public ImmutableList<Need> down(
+            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
+        Declaration declared = desired.declarations().get(id);
+        MaxDisruption disruption =
+                declared == null ? null : declared.workload().lifecycle().maxDisruption();
+        if (declared == null || disruption == null) {
             return ImmutableList.of();
         }
         String value = declared.workload().labels().get(disruption.label());

@@ -4,12 +4,14 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import java.time.InstantSource;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -44,14 +46,14 @@ public final class Situations {
      * Looks at one workload.
      *
      * @param declared null when nobody wants it
-     * @param relations how those fare that matter to it, on a machine like that
+     * @param relations how those fare that matter to it, on a machine like that and with such a history
      * @param archives keys of the complete archives in the cache
      */
     public Situation look(
             WorkloadId id,
             @Nullable Declaration declared,
             Policy policy,
-            Function<HostFacts, Relations> relations,
+            BiFunction<HostFacts, WorkloadHistory, Relations> relations,
             ImmutableSet<String> archives,
             Depth depth) {
         Remembered remembered = memory.apply(id);
@@ -64,7 +66,7 @@ public final class Situations {
                 policy,
                 seen,
                 host,
-                relations.apply(host),
+                relations.apply(host, remembered.history()),
                 archives,
                 remembered.history(),
                 remembered.pause(),

@@ -160,7 +160,7 @@ public final class Survey {
                 id,
                 desired.get(id).orElse(null),
                 desired.policy(),
-                host -> dependencies.of(id, host, memory::of, other -> false),
+                (host, own) -> dependencies.of(id, host, own, memory::of, other -> false),
                 archives,
                 depth);
         Situation learned = ObservationRecorder.observed(before).situation();

@@ -27,6 +27,8 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Relations.Need;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +43,7 @@ class DependencyGraphTest {
     private static final WorkloadId OTHER = WorkloadId.process("other");
 
     private final Map<WorkloadId, Remembered> remembered = new HashMap<>();
+    private final List<WorkloadId> asked = new ArrayList<>();
 
     @Test
     void whatRunsWellSinceThisBootIsWell() {
@@ -108,6 +111,20 @@ class DependencyGraphTest {
         assertEquals(Need.State.STUCK, stateOfDb());
     }
 
+    @Test
+    void aDecisionReadsOnceWhatIsRememberedOfEachNeighbourAndNotAgainOfTheWorkloadItself() {
+        WorkloadId clock = new WorkloadId(TimerKind.TIMER, "clock");
+        Workload part = timer("tick", "parent: timer/clock");
+        Relations relations = dependencies(timer("clock", ""), part)
+                .of(part.id(), HOST, formerly(part), this::look, other -> false);
+
+        assertEquals(List.of(clock), asked);
+        assertEquals(List.of(new Need(clock, Need.State.COMING)), relations.needs());
+        assertEquals(
+                new Relations.Parent(new Need(clock, Need.State.COMING), null, true), relations.parent());
+        assertEquals(relations.parent(), relations.lastGoodParent());
+    }
+
     private static WorkloadHistory startFailed(int times) {
         return WorkloadHistory.NONE.withAttempts(1, Attempts.of("hash").withStart(Example.failed(times, Example.NOW)));
     }
@@ -123,7 +140,8 @@ class DependencyGraphTest {
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
-        Relations relations = dependencies.of(WorkloadId.process("a"), HOST, this::look, b::equals);
+        Relations relations = dependencies.of(
+                WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, b::equals);
 
         assertEquals(List.of(), relations.down());
     }
@@ -161,7 +179,9 @@ class DependencyGraphTest {
         assertEquals(List.of(), relations(dependencies, a).down());
         assertEquals(
                 List.of(new Need(b, Need.State.COMING)),
-                dependencies.of(a, HOST, this::look, b::equals).down(),
+                dependencies
+                        .of(a, HOST, WorkloadHistory.NONE, this::look, b::equals)
+                        .down(),
                 "while it is being changed");
         assertEquals(ImmutableSet.of(a), dependencies.concernedBy(b));
         assertEquals(ImmutableSet.of(), dependencies.concernedBy(WorkloadId.process("c")));
@@ -267,10 +287,11 @@ class DependencyGraphTest {
     }
 
     private Relations relations(DependencyGraph dependencies, WorkloadId id) {
-        return dependencies.of(id, HOST, this::look, other -> false);
+        return dependencies.of(id, HOST, look(id).history(), this::look, other -> false);
     }
 
     private Remembered look(WorkloadId id) {
+        asked.add(id);
         return remembered.getOrDefault(id, new Remembered(WorkloadHistory.NONE, ImmutableList.of(), null));
     }
 
@@ -316,6 +337,18 @@ class DependencyGraphTest {
         }
         return new DependencyGraph(
                 new DesiredState(declarations.buildOrThrow()), () -> ImmutableMap.copyOf(remembered));
+    }
+
+    private static Workload timer(String name, String more) {
+        return Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Timer
+                metadata: {name: %s}
+                spec:
+                  revision: "1"
+                  interval: 5s
+                  %s
+                """.formatted(name, more));
     }
 
     private static Workload process(String name, String more) {

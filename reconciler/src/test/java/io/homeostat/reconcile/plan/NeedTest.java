@@ -137,7 +137,12 @@ class NeedTest {
     private static Need.State state(String execution, Remembered db) {
         Remembered other = neighbour(WorkloadHistory.NONE);
         Relations relations = dependencies(execution)
-                .of(WEB, HostFacts.of("this-boot", "instance"), id -> id.equals(DB) ? db : other, id -> false);
+                .of(
+                        WEB,
+                        HostFacts.of("this-boot", "instance"),
+                        WorkloadHistory.NONE,
+                        id -> id.equals(DB) ? db : other,
+                        id -> false);
         return Iterables.getOnlyElement(relations.needs()).state();
     }
 
