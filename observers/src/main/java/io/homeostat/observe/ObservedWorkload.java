@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param active name of the directory that its symlink points to; empty when there is none
  * @param processes its launches that are not known to be over, oldest first
  * @param limits how those that run are limited
- * @param residue whether anything else of it is left on disk: its state, its log, an interrupted unpacking
+ * @param residue whether anything else of it is left: its state, its log, an interrupted unpacking, what an ended instance left behind
  */
 public record ObservedWorkload(
         WorkloadId id,
@@ -32,6 +32,10 @@ public record ObservedWorkload(
                 Observation.seen(ImmutableList.of()),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(false));
+    }
+
+    public ObservedWorkload withResidue() {
+        return new ObservedWorkload(id, installations, active, processes, limits, Observation.seen(true));
     }
 
     public ObservedWorkload withProcesses(ImmutableList<ObservedInstance> known) {

@@ -35,6 +35,11 @@ public record Instance(
         return identity instanceof ProcessIdentity process ? process : null;
     }
 
+    /** Whether its end is stored, so that nothing but what it left behind may be there. */
+    public boolean isOver() {
+        return phase == Phase.ENDED;
+    }
+
     public boolean isStarted() {
         return phase == Phase.STARTED;
     }
@@ -71,7 +76,9 @@ public record Instance(
         START_SENT,
         STARTED,
         /** Told to stop. Written down only for kinds whose stop must not be repeated; signals to a process may be. */
-        STOPPING;
+        STOPPING,
+        /** Its end is stored, and what it left behind has yet to be removed. Only of kinds whose instances leave something. */
+        ENDED;
 
         /** Whether it has not been told to start yet. */
         public boolean isBeforeStart() {

@@ -132,6 +132,17 @@ public interface StateStore extends StateReader {
             return new Change(workload, history, false, ImmutableList.of(), ImmutableList.of(), ImmutableList.of());
         }
 
+        /** Forgets an instance. */
+        public static Change ofEnd(Instance instance) {
+            return new Change(
+                    instance.workload(),
+                    null,
+                    false,
+                    ImmutableList.of(),
+                    ImmutableList.of(instance.launchId()),
+                    ImmutableList.of());
+        }
+
         public static Change ofInstance(Instance instance) {
             return new Change(
                     instance.workload(),

@@ -162,24 +162,42 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         }
     }
 
-    /** Stops and forgets whatever a failed launch has left. */
+    /** Stops, removes and forgets whatever a failed launch has left. */
     private void undo(KindRuntime runtime, Instance instance) throws InterruptedException {
         try {
             runtime.stop(instance, false, UNDO_TIMEOUT);
-            store.commit(new Change(
-                    instance.workload(),
-                    null,
-                    false,
-                    ImmutableList.of(),
-                    ImmutableList.of(instance.launchId()),
-                    ImmutableList.of()));
-            runtime.destroy(instance.workload(), instance.launchId());
+            destroy(runtime, instance);
         } catch (ActuationFailure e) {
             LOG.warn(
                     "[{}] what a failed launch left behind is dealt with at the next look: {}",
                     instance.workload(),
                     e.getMessage());
         }
+    }
+
+    @Override
+    public void destroyEnded(WorkloadId id) {
+        try {
+            destroyAllEnded(id);
+        } catch (ActuationFailure e) {
+            LOG.warn("[{}] what an ended instance left behind stays until the next look: {}", id, e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void destroyAllEnded(WorkloadId id) throws ActuationFailure, InterruptedException {
+        for (Instance instance : store.instances(id)) {
+            if (instance.isOver()) {
+                destroy(runtimes.of(id.kind()), instance);
+            }
+        }
+    }
+
+    /** Forgets an instance last, so that what is left of it is removed again if we die in between. */
+    private void destroy(KindRuntime runtime, Instance instance) throws ActuationFailure, InterruptedException {
+        runtime.destroy(instance);
+        store.commit(Change.ofEnd(instance));
     }
 
     private Outcome start(Step.Start step, Instance instance) throws InterruptedException {
@@ -199,7 +217,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private Outcome remove(Step.Remove step) throws ActuationFailure, InterruptedException {
-        // First: what is left of the workload makes the next pass try again.
+        // Both first: what is left of the workload makes the next pass try again.
+        destroyAllEnded(step.workload());
         if (runtimes.of(step.workload().kind()) instanceof Limitable limitable) {
             limitable.unlimit(step.workload());
         }

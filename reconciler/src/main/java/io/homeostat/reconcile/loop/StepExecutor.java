@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.loop;
 
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -13,4 +14,10 @@ public interface StepExecutor {
      * @param seen the observation that the step was planned from
      */
     Outcome execute(Step step, ObservedWorkload seen);
+
+    /**
+     * Removes what ended instances of a workload have left behind, and forgets those instances. What can't be removed now stays for the
+     * next call. Does nothing by default, for executors of which no kind leaves anything.
+     */
+    default void destroyEnded(WorkloadId id) {}
 }

@@ -77,6 +77,11 @@ public final class Turns {
             }
         }
 
+        @Override
+        public void destroyEnded(WorkloadId id) {
+            executor.destroyEnded(id);
+        }
+
         private static boolean concernsProcess(Step step) {
             return switch (step) {
                 case Step.Launch s -> true;

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Situation;
@@ -86,6 +87,9 @@ public final class WorkloadPass {
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
         disruptions.looked(id);
+        if (KindTraits.of(id.kind()).leavesRemains()) {
+            executor.destroyEnded(id);
+        }
         WorkloadPlan plan = planned.plan();
         PassResult next = plan.next()
                 .<PassResult>map(step -> go(planned.situation(), plan, step))

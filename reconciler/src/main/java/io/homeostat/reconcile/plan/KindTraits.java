@@ -14,11 +14,32 @@ public interface KindTraits {
     Traits.Start start();
 
     /**
+     * Whether an instance leaves something behind when it ends, such as a cgroup or a socket, and has to be destroyed after its end is
+     * stored.
+     */
+    default boolean leavesRemains() {
+        return false;
+    }
+
+    /**
      * The traits of a declaration.
      *
      * @param spec of this kind
      */
     Traits traits(WorkloadSpec spec);
+
+    /**
+     * Those of one kind.
+     *
+     * @throws IllegalArgumentException when nobody provides them
+     */
+    static KindTraits of(Kind kind) {
+        KindTraits provider = all().get(kind);
+        if (provider == null) {
+            throw new IllegalArgumentException("nobody provides the traits of " + kind);
+        }
+        return provider;
+    }
 
     /** Those of all kinds. */
     static ImmutableMap<Kind, KindTraits> all() {

@@ -91,7 +91,7 @@ final class OneShotPlanner {
                         "whether the plugin was started is not known, and Start is sent only once");
                 plan.stop(instance, Cause.SURPLUS);
             }
-            case STOPPING -> {
+            case STOPPING, ENDED -> {
                 plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
                 plan.stop(instance, Cause.SURPLUS);
             }

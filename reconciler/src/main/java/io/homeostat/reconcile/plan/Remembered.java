@@ -11,12 +11,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * What is remembered of one workload.
  *
+ * @param stored its instances, with those that are over and have yet to be destroyed
  * @param pause somebody's wish that it be left alone; null when there is none
  */
 public record Remembered(
         WorkloadHistory history,
-        ImmutableList<Instance> instances,
+        ImmutableList<Instance> stored,
         @Nullable Pause pause) {
+    /** Its instances that are not over. */
+    public ImmutableList<Instance> instances() {
+        return stored.stream().filter(instance -> !instance.isOver()).collect(ImmutableList.toImmutableList());
+    }
+
+    /** Whether something may be left of an instance that is over. */
+    boolean hasRemains() {
+        return stored.stream().anyMatch(Instance::isOver);
+    }
+
     public static Remembered by(StateReader store, WorkloadId id) {
         return new Remembered(
                 store.history(id), store.instances(id), store.pause(id).orElse(null));
@@ -24,6 +35,6 @@ public record Remembered(
 
     /** Without how it was when it was last looked at. */
     public Remembered withoutConditions() {
-        return new Remembered(history.withConditions(ImmutableList.of()), instances, pause);
+        return new Remembered(history.withConditions(ImmutableList.of()), stored, pause);
     }
 }

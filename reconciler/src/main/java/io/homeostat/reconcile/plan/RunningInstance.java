@@ -53,7 +53,7 @@ final class RunningInstance {
                         "whether the plugin was started is not known, and Start is sent only once");
                 rollout.restart(instance, Cause.SURPLUS);
             }
-            case STOPPING -> {
+            case STOPPING, ENDED -> {
                 plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
                 rollout.restart(instance, Cause.SURPLUS);
             }

@@ -64,7 +64,7 @@ public final class Situations {
         return new Situation(
                 declared,
                 policy,
-                seen,
+                remembered.hasRemains() ? seen.withResidue() : seen,
                 host,
                 relations.apply(host, remembered.history()),
                 archives,

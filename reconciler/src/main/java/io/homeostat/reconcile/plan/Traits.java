@@ -127,11 +127,7 @@ public record Traits(
 
     /** What is known of instances of which nothing is declared any more. */
     public static Start startOf(Kind kind) {
-        KindTraits provider = KindTraits.all().get(kind);
-        if (provider == null) {
-            throw new IllegalArgumentException("nobody provides the traits of " + kind);
-        }
-        return provider.start();
+        return KindTraits.of(kind).start();
     }
 
     boolean isStartedExplicitly() {

@@ -6,6 +6,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -16,6 +17,7 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
 import io.homeostat.reconcile.plan.Work;
@@ -62,8 +64,13 @@ final class Notes {
         instances.add(instance);
     }
 
+    /** An instance is over. One that leaves something behind is remembered until that is removed. */
     void ended(Instance instance) {
-        ended.add(instance.launchId());
+        if (KindTraits.of(instance.workload().kind()).leavesRemains()) {
+            put(instance.withPhase(Phase.ENDED, ""));
+        } else {
+            ended.add(instance.launchId());
+        }
     }
 
     void event(EventType type, String revision, String message) {

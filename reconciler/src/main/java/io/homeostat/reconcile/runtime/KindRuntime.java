@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import java.time.Duration;
@@ -48,8 +49,11 @@ public interface KindRuntime {
         return false;
     }
 
-    /** Removes what is left of an ended instance, if anything. */
-    void destroy(WorkloadId id, String launchId) throws ActuationFailure;
+    /**
+     * Removes what is left of an instance, if anything: after a launch that failed, and after the end is stored where {@link
+     * KindTraits#leavesRemains}. Called again when it failed, or when it is not known to have succeeded.
+     */
+    void destroy(Instance instance) throws ActuationFailure, InterruptedException;
 
     /** A kind whose instances are told to start after they were created. */
     interface Startable {

@@ -1,6 +1,5 @@
 package io.homeostat.reconcile.sim;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
@@ -93,6 +92,17 @@ final class FakeExecutor implements StepExecutor {
         return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : reworded(outcome);
     }
 
+    @Override
+    public void destroyEnded(WorkloadId id) {
+        for (Instance instance : store.instances(id)) {
+            if (instance.isOver() && !dice.strikes(Fault.REMOVE_FAILS, id)) {
+                processes.remains.remove(instance.launchId());
+                agentMayDie(id, "between removing what an instance left and forgetting it");
+                store.commit(Change.ofEnd(instance));
+            }
+        }
+    }
+
     /** No failure says the same as the one before: nothing may depend on its words. */
     private Outcome reworded(Outcome outcome) {
         return outcome instanceof Outcome.Failed(FailureCause cause, String error, boolean fatal)
@@ -152,13 +162,7 @@ final class FakeExecutor implements StepExecutor {
     }
 
     private Outcome undo(Instance instance, boolean fatal) {
-        store.commit(new Change(
-                instance.workload(),
-                null,
-                false,
-                ImmutableList.of(),
-                ImmutableList.of(instance.launchId()),
-                ImmutableList.of()));
+        store.commit(Change.ofEnd(instance));
         return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no such file or directory", fatal);
     }
 

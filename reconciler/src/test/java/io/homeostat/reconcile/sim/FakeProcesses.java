@@ -4,6 +4,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -24,6 +25,9 @@ final class FakeProcesses {
     private final Map<String, FakeProcess> launches = new LinkedHashMap<>();
     /** Who is alive under which number. */
     private final Map<Long, ProcessIdentity> inhabitants = new HashMap<>();
+
+    /** What timers leave behind until it is removed, by launch id. */
+    final Map<String, WorkloadId> remains = new HashMap<>();
 
     /** Notes whose removal is not durable. */
     private final List<FakeProcess> forgotten = new ArrayList<>();
@@ -50,6 +54,9 @@ final class FakeProcesses {
     FakeProcess launch(Instance instance, Behaviour behaviour, long bornAt) {
         FakeProcess process = new FakeProcess(instance, behaviour, bootId(), bornAt);
         launches.put(instance.launchId(), process);
+        if (instance.workload().kind().equals(TimerKind.TIMER)) {
+            remains.put(instance.launchId(), instance.workload());
+        }
         return process;
     }
 

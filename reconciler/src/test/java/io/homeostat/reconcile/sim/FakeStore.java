@@ -2,6 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
@@ -94,11 +95,11 @@ final class FakeStore extends MemoryStore {
     }
 
     private void compareWithTheMachine(Change change) {
-        for (String launchId : change.ended()) {
-            FakeProcess process = processes.of(launchId);
-            Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
-                    process == null || !process.present(), () -> "written down as ended: " + process);
-        }
+        change.ended().forEach(this::requireOver);
+        change.instances().stream()
+                .filter(Instance::isOver)
+                .map(Instance::launchId)
+                .forEach(this::requireOver);
         WorkloadHistory next = change.history();
         if (next != null || change.dropHistory()) {
             Invariant.WHAT_IS_ASKED_FOR_STAYS.require(
@@ -107,6 +108,12 @@ final class FakeStore extends MemoryStore {
         if (next != null && !change.dropHistory()) {
             compare(change, remembered(change.workload()).lastKnownGood(), next.lastKnownGood());
         }
+    }
+
+    private void requireOver(String launchId) {
+        FakeProcess process = processes.of(launchId);
+        Invariant.NOTHING_ALIVE_IS_FORGOTTEN.require(
+                process == null || !process.present(), () -> "written down as ended: " + process);
     }
 
     private void compare(Change change, @Nullable LastKnownGood before, @Nullable LastKnownGood after) {

@@ -18,6 +18,8 @@ enum Invariant {
     ROLLBACK_IS_SHOWN("SPEC.md 3.5: a failed upgrade shows the condition RolledBack"),
     BLIND_DOES_NOTHING("SPEC.md 3.1: every pass starts from what is observed, never from what was assumed"),
     NOTHING_ALIVE_IS_FORGOTTEN("SPEC.md 3.10: workloads outlive the agent and are adopted again"),
+    NOTHING_IS_LEFT_OF_WHAT_ENDED(
+            "KindTraits.leavesRemains: what an instance leaves is removed, whoever dies in between"),
     UNCLAIMED_IS_LEFT_ALONE("ARCHITECTURE.md, state on disk: when a database is lost, nothing is killed"),
     THE_PAUSED_ARE_LEFT_ALONE("SPEC.md 2: pause stops the enforcement of one workload"),
     THE_WELL_ARE_LEFT_ALONE("SPEC.md 3.12: nothing harms a workload that is well and as declared"),

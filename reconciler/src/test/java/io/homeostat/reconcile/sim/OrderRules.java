@@ -8,6 +8,7 @@ import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -126,7 +127,7 @@ final class OrderRules {
     private boolean depended(WorkloadId other, WorkloadId id) {
         return desired.get(other).isEmpty()
                 && store.pause(other).isEmpty()
-                && !store.instances(other).isEmpty()
+                && !store.instances(other).stream().allMatch(Instance::isOver)
                 && store.remembered(other).isOfSomethingDeclared()
                 && processes.living(other).stream()
                         .anyMatch(process -> needs(process).contains(id.toString()));

@@ -49,6 +49,14 @@ final class Reckoning {
                         .equals(desired.declaration(id).map(Reckoning::words)),
                 () -> id + ": " + declared + " wins over " + desired.strongest(id));
         List<FakeProcess> living = machine.living(id);
+        Invariant.NOTHING_IS_LEFT_OF_WHAT_ENDED.require(
+                machine.store.wasLost()
+                        || machine.processes.remains.entrySet().stream()
+                                .filter(left -> left.getValue().equals(id))
+                                .allMatch(left -> machine.store.instances(id).stream()
+                                        .anyMatch(instance -> !instance.isOver()
+                                                && instance.launchId().equals(left.getKey()))),
+                () -> "left of " + id + ": " + machine.processes.remains);
         if (declared == null) {
             if (machine.store.wasLost() && !machine.store.history(id).isOfSomethingDeclared()) {
                 // Whose it is has been forgotten; it waits until somebody says.

@@ -86,6 +86,7 @@ final class WindowRules {
     /** A change that has begun is brought to its end. */
     private boolean hasBegun(Declaration declared) {
         return store.instances(declared.id()).stream()
+                .filter(instance -> !instance.isOver())
                 .anyMatch(instance -> instance.target().equals(declared.hash()));
     }
 

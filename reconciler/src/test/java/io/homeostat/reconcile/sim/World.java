@@ -115,6 +115,11 @@ final class World implements StepExecutor, Observer {
         return outcome;
     }
 
+    @Override
+    public void destroyEnded(WorkloadId id) {
+        machine.executor.destroyEnded(id);
+    }
+
     private void strike(WorkloadId id, Moment.When when) {
         Moment moment = pending;
         boolean concerned = moment != null

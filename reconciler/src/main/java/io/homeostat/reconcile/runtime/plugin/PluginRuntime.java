@@ -94,8 +94,8 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     }
 
     @Override
-    public void destroy(WorkloadId id, String launchId) throws ActuationFailure {
-        processes.destroy(id, launchId);
+    public void destroy(Instance instance) throws ActuationFailure {
+        processes.destroy(instance);
     }
 
     @Override

@@ -95,8 +95,8 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
     }
 
     @Override
-    public void destroy(WorkloadId id, String launchId) throws ActuationFailure {
-        launches.forget(id, launchId);
+    public void destroy(Instance instance) throws ActuationFailure {
+        launches.forget(instance.workload(), instance.launchId());
     }
 
     @Override

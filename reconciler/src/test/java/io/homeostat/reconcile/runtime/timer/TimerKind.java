@@ -33,6 +33,11 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     }
 
     @Override
+    public boolean leavesRemains() {
+        return true;
+    }
+
+    @Override
     public Traits traits(WorkloadSpec spec) {
         TimerSpec timer = (TimerSpec) spec;
         LaunchInput interval = new LaunchInput(

@@ -95,6 +95,7 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
             }
             noteParent(instance, timers.createdIn);
             timers.running.put(instance.launchId(), clock.instant());
+            timers.remains.put(instance.launchId(), "a socket");
             return identity(instance.launchId());
         };
     }
@@ -120,7 +121,11 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     }
 
     @Override
-    public void destroy(WorkloadId id, String launchId) {
-        timers.running.remove(launchId);
+    public void destroy(Instance instance) throws ActuationFailure {
+        timers.onDestroy.run();
+        if (timers.sticky) {
+            throw new ActuationFailure("its socket is busy", false, new IOException("busy"));
+        }
+        timers.remains.remove(instance.launchId());
     }
 }

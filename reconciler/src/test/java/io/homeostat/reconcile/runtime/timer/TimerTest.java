@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.timer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -42,6 +43,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -220,7 +222,64 @@ final class TimerTest {
 
         assertEquals(ImmutableList.of(), store.instances());
         assertTrue(timers.running.isEmpty());
+        assertEquals(ImmutableSet.of(), timers.remains.keySet());
         assertTrue(events().contains(EventType.PLUGIN_REMOVED));
+    }
+
+    @Test
+    void isNotRemovedAsLongAsSomethingOfAnInstanceIsLeft() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        timers.sticky = true;
+        store.delete(ImmutableList.of(TICK));
+        settle();
+
+        assertTrue(events().contains(EventType.PLUGIN_REMOVE_FAILED));
+        assertFalse(events().contains(EventType.PLUGIN_REMOVED));
+
+        timers.sticky = false;
+        now = now.plus(Duration.ofHours(1));
+        settle();
+
+        assertEquals(ImmutableSet.of(), timers.remains.keySet());
+        assertEquals(ImmutableList.of(), store.instances());
+        assertTrue(events().contains(EventType.PLUGIN_REMOVED));
+    }
+
+    @Test
+    void whatAnInstanceLeftIsRemovedOnceItsEndIsStored() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        String first = only(TICK).launchId();
+        List<String> seen = new ArrayList<>();
+        timers.onDestroy = () -> seen.add(
+                only(TICK).launchId() + " " + only(TICK).phase() + " " + events().getLast());
+
+        timers.running.remove(first);
+        settle();
+
+        assertEquals(List.of(first + " ENDED PLUGIN_CRASHED"), seen);
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.remains.keySet());
+    }
+
+    @Test
+    void whatCouldNotBeRemovedIsRemovedByALaterPassAndHoldsNothingUp() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        String first = only(TICK).launchId();
+        timers.sticky = true;
+        timers.running.remove(first);
+        settle();
+
+        assertEquals(1, timers.running.size(), "launched again all the same");
+        assertEquals(2, timers.remains.size());
+
+        timers.sticky = false;
+        settle();
+
+        assertNotEquals(first, only(TICK).launchId());
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.remains.keySet());
     }
 
     @Test

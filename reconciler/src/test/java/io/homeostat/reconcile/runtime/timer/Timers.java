@@ -25,6 +25,15 @@ public final class Timers {
     /** Who waits for their ends, by launch id. */
     final Map<String, Runnable> waiting = new ConcurrentHashMap<>();
 
+    /** What created ones leave behind, by launch id. */
+    final Map<String, String> remains = new ConcurrentHashMap<>();
+
+    /** Whether nothing of {@link #remains} can be removed. */
+    boolean sticky;
+
+    /** Called when the remains of one are removed. */
+    Runnable onDestroy = () -> {};
+
     /** Called when one is told to stop. */
     Runnable onStop = () -> {};
 
