@@ -49,6 +49,13 @@ public record Relations(
                 lastGoodParent);
     }
 
+    /** Whether an instance, of what is declared or of the last good revision, has to end with the one that it was launched in. */
+    public boolean endedWithParent(Instance child) {
+        Parent one = parent == null ? lastGoodParent : parent;
+        Parent other = lastGoodParent == null ? one : lastGoodParent;
+        return one != null && other != null && one.takesAlong(child) && other.takesAlong(child);
+    }
+
     /** Of a workload that is part of no other. */
     public Relations(
             ImmutableList<Need> needs,
@@ -67,6 +74,12 @@ public record Relations(
     public record Parent(Need need, @Nullable String instance, boolean recreates) {
         boolean isAnotherThan(Instance child) {
             return recreates && instance != null && !instance.equals(LaunchInputs.parent(child));
+        }
+
+        /** Whether an instance has to end because the one that it was launched in is gone, or another one by now. */
+        private boolean takesAlong(Instance child) {
+            String launchedIn = LaunchInputs.parent(child);
+            return recreates && launchedIn != null && !launchedIn.equals(instance);
         }
     }
 

@@ -161,7 +161,7 @@ public final class ObservationRecorder {
                         "nothing of it was on this machine"));
     }
 
-    /** Writes down that a process is over by itself. */
+    /** Writes down that an instance is over by itself; one that ended with its parent was stopped and has not crashed. */
     static void noteEnd(Situation situation, Notes notes, Instance instance, Exit exit) {
         notes.ended(instance);
         if (situation.declared() != null && neverWas(instance, exit)) {
@@ -176,6 +176,13 @@ public final class ObservationRecorder {
         }
         if (Work.isOneShot(instance)) {
             OneShotRecorder.ended(situation, notes, instance, exit);
+            return;
+        }
+        if (situation.relations().endedWithParent(instance)) {
+            notes.run(run -> run.withExit(new Exit(exit.code(), exit.signal(), Exit.Reason.STOPPED, exit.at())));
+            if (instance.isStarted()) {
+                notes.event(EventType.PLUGIN_STOPPED, instance.revision(), "it ended with what it is part of");
+            }
             return;
         }
         if (instance.phase() == Phase.STARTED) {

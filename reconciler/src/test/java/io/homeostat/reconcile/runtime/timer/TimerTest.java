@@ -213,6 +213,28 @@ final class TimerTest {
     }
 
     @Test
+    void whatEndsWithItsParentHasNotCrashed() {
+        apply(timer("clock", "1", "5s"), timer("tick", "1", "1s") + "  parent: timer/clock\n");
+        settle();
+        steps.clear();
+
+        timers.running.clear();
+        settle();
+
+        assertEquals(List.of("launch", "launch"), steps);
+        assertEquals(1, store.history(CLOCK).run().crashes().count());
+        assertEquals(0, store.history(TICK).run().crashes().count());
+        assertEquals(
+                List.of("timer/clock PLUGIN_CRASHED", "timer/tick PLUGIN_STOPPED"),
+                store.events(0, 1000).stream()
+                        .map(stored -> stored.event().workload() + " "
+                                + stored.event().type())
+                        .filter(event -> event.endsWith("CRASHED") || event.endsWith("STOPPED"))
+                        .toList());
+        assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
     void isRemovedWhenNobodyDeclaresItAnyMore() {
         apply(timer("tick", "1", "5s"));
         settle();
