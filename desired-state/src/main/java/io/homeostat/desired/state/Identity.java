@@ -8,9 +8,14 @@ public sealed interface Identity {
     /** For people: "pid 42". */
     String words();
 
+    /** The boot of the host in which it was made, and with which it ends; null when it is not known, or may outlive it. */
+    @Nullable
+    String bootId();
+
     /** Whether it can exist in this boot of the host. */
-    default boolean mayBeOf(String bootId) {
-        return true;
+    default boolean mayBeOf(String boot) {
+        String own = bootId();
+        return own == null || own.equals(boot);
     }
 
     /**
@@ -23,7 +28,8 @@ public sealed interface Identity {
             String driver,
             String taskId,
             String handle,
-            @Nullable String network) implements Identity {
+            @Nullable String network,
+            @Nullable String bootId) implements Identity {
         @Override
         public String words() {
             return "task " + taskId;
@@ -32,7 +38,8 @@ public sealed interface Identity {
 
     /** A virtual machine with an agent, which listens at the endpoint. In another boot of the guest nothing of it is left. */
     @Fields.Key("sandbox")
-    record Sandbox(String endpoint, String guestBoot) implements Identity {
+    record Sandbox(
+            String endpoint, String guestBoot, @Nullable String bootId) implements Identity {
         @Override
         public String words() {
             return "sandbox " + endpoint;
@@ -41,7 +48,8 @@ public sealed interface Identity {
 
     /** A container in a sandbox, named by its launch id: another launch of the sandbox has no such container. */
     @Fields.Key("container")
-    record Container(String sandbox, String containerId) implements Identity {
+    record Container(
+            String sandbox, String containerId, @Nullable String bootId) implements Identity {
         @Override
         public String words() {
             return "container " + containerId;
@@ -59,11 +67,6 @@ public sealed interface Identity {
         @Override
         public String words() {
             return "pid " + pid;
-        }
-
-        @Override
-        public boolean mayBeOf(String boot) {
-            return bootId.equals(boot);
         }
     }
 }

@@ -4,7 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.EventType;
-import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -155,11 +155,12 @@ final class OneShotRecorder {
         if (last != null && last.isOf(instance)) {
             return;
         }
-        ProcessIdentity identity = instance.process();
+        Identity identity = instance.identity();
+        String boot = identity == null ? null : identity.bootId();
         OneShotRun run = OneShotRun.begun(
                 Work.of(instance).orElse(""),
                 instance.launchId(),
-                identity == null ? bootId(situation) : identity.bootId(),
+                boot == null ? bootId(situation) : boot,
                 situation.host().instanceId(),
                 instance.launchedAt());
         notes.run(books -> books.withOneShot(run));

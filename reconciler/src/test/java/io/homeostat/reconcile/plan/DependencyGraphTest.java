@@ -13,6 +13,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -59,6 +60,21 @@ class DependencyGraphTest {
         remember(DB, healthy(1), "last-boot");
 
         assertEquals(Need.State.COMING, stateOfDb());
+    }
+
+    @Test
+    void whateverHasEndedWithTheBootOfTheHostIsNotWell() {
+        declaredAndNeeded();
+        for (Identity identity : List.of(
+                new Identity.Task("exec", "1", "", null, "last-boot"),
+                new Identity.Sandbox("vsock://3:1024", "guest", "last-boot"),
+                new Identity.Container("sandbox", "1", "last-boot"))) {
+            remember(DB, healthy(1), identity, LaunchInputs.of(process("db", "")));
+
+            assertEquals(Need.State.COMING, stateOfDb(), identity::toString);
+        }
+        remember(DB, healthy(1), new Identity.Task("remote", "1", "", null, null), LaunchInputs.of(process("db", "")));
+        assertEquals(Need.State.WELL, stateOfDb(), "it outlives the host");
     }
 
     @Test
@@ -115,13 +131,12 @@ class DependencyGraphTest {
     void aDecisionReadsOnceWhatIsRememberedOfEachNeighbourAndNotAgainOfTheWorkloadItself() {
         WorkloadId clock = new WorkloadId(TimerKind.TIMER, "clock");
         Workload part = timer("tick", "parent: timer/clock");
-        Relations relations = dependencies(timer("clock", ""), part)
-                .of(part.id(), HOST, formerly(part), this::look, other -> false);
+        Relations relations =
+                dependencies(timer("clock", ""), part).of(part.id(), HOST, formerly(part), this::look, other -> false);
 
         assertEquals(List.of(clock), asked);
         assertEquals(List.of(new Need(clock, Need.State.COMING)), relations.needs());
-        assertEquals(
-                new Relations.Parent(new Need(clock, Need.State.COMING), null, true), relations.parent());
+        assertEquals(new Relations.Parent(new Need(clock, Need.State.COMING), null, true), relations.parent());
         assertEquals(relations.parent(), relations.lastGoodParent());
     }
 
@@ -140,8 +155,8 @@ class DependencyGraphTest {
                         Condition.Type.DISABLED, Condition.Status.TRUE, Reason.DISABLED, "", Example.NOW)));
         remembered.put(b, new Remembered(disabled, ImmutableList.of(), null));
 
-        Relations relations = dependencies.of(
-                WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, b::equals);
+        Relations relations =
+                dependencies.of(WorkloadId.process("a"), HOST, WorkloadHistory.NONE, this::look, b::equals);
 
         assertEquals(List.of(), relations.down());
     }
@@ -296,26 +311,17 @@ class DependencyGraphTest {
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, String bootId) {
-        remember(id, history, bootId, LaunchInputs.of(process(id.name(), "")));
+        remember(id, history, new ProcessIdentity(4711, 1, bootId), LaunchInputs.of(process(id.name(), "")));
     }
 
     private void remember(WorkloadId id, WorkloadHistory history, Workload launched) {
-        remember(id, history, "this-boot", LaunchInputs.recorded(launched, null));
+        remember(id, history, new ProcessIdentity(4711, 1, "this-boot"), LaunchInputs.recorded(launched, null));
     }
 
     private void remember(
-            WorkloadId id, WorkloadHistory history, String bootId, ImmutableSortedMap<String, String> inputs) {
+            WorkloadId id, WorkloadHistory history, Identity identity, ImmutableSortedMap<String, String> inputs) {
         Instance instance = new Instance(
-                "launch-" + id.name(),
-                id,
-                "hash",
-                "local",
-                null,
-                inputs,
-                Example.NOW,
-                new ProcessIdentity(4711, 1, bootId),
-                Phase.STARTED,
-                "");
+                "launch-" + id.name(), id, "hash", "local", null, inputs, Example.NOW, identity, Phase.STARTED, "");
         remembered.put(id, new Remembered(history, ImmutableList.of(instance), null));
     }
 

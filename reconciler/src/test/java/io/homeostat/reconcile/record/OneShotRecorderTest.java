@@ -116,7 +116,7 @@ class OneShotRecorderTest {
 
     @Test
     void aRunWithoutAProcessAnswersForTheBootOfTheHost() {
-        Identity task = new Identity.Task("driver", "1", "", null);
+        Identity task = new Identity.Task("driver", "1", "", null, null);
         OneShotExample scene =
                 scene().is("A", new ObservedInstance.Liveness.Running(task, Duration.ofSeconds(5), true, null));
         Situation situation = scene.situation();

@@ -27,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -139,9 +140,9 @@ final class RecordCodecTest {
     void anInstanceComesBackAsItWasWhateverItIsFoundBy() {
         List<Identity> identities = List.of(
                 new ProcessIdentity(4711, 1234567890123L, "boot"),
-                new Identity.Task("exec", "alloc/task/1", "opaque", null),
-                new Identity.Sandbox("vsock://3:1024", "guest-boot"),
-                new Identity.Container("launch-of-sandbox", "c-1"));
+                new Identity.Task("exec", "alloc/task/1", "opaque", null, "boot"),
+                new Identity.Sandbox("vsock://3:1024", "guest-boot", "boot"),
+                new Identity.Container("launch-of-sandbox", "c-1", "boot"));
         for (Identity identity : identities) {
             Instance instance = instance(identity);
             assertEquals(instance, codec.read(Instance.class, codec.write(instance)));
@@ -150,6 +151,18 @@ final class RecordCodecTest {
                 {"launchId":"l","workload":"process/a","target":"t","revision":"r","inputs":{"arguments":"01"},\
                 "launchedAt":"2026-01-02T03:04:05Z","identity":{"type":"process","pid":1,"startTicks":2,"bootId":"b"},\
                 "phase":"STOPPING"}""", codec.write(instance(new ProcessIdentity(1, 2, "b"))));
+    }
+
+    @Test
+    void anIdentityThatWasStoredWithoutTheBootOfTheHostIsRead() {
+        Instance instance = instance(new Identity.Sandbox("vsock://3:1024", "guest-boot", "boot"));
+        String before = codec.write(instance).replace(",\"bootId\":\"boot\"", "");
+
+        Identity read =
+                Objects.requireNonNull(codec.read(Instance.class, before).identity());
+
+        assertEquals(new Identity.Sandbox("vsock://3:1024", "guest-boot", null), read);
+        assertTrue(read.mayBeOf("any"));
     }
 
     @Test

@@ -106,7 +106,7 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     }
 
     private static Identity identity(String launchId) {
-        return new Identity.Task("timers", launchId, "", null);
+        return new Identity.Task("timers", launchId, "", null, null);
     }
 
     @Override

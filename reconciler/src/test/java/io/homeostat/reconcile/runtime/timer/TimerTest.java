@@ -109,7 +109,7 @@ final class TimerTest {
         assertEquals(List.of("launch"), steps);
         Instance instance = only(TICK);
         assertEquals(Phase.STARTED, instance.phase());
-        assertEquals(new Identity.Task("timers", instance.launchId(), "", null), instance.identity());
+        assertEquals(new Identity.Task("timers", instance.launchId(), "", null, null), instance.identity());
         assertTrue(timers.running.containsKey(instance.launchId()));
         assertTrue(events().contains(EventType.PLUGIN_STARTED));
         steps.clear();
