@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Cpu;
@@ -22,14 +23,21 @@ import org.jspecify.annotations.Nullable;
 public final class Confinement {
     private final Limits declared;
     private final ObservedLimits seen;
+    private final Kind kind;
+    private final boolean limitable;
 
     /** @param workload as declared, or as the last good revision in its place */
     public Confinement(Situation situation, Workload workload) {
         this.declared = workload.lifecycle().limits();
-        this.seen = situation.seen().limits() instanceof Observation.Seen<ObservedLimits>(ObservedLimits limits)
-                        && Traits.of(workload).limitable()
-                ? limits
-                : new ObservedLimits(declared, ImmutableSortedSet.of(), ObservedLimits.NONE.obstacles());
+        this.kind = workload.id().kind();
+        this.limitable = Traits.of(workload).limitable();
+        if (!limitable) {
+            this.seen = ObservedLimits.NONE;
+        } else {
+            this.seen = situation.seen().limits() instanceof Observation.Seen<ObservedLimits>(ObservedLimits limits)
+                    ? limits
+                    : new ObservedLimits(declared, ImmutableSortedSet.of(), ObservedLimits.NONE.obstacles());
+        }
     }
 
     /** Why the program must not be launched; empty when it may be. */
@@ -37,14 +45,19 @@ public final class Confinement {
         return declared.required() ? unenforceable().map(why -> "limits.required is true: " + why) : Optional.empty();
     }
 
-    /** What of the limits this machine can't enforce, and why; empty when it can, and when there are none. */
+    /** What of the limits can't be enforced, and why; empty when all can be, and when there are none. */
     public Optional<String> unenforceable() {
+        if (!limitable) {
+            return declared.areAny()
+                    ? Optional.of("nothing limits a " + kind.title() + "; remove spec.limits")
+                    : Optional.empty();
+        }
         return seen.obstacles().against(declared);
     }
 
     /** The limits that can be enforced. */
     Limits enforceable() {
-        return seen.obstacles().enforceable(declared);
+        return limitable ? seen.obstacles().enforceable(declared) : Limits.NONE;
     }
 
     /** Whether those limits that can be enforced hold for the processes that run. */

@@ -44,7 +44,8 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 "interval",
                 ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
                 Reason.ARGUMENTS_CHANGED);
-        Traits traits = new Traits(ImmutableList.of(interval)).withLimits();
+        Traits unlimited = new Traits(ImmutableList.of(interval));
+        Traits traits = timer.revision().startsWith("boundless") ? unlimited : unlimited.withLimits();
         return Optional.ofNullable(timer.parent())
                 .flatMap(WorkloadId::parse)
                 .map(parent -> traits.withParent(parent, true))

@@ -22,6 +22,8 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ToApply;
+import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.Input;
@@ -232,6 +234,31 @@ final class TimerTest {
                         .filter(event -> event.endsWith("CRASHED") || event.endsWith("STOPPED"))
                         .toList());
         assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
+    }
+
+    @Test
+    void limitsThatItsKindCantHaveAreToldWithARemedy() {
+        apply(timer("tick", "boundless", "5s") + "  limits: {memory: 64Mi}\n");
+        settle();
+
+        Condition told = store.history(TICK).conditions().stream()
+                .filter(condition -> condition.type() == Condition.Type.LIMITS_NOT_ENFORCED)
+                .findFirst()
+                .orElseThrow();
+        assertEquals("nothing limits a Timer; remove spec.limits", told.message());
+        assertEquals(1, timers.running.size());
+    }
+
+    @Test
+    void isNotLaunchedWithoutLimitsThatItRequires() {
+        apply(timer("tick", "boundless", "5s") + "  limits: {memory: 64Mi, required: true}\n");
+        settle();
+
+        assertEquals(List.of(), steps);
+        assertTrue(
+                store.history(TICK).conditions().stream()
+                        .anyMatch(condition -> condition.reason() == Reason.LIMITS_NOT_ENFORCEABLE),
+                () -> store.history(TICK).conditions().toString());
     }
 
     @Test
