@@ -1,5 +1,6 @@
 package io.homeostat.reconcile;
 
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
@@ -9,6 +10,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableListMultimap;
 import com.tngtech.archunit.base.DescribedPredicate;
@@ -18,10 +20,12 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.ProcessSpec;
+import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.nio.file.Files;
 import java.time.Clock;
 import java.time.Instant;
@@ -103,26 +107,49 @@ class ArchitectureTest {
                 .check(ALL);
     }
 
-    @Test
-    void whichKindAWorkloadIsOnlyItsOwnPackagesAsk() {
-        noClasses()
+    private static ArchRule whichKindAWorkloadIsOnlyItsOwnPackagesAsk() {
+        return noClasses()
                 .that()
                 .resideOutsideOfPackages(
                         "io.homeostat.desired.model..",
                         // Manifests of the guest agent declare plugins.
                         "io.homeostat.desired.source..",
-                        "..reconcile.runtime.plugin..",
-                        "..reconcile.runtime.process..",
+                        // One a kind.
+                        "..reconcile.runtime.*..",
                         "..reconcile.controlplane..",
                         "..reconcile.command.plugin..")
                 .should()
-                .dependOnClassesThat()
-                .belongToAnyOf(PluginSpec.class, ProcessSpec.class)
+                .dependOnClassesThat(describe(
+                        "are declarations of one kind",
+                        type -> type.isAssignableTo(WorkloadSpec.class) && !type.isInterface()))
                 .orShould()
-                .accessField(Kind.class, "PLUGIN")
-                .orShould()
-                .accessField(Kind.class, "PROCESS")
-                .check(ALL);
+                .accessFieldWhere(describe(
+                        "it is the constant of a kind",
+                        access -> access.getTarget().getRawType().isEquivalentTo(Kind.class)
+                                && access.getTarget()
+                                        .resolveMember()
+                                        .filter(field -> field.getModifiers().contains(JavaModifier.STATIC))
+                                        .isPresent()));
+    }
+
+    @Test
+    void nobodyElseAsksWhichKindAWorkloadIs() {
+        whichKindAWorkloadIsOnlyItsOwnPackagesAsk().check(ALL);
+    }
+
+    /** The simulation does, of a kind that no main class knows either. */
+    @Test
+    void whoAsksForAnyKindIsFound() {
+        JavaClasses simulation = new ClassFileImporter().importPackages("io.homeostat.reconcile.sim");
+
+        String found = whichKindAWorkloadIsOnlyItsOwnPackagesAsk()
+                .allowEmptyShould(false)
+                .evaluate(simulation)
+                .getFailureReport()
+                .toString();
+
+        assertTrue(found.contains("gets field <" + TimerKind.class.getName() + ".TIMER>"), found);
+        assertTrue(found.contains("<" + ProcessSpec.class.getName()), found);
     }
 
     @Test
@@ -186,7 +213,7 @@ class ArchitectureTest {
 
     @Test
     void nobodyReadsTheClockBehindItsCallersBack() {
-        DescribedPredicate<JavaCall<?>> now = DescribedPredicate.describe(
+        DescribedPredicate<JavaCall<?>> now = describe(
                 "the system's clock",
                 call -> (call.getTargetOwner().isEquivalentTo(Instant.class)
                                 && call.getName().equals("now"))
@@ -275,8 +302,7 @@ class ArchitectureTest {
                 .areTopLevelClasses()
                 .and()
                 .resideOutsideOfPackage("io.homeostat.proto..")
-                .and(DescribedPredicate.describe(
-                        "nobody extends", c -> c.getSubclasses().isEmpty()))
+                .and(describe("nobody extends", c -> c.getSubclasses().isEmpty()))
                 .should()
                 .haveModifier(JavaModifier.FINAL)
                 .check(ALL);
