@@ -4,8 +4,8 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * @param currentRevision the one that runs or, when none does, is active; null when there is none
  * @param pendingRevision the declared one until it has been seen well
  * @param failure why the upgrade to the pending revision was undone, or why it could not be installed; empty when neither
- * @param pid of the newest running process
+ * @param identity by which the newest running instance is found; null when none runs
  * @param restarts since the declaration
  * @param health of that process; null when it was not checked
  * @param configHash of the configuration that the process has accepted; empty without one
@@ -59,7 +59,7 @@ public record WorkloadStatus(
         @Nullable String currentRevision,
         @Nullable String pendingRevision,
         String failure,
-        @Nullable Long pid,
+        @Nullable Identity identity,
         @Nullable Instant startedAt,
         int restarts,
         @Nullable Exit lastExit,
@@ -95,10 +95,7 @@ public record WorkloadStatus(
                 current,
                 pending(declared, history),
                 execution != null && !execution.error().isEmpty() ? execution.error() : failure(declared, history),
-                main.map(ObservedInstance::instance)
-                        .map(Instance::process)
-                        .map(ProcessIdentity::pid)
-                        .orElse(null),
+                main.map(process -> process.instance().identity()).orElse(null),
                 main.map(process -> startedAt(situation, process)).orElse(null),
                 history.run().restarts(),
                 history.run().lastExit(),
@@ -109,6 +106,11 @@ public record WorkloadStatus(
                 execution,
                 Conditions.of(situation, finding.plan()),
                 finding.plan());
+    }
+
+    /** Of the newest running instance; null when it is no process of this host. */
+    public @Nullable Long pid() {
+        return identity instanceof ProcessIdentity process ? process.pid() : null;
     }
 
     /** True when the machine is as declared and all that should run is well. */

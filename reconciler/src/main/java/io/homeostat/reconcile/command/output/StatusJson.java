@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -97,6 +98,10 @@ public final class StatusJson {
         json.put("pid", workload.pid())
                 .put("startedAt", text(workload.startedAt()))
                 .put("restarts", workload.restarts());
+        Identity identity = workload.identity();
+        if (identity != null && workload.pid() == null) {
+            json.put("instance", identity.words());
+        }
         json.set("lastExit", exit(workload.lastExit()));
         json.set("health", health(workload.health()));
         json.put("configHash", workload.configHash());

@@ -4,6 +4,7 @@ import com.google.common.base.Joiner;
 import io.homeostat.desired.channel.ChannelStatus;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
@@ -37,7 +38,7 @@ public final class StatusText {
                     workload.id().toString(),
                     workload.state().name(),
                     revisions(workload),
-                    or(workload.pid()),
+                    found(workload),
                     up(workload, now),
                     Integer.toString(workload.restarts()),
                     condition(workload, Condition.Type.CONVERGED),
@@ -89,7 +90,10 @@ public final class StatusText {
                 "Revision",
                 "wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
                         + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision()));
-        field(out, "Process", process(workload, now));
+        field(
+                out,
+                workload.identity() == null || workload.pid() != null ? "Process" : "Instance",
+                instance(workload, now));
         field(out, "Uses", usage(workload.usage()));
         field(out, "Restarts", Integer.toString(workload.restarts()));
         field(out, "Last exit", lastExit(workload.lastExit()));
@@ -153,8 +157,15 @@ public final class StatusText {
                                         .iterator());
     }
 
-    private static String process(WorkloadStatus workload, Instant now) {
-        return workload.pid() == null ? NONE : "pid " + workload.pid() + ", up " + up(workload, now);
+    /** In the column of pids, other instances by what they are. */
+    private static String found(WorkloadStatus workload) {
+        Identity identity = workload.identity();
+        return identity == null || workload.pid() != null ? or(workload.pid()) : Text.oneLine(identity.words());
+    }
+
+    private static String instance(WorkloadStatus workload, Instant now) {
+        Identity identity = workload.identity();
+        return identity == null ? NONE : Text.oneLine(identity.words()) + ", up " + up(workload, now);
     }
 
     private static String usage(@Nullable Usage usage) {

@@ -1,0 +1,63 @@
+package io.homeostat.reconcile.command.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.plan.Example;
+import io.homeostat.reconcile.plan.Planner;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/** What people see of instances that are no processes of this host. */
+class StatusOfInstancesTest {
+    private final WorkloadStatus task = status(new Identity.Task("exec", "t-1", "", null, null));
+
+    @Test
+    void whatHasNoPidIsShownInItsPlace() {
+        String table = text(console -> StatusText.table(List.of(task), Example.NOW, console));
+
+        assertTrue(table.contains("  task t-1  "), table);
+    }
+
+    @Test
+    void theDetailsSayWhatItIs() {
+        String details = text(console -> StatusText.details(task, Example.NOW, console));
+
+        assertTrue(details.contains("  Instance:   task t-1, up 1h"), details);
+    }
+
+    private static WorkloadStatus status(Identity identity) {
+        Situation situation =
+                Example.process().wants("A").proven("A").runs("A").learned().situation();
+        ObservedInstance process = situation.processes().getFirst();
+        Situation elsewhere = situation.withSeen(situation
+                .seen()
+                .withProcesses(ImmutableList.of(
+                        new ObservedInstance(process.instance().withIdentity(identity), true, process.liveness()))));
+        WorkloadStatus status = WorkloadStatus.of(new Finding(situation.history(), elsewhere, Planner.plan(elsewhere)));
+        assertEquals(identity, status.identity());
+        return status;
+    }
+
+    private static String text(Consumer<Console> prints) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        prints.accept(new Console(
+                new PrintStream(out, false, StandardCharsets.UTF_8),
+                new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8),
+                OutputFormat.TEXT,
+                new Ansi(false)));
+        return out.toString(StandardCharsets.UTF_8);
+    }
+}
