@@ -17,6 +17,7 @@ import io.homeostat.reconcile.plan.Relations.Parent;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -331,12 +332,15 @@ final class Rollout {
         switch (difference) {
             case REVISION_CHANGED -> plan.because(Action.UPGRADE, difference, "revision changed");
             case CONTENT_CHANGED -> plan.because(Action.REINSTALL, difference, "the archive of this revision changed");
-            case ARGUMENTS_CHANGED -> plan.because(Action.RESTART, difference, "arguments changed");
-            case ENVIRONMENT_CHANGED -> plan.because(Action.RESTART, difference, "environment changed");
-            case USER_CHANGED -> plan.because(Action.RESTART, difference, "user changed");
             case PARENT_CHANGED -> plan.because(Action.RESTART, difference, "what it is part of was launched anew");
-            case ENTRY_POINT_CHANGED -> plan.because(Action.RESTART, difference, "entry point changed");
-            default -> plan.because(Action.RESTART, difference, "its declaration changed");
+            case EXECUTION_CHANGED, CONFIG_CHANGED ->
+                plan.because(Action.RESTART, difference, "its declaration changed");
+            // A launch input of some kind: "entry point changed".
+            default ->
+                plan.because(
+                        Action.RESTART,
+                        difference,
+                        difference.name().toLowerCase(Locale.ROOT).replace('_', ' '));
         }
     }
 }
