@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Inline;
+import io.homeostat.desired.model.schema.Fields.NamesWorkload;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +16,8 @@ public record TimerSpec(
 
         @Doc("How often it fires.") Duration interval,
 
-        @Doc("The timer it is part of.") @Nullable String parent,
+        @Doc("The timer it is part of.") @NamesWorkload @Nullable
+        String parent,
 
         @Doc("What it plays.") @Nullable Source source,
 

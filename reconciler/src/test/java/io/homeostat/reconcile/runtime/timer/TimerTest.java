@@ -229,8 +229,8 @@ final class TimerTest {
         assertEquals(
                 List.of("timer/clock PLUGIN_CRASHED", "timer/tick PLUGIN_STOPPED"),
                 store.events(0, 1000).stream()
-                        .map(stored -> stored.event().workload() + " "
-                                + stored.event().type())
+                        .map(stored ->
+                                stored.event().workload() + " " + stored.event().type())
                         .filter(event -> event.endsWith("CRASHED") || event.endsWith("STOPPED"))
                         .toList());
         assertEquals(ImmutableSet.of(only(CLOCK).launchId(), only(TICK).launchId()), timers.running.keySet());
@@ -302,8 +302,8 @@ final class TimerTest {
         settle();
         String first = only(TICK).launchId();
         List<String> seen = new ArrayList<>();
-        timers.onDestroy = () -> seen.add(
-                only(TICK).launchId() + " " + only(TICK).phase() + " " + events().getLast());
+        timers.onDestroy =
+                () -> seen.add(only(TICK).launchId() + " " + only(TICK).phase() + " " + events().getLast());
 
         timers.running.remove(first);
         settle();
@@ -364,6 +364,10 @@ final class TimerTest {
         assertTrue(
                 unknown.errors().getFirst().message().contains("timer/NAME"),
                 () -> unknown.errors().toString());
+        ReadResult noParent = read(timer("tick", "1", "5s") + "  parent: clock\n");
+        assertTrue(
+                noParent.errors().getFirst().message().contains("timer/NAME"),
+                () -> noParent.errors().toString());
         assertTrue(JsonSchema.generate().contains("\"Timer\""));
         assertTrue(Explain.text("Timer.spec.interval").contains("How often it fires."));
         assertEquals(TICK, WorkloadId.parse("timer/tick").orElseThrow());
