@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What a process can't change once it runs, as one hash each: which of them differ is the reason for a restart. */
+/** What an instance can't change once it runs, as one hash each: which of them differ is the reason for a restart. */
 public final class LaunchInputs {
     /** What it depended on, beside the hashes; changes without a restart, and is missing where there is nothing. */
     static final String DEPENDENCIES = "dependsOn";
@@ -35,7 +35,7 @@ public final class LaunchInputs {
                         Comparator.naturalOrder(), Traits.LaunchInput::name, Traits.LaunchInput::hash));
     }
 
-    /** Why the process of this instance is not what is declared; empty when it is. */
+    /** Why this instance is not what is declared; empty when it is. */
     public static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
         if (Work.isOneShot(instance) != (wanted.lifecycle().execution().type() == Execution.Type.ONE_SHOT)) {
             return Optional.of(Reason.EXECUTION_CHANGED);
@@ -43,7 +43,7 @@ public final class LaunchInputs {
         return difference(instance.revision(), instance.directory(), instance.inputs(), wanted, directory);
     }
 
-    /** What a declaration changes of the program that was last seen well; empty when nothing. */
+    /** What a declaration changes of what was last seen well; empty when nothing. */
     static Optional<Reason> difference(LastKnownGood lastKnownGood, Workload wanted, @Nullable String directory) {
         Workload old = lastKnownGood.workload();
         return difference(old.revision(), lastKnownGood.directory(), of(old), wanted, directory);
@@ -67,7 +67,7 @@ public final class LaunchInputs {
                 .findFirst();
     }
 
-    /** Whether the process of this instance was launched as this program is declared, wherever it is installed. */
+    /** Whether this instance was launched as this workload is declared, wherever it is installed. */
     public static boolean matches(Instance instance, Workload workload) {
         return instance.revision().equals(workload.revision())
                 && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES) && !key.equals(PARENT))

@@ -134,7 +134,7 @@ final class RunningInstance {
                 Wait.Kind.PROGRESS);
     }
 
-    /** @return true when the process has to be replaced or watched because its health is in doubt */
+    /** @return true when the instance has to be replaced or watched because its health is in doubt */
     private boolean recover() {
         RunRecord run = situation.history().run();
         HealthCheck policy = target.lifecycle().health();

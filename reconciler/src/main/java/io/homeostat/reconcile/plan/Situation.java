@@ -75,7 +75,7 @@ public record Situation(
         };
     }
 
-    /** Whether a process has started and is not known to have lost its health, by what is declared now. */
+    /** Whether an instance has started and is not known to have lost its health, by what is declared now. */
     public boolean runsWell(Instance instance) {
         return declared != null
                 && instance.phase() == Phase.STARTED

@@ -61,7 +61,7 @@ public sealed interface Step {
     }
 
     /**
-     * Makes a process of it. There is none when this is the next step.
+     * Makes an instance of it. There is none when this is the next step.
      *
      * @param hash of the declaration
      * @param parent the parent's instance that it is launched in; null when it is part of no other
@@ -91,7 +91,7 @@ public sealed interface Step {
         }
     }
 
-    /** Sends Start to the plugin's one process, which listens when this is the next step. */
+    /** Tells the one instance to start, which listens when this is the next step. */
     record Start(WorkloadId workload, @Nullable Config config, Duration timeout) implements Step {
         @Override
         public String word() {
@@ -99,7 +99,7 @@ public sealed interface Step {
         }
     }
 
-    /** Sends Apply to the plugin's one process, which was started. */
+    /** Gives the one instance, which was started, another configuration. */
     record ApplyConfig(WorkloadId workload, @Nullable Config config) implements Step {
         @Override
         public String word() {
@@ -107,7 +107,7 @@ public sealed interface Step {
         }
     }
 
-    /** Changes the limits of a process tree in place. */
+    /** Changes the limits of what runs in place. */
     record SetLimits(WorkloadId workload, Limits limits) implements Step {
         @Override
         public String word() {
@@ -116,12 +116,12 @@ public sealed interface Step {
     }
 
     /**
-     * Ends a process with its whole tree.
+     * Ends an instance with all that belongs to it.
      *
-     * @param cleanup the plugin is told to clean up after itself, because it is being removed
+     * @param cleanup it is told to clean up after itself, because it is being removed
      */
     record Stop(Instance instance, Cause cause, boolean cleanup, Duration timeout) implements Step {
-        /** Why a process is stopped. */
+        /** Why an instance is stopped. */
         public enum Cause {
             REMOVED,
             DISABLED,
@@ -139,7 +139,7 @@ public sealed interface Step {
             DRIFTED,
             /** The run of a one-shot is over, and it has not ended by itself. */
             RUN_OVER,
-            /** It is one process too many, or what a process left behind. */
+            /** It is one too many, or what one that is over left running. */
             SURPLUS
         }
 

@@ -78,7 +78,7 @@ public record Target(
         return lastKnownGood != null && lastKnownGood.hash().equals(hash);
     }
 
-    /** Whether a process of ours runs from an installation of this very target that is damaged. */
+    /** Whether an instance of ours runs from an installation of this very target that is damaged. */
     boolean isDamaged(@Nullable String running) {
         return damaged != null && damaged.directory().equals(running);
     }

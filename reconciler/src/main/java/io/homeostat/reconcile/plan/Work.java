@@ -13,7 +13,7 @@ import java.util.Optional;
  * another environment is other work, which has not been done yet; a renewed URL, another limit, timeout, trigger or label is not.
  */
 public final class Work {
-    /** Beside the hashes of {@link LaunchInputs}; a process that has none is a daemon's. */
+    /** Beside the hashes of {@link LaunchInputs}; an instance that has none is a daemon's. */
     static final String INPUT = "work";
 
     private Work() {}
@@ -22,7 +22,7 @@ public final class Work {
         return workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
-    /** Whether a process was launched to run to its end. */
+    /** Whether an instance was launched to run to its end. */
     public static boolean isOneShot(Instance instance) {
         return instance.inputs().containsKey(INPUT);
     }
@@ -39,7 +39,7 @@ public final class Work {
         return Hashing.sha256().hashString(all, StandardCharsets.UTF_8).toString();
     }
 
-    /** Which work a process was launched for; empty for a daemon's. */
+    /** Which work an instance was launched for; empty for a daemon's. */
     public static Optional<String> of(Instance instance) {
         return Optional.ofNullable(instance.inputs().get(INPUT));
     }

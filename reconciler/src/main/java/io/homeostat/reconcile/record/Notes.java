@@ -101,7 +101,7 @@ final class Notes {
     }
 
     /**
-     * A launch failed, or its process did not start or ended. It counts against the declaration it was launched for as long as that
+     * A launch failed, or its instance did not start or ended. It counts against the declaration it was launched for as long as that
      * has never been seen well, and may undo it then; afterwards it is a crash.
      *
      * @param hash of the declaration it was launched for

@@ -333,7 +333,7 @@ public final class ObservationRecorder {
     }
 
     /**
-     * The event of a machine that moved, where no end of a process tells of it already. Only the pass that finds the drift tells it:
+     * The event of a machine that moved, where no end of an instance tells of it already. Only the pass that finds the drift tells it:
      * not the steps of the repair, and not the tries of one that fails.
      *
      * @param situation with the conditions as the pass before has left them

@@ -31,13 +31,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is learned of a one-shot's runs. A process's run begins with its process and a plugin's when its Start has succeeded; what
+ * What is learned of a one-shot's runs. A run begins with its instance, or where that is told to start, when it has; what
  * fails before that is a failed start, tried as often as is declared. How a run ended is told once.
  */
 final class OneShotRecorder {
     private OneShotRecorder() {}
 
-    /** A process of it runs. */
+    /** An instance of it runs. */
     static Instance alive(Situation situation, Notes notes, Instance instance, Running running) {
         Instance known = instance;
         if (known.phase().isBeforeStart() && startsByItself(instance)) {
@@ -55,7 +55,7 @@ final class OneShotRecorder {
         return known;
     }
 
-    /** Its process is over by itself. */
+    /** Its instance is over by itself. */
     static void ended(Situation situation, Notes notes, Instance instance, Exit exit) {
         if (!hasRun(instance, exit)) {
             String words = "process " + exit.words();
@@ -77,7 +77,7 @@ final class OneShotRecorder {
         });
     }
 
-    /** Its process was stopped before it was over: what is not wanted any more has not run, anything else has failed. */
+    /** Its instance was stopped before it was over: what is not wanted any more has not run, anything else has failed. */
     static void stopped(Situation situation, Notes notes, Step.Stop step) {
         underWay(notes, step.instance()).ifPresent(run -> {
             switch (step.cause()) {
@@ -138,7 +138,7 @@ final class OneShotRecorder {
 
     /**
      * What ran to its end before it was declared to run for ever is not what may be declared to run to its end after that. But as long
-     * as its process is looked at, be it for the last time, it would be taken for one that nobody has heard of, and its end would be
+     * as its instance is looked at, be it for the last time, it would be taken for one that nobody has heard of, and its end would be
      * told again.
      */
     static void forget(Declaration declared, Notes notes, List<ObservedInstance> processes) {
@@ -168,7 +168,7 @@ final class OneShotRecorder {
         prove(situation, notes);
     }
 
-    /** A plugin says itself when it is done, and nothing may take longer than declared. Its process is stopped afterwards. */
+    /** Some say themselves when they are done, and nothing may take longer than declared. The instance is stopped afterwards. */
     private static void judge(
             Situation situation, Notes notes, Declaration declared, Instance instance, Running running) {
         if (situation.pause() != null || !Work.isOneShot(declared.workload())) {
@@ -209,7 +209,7 @@ final class OneShotRecorder {
         }
     }
 
-    /** Whether its program ran: a plugin's after Start, a process's unless nothing is known of it, as when we died before its launch. */
+    /** Whether it ran: what is told to start only after that, all else unless nothing is known of it, as when we died before its launch. */
     private static boolean hasRun(Instance instance, Exit exit) {
         boolean known = instance.identity() != null || exit.reason() != Exit.Reason.UNKNOWN;
         return instance.phase() == Phase.STARTED || (startsByItself(instance) && known);

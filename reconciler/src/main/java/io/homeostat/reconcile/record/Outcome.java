@@ -23,7 +23,7 @@ public sealed interface Outcome {
      */
     record Failed(FailureCause cause, String error, boolean fatal) implements Outcome {}
 
-    /** The plugin doesn't implement Apply. */
+    /** A running instance can't be given another configuration after all. */
     record Unsupported() implements Outcome {}
 
     /** The step was broken off because something else became known; it will be planned again if it is still wanted. */

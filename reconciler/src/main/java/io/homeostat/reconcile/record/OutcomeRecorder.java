@@ -102,7 +102,7 @@ public final class OutcomeRecorder {
             }
             case Outcome.Unsupported unsupported -> throw notPossible(outcome);
             case Outcome.Interrupted interrupted -> {
-                // Whether there is a process shows at the next look.
+                // Whether there is an instance shows at the next look.
             }
         }
     }
@@ -295,7 +295,7 @@ public final class OutcomeRecorder {
             ObservedInstance process = situation.processes().get(0);
             return process.instance();
         }
-        throw new IllegalStateException("not exactly one process of " + situation.id());
+        throw new IllegalStateException("not exactly one instance of " + situation.id());
     }
 
     private static String wantedRevision(Situation situation) {
