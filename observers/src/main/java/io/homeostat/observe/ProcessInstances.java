@@ -72,6 +72,10 @@ public final class ProcessInstances implements InstanceObserver {
         return limits.look(id, pids.build());
     }
 
+    public InstanceHealth health() {
+        return health;
+    }
+
     @Override
     public void close() {
         health.close();

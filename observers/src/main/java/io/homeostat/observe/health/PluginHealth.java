@@ -29,11 +29,21 @@ public final class PluginHealth implements InstanceHealth {
     private final PluginChannel plugins;
     private final InstantSource clock;
 
-    /** @param plugins used, not closed */
+    /** @param plugins closed with this */
     public PluginHealth(Layout layout, PluginChannel plugins, InstantSource clock) {
         this.layout = layout;
         this.plugins = plugins;
         this.clock = clock;
+    }
+
+    /** What else speaks with plugins may use it. */
+    public PluginChannel plugins() {
+        return plugins;
+    }
+
+    @Override
+    public void close() {
+        plugins.close();
     }
 
     @Override

@@ -79,11 +79,7 @@ public final class LaunchInputs {
         return instance.inputs().get(PARENT);
     }
 
-    /**
-     * The same, found among what is remembered.
-     *
-     * @param instances those of a workload
-     */
+    /** The same, found among the remembered instances of what the workload depended on. */
     public static Optional<Instance> parent(
             Instance instance, Function<WorkloadId, ImmutableList<Instance>> instances) {
         String parent = parent(instance);

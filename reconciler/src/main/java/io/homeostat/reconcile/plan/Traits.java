@@ -38,40 +38,27 @@ public record Traits(
         Optional<WorkloadId> parent,
         boolean recreatedWithParent) {
 
-    /** Of what runs as soon as it is created and until its end, and executes nothing of an archive; all else is added. */
-    public Traits(ImmutableList<LaunchInput> inputs) {
+    /** Of what runs as soon as it is created, and until its end; whatever is special is added. */
+    public Traits(ImmutableList<LaunchInput> inputs, @Nullable String entryPoint, boolean limitable) {
         this(
                 Start.IMPLICIT,
                 Readiness.STAYED_ALIVE,
                 Completion.EXIT,
                 null,
-                false,
+                limitable,
                 inputs,
-                null,
+                entryPoint,
                 Optional.empty(),
                 false);
     }
 
-    public Traits withStart(Start how, Readiness shown) {
-        return new Traits(how, shown, completion, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
-    }
-
-    public Traits withCompletion(Completion shown) {
-        return new Traits(start, readiness, shown, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
+    public Traits withStart(Start how, Readiness shown, Completion over) {
+        return new Traits(how, shown, over, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
     }
 
     public Traits withConfig(@Nullable Config given) {
         return new Traits(
                 start, readiness, completion, given, limitable, inputs, entryPoint, parent, recreatedWithParent);
-    }
-
-    public Traits withLimits() {
-        return new Traits(start, readiness, completion, config, true, inputs, entryPoint, parent, recreatedWithParent);
-    }
-
-    public Traits withEntryPoint(String executed) {
-        return new Traits(
-                start, readiness, completion, config, limitable, inputs, executed, parent, recreatedWithParent);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {

@@ -1,18 +1,12 @@
 package io.homeostat.reconcile.runtime.plugin;
 
-import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Observation;
-import io.homeostat.observe.ObservedInstance;
-import io.homeostat.observe.Observer.Checks;
 import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginHealth;
-import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -35,40 +29,19 @@ public final class PluginKind implements RuntimeProvider {
     public Traits traits(WorkloadSpec spec) {
         PluginSpec plugin = (PluginSpec) spec;
         return ProcessKind.traits(plugin.program())
-                .withStart(start(), Readiness.START_ANSWERED)
-                .withCompletion(Traits.Completion.STATUS)
+                .withStart(start(), Readiness.START_ANSWERED, Traits.Completion.STATUS)
                 .withConfig(plugin.config());
     }
 
     @Override
     public InstanceObserver observer(Machine machine) {
         PluginChannel plugins = new PluginChannel(machine.clock());
-        return new PluginInstances(
-                ProcessKind.observer(machine, new PluginHealth(machine.layout(), plugins, machine.clock())), plugins);
+        return ProcessKind.observer(machine, new PluginHealth(machine.layout(), plugins, machine.clock()));
     }
 
     @Override
     public KindRuntime runtime(Machine machine, InstanceObserver observer) {
-        return new PluginRuntime(machine, ((PluginInstances) observer).plugins());
-    }
-
-    /** Sees the processes that plugins are. */
-    private record PluginInstances(InstanceObserver processes, PluginChannel plugins) implements InstanceObserver {
-        @Override
-        public Observation<ImmutableList<ObservedInstance>> look(
-                WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
-            return processes.look(id, instances, checks);
-        }
-
-        @Override
-        public Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
-            return processes.limits(id, found);
-        }
-
-        @Override
-        public void close() {
-            processes.close();
-            plugins.close();
-        }
+        PluginHealth health = (PluginHealth) ((ProcessInstances) observer).health();
+        return new PluginRuntime(machine, health.plugins());
     }
 }

@@ -34,7 +34,9 @@ public final class ProcessKind implements RuntimeProvider {
     public Traits traits(WorkloadSpec spec) {
         ProcessSpec process = (ProcessSpec) spec;
         Traits traits = traits(process.program());
-        return process.probe() == null ? traits : traits.withStart(start(), Readiness.PROBE_SUCCEEDED);
+        return process.probe() == null
+                ? traits
+                : traits.withStart(start(), Readiness.PROBE_SUCCEEDED, Traits.Completion.EXIT);
     }
 
     @Override
@@ -55,7 +57,7 @@ public final class ProcessKind implements RuntimeProvider {
 
     /** Those of a program as such: what of it can't change while it runs, and that its limits can. */
     public static Traits traits(Program program) {
-        return new Traits(inputs(program)).withLimits().withEntryPoint(program.entryPoint());
+        return new Traits(inputs(program), program.entryPoint(), true);
     }
 
     private static ImmutableList<LaunchInput> inputs(Program program) {

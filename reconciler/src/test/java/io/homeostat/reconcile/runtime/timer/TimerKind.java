@@ -44,8 +44,8 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 "interval",
                 ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
                 Reason.ARGUMENTS_CHANGED);
-        Traits unlimited = new Traits(ImmutableList.of(interval));
-        Traits traits = timer.revision().startsWith("boundless") ? unlimited : unlimited.withLimits();
+        boolean limitable = !timer.revision().startsWith("boundless");
+        Traits traits = new Traits(ImmutableList.of(interval), null, limitable);
         return Optional.ofNullable(timer.parent())
                 .flatMap(WorkloadId::parse)
                 .map(parent -> traits.withParent(parent, true))
