@@ -4,16 +4,26 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import com.google.common.base.Splitter;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.schema.Fields.Location;
+import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.yaml.DocumentCodec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.RecordComponent;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The secrets of a declaration: its whole configuration, the values of its environment, queries and user information of its URLs, and
+ * The secrets of a declaration: fields marked {@link Secret}, its whole configuration, the values of its environment, queries and user information of its URLs, and
  * all arguments that are not names of options.
  */
 public final class DeclaredSecrets {
@@ -33,21 +43,46 @@ public final class DeclaredSecrets {
     /** Teaches the mask all of them. */
     public static void learn(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
-        given(spec, mask);
+        learnGiven(workload, mask);
         url(spec.path("source").path("url").asText(""), mask);
         url(spec.path("probe").path("http").path("url").asText(""), mask);
         arguments(spec.path("arguments"), mask);
         arguments(spec.path("probe").path("exec").path("command"), mask);
     }
 
-    /** Teaches the mask only what the program alone can see: its configuration and the values of its environment. */
+    /** Teaches the mask only what the program alone can see: marked fields, its configuration and the values of its environment. */
     public static void learnGiven(Workload workload, SecretMask mask) {
-        given(tree(workload).path("spec"), mask);
-    }
-
-    private static void given(JsonNode spec, SecretMask mask) {
+        JsonNode spec = tree(workload).path("spec");
         texts(spec.path("config"), mask);
         texts(spec.path("env"), mask);
+        marked(workload.spec(), false, secret -> text(secret, mask));
+    }
+
+    /** Finds what is marked, but for addresses, of which only a part is secret. */
+    private static void marked(@Nullable Object value, boolean secret, Consumer<String> found) {
+        if (value instanceof Record record) {
+            for (RecordComponent component : record.getClass().getRecordComponents()) {
+                boolean marks =
+                        component.isAnnotationPresent(Secret.class) && !component.isAnnotationPresent(Location.class);
+                marked(value(component, record), secret || marks, found);
+            }
+        } else if (value instanceof Map<?, ?> map) {
+            map.values().forEach(one -> marked(one, secret, found));
+        } else if (value instanceof Collection<?> list) {
+            list.forEach(one -> marked(one, secret, found));
+        } else if (value instanceof JsonNode node && node.isContainerNode()) {
+            node.forEach(one -> marked(one, secret, found));
+        } else if (secret && value != null) {
+            found.accept(value instanceof JsonNode leaf ? leaf.asText() : value.toString());
+        }
+    }
+
+    private static @Nullable Object value(RecordComponent component, Record record) {
+        try {
+            return component.getAccessor().invoke(record);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("can't read " + component, e);
+        }
     }
 
     private static void texts(JsonNode node, SecretMask mask) {
@@ -131,8 +166,26 @@ public final class DeclaredSecrets {
             }
             onlyOptions(spec.path("arguments"), 0);
             onlyOptions(spec.path("probe").path("exec").path("command"), 1);
+            Set<String> secrets = new HashSet<>();
+            marked(workload.spec(), false, secrets::add);
+            hide(spec, secrets);
         }
         return document.toPrettyString() + "\n";
+    }
+
+    private static void hide(JsonNode node, Set<String> secrets) {
+        if (node instanceof ObjectNode object) {
+            object.properties().forEach(field -> field.setValue(hidden(field.getValue(), secrets)));
+        } else if (node instanceof ArrayNode list) {
+            for (int i = 0; i < list.size(); i++) {
+                list.set(i, hidden(list.get(i), secrets));
+            }
+        }
+    }
+
+    private static JsonNode hidden(JsonNode node, Set<String> secrets) {
+        hide(node, secrets);
+        return node.isTextual() && secrets.contains(node.asText()) ? TextNode.valueOf(SecretMask.MASK) : node;
     }
 
     private static void onlyOptions(JsonNode node, int from) {

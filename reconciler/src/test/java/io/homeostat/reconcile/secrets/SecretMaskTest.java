@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.model.Workload;
+import io.homeostat.reconcile.Written;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
@@ -33,6 +35,22 @@ class SecretMaskTest {
             })
     void whatLooksLikeASecretIsTakenOut(String text, String masked) {
         assertEquals(masked, new SecretMask().mask(text));
+    }
+
+    @Test
+    void whateverAKindMarksAsSecretIsLearntAndLeftOut() {
+        Workload timer = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Timer
+                metadata: {name: tick}
+                spec: {revision: "1", interval: 5s, words: open sesame}
+                """);
+        SecretMask mask = new SecretMask();
+        DeclaredSecrets.learnGiven(timer, mask);
+
+        assertEquals("it says (masked) at noon", mask.mask("it says open sesame at noon"));
+        String shown = DeclaredSecrets.without(timer);
+        assertTrue(shown.contains("\"words\" : \"(masked)\"") && shown.contains("5s"), shown);
     }
 
     @Test

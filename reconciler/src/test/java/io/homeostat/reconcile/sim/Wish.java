@@ -153,6 +153,7 @@ public record Wish(
                         Duration.ofSeconds(arguments.isEmpty() ? 5 : 7),
                         order.parent() == null ? null : order.parent().toString(),
                         null,
+                        null,
                         lifecycle)
                 : new ProcessSpec(program, lifecycle, probing());
     }

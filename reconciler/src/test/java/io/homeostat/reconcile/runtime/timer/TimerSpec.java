@@ -6,6 +6,7 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Inline;
 import io.homeostat.desired.model.schema.Fields.NamesWorkload;
+import io.homeostat.desired.model.schema.Fields.Secret;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,9 @@ public record TimerSpec(
         String parent,
 
         @Doc("What it plays.") @Nullable Source source,
+
+        @Doc("What it says when it fires.") @Secret @Nullable
+        String words,
 
         @Inline Lifecycle lifecycle)
         implements WorkloadSpec {}
