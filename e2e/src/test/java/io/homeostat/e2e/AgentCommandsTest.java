@@ -67,7 +67,7 @@ final class AgentCommandsTest {
 
     @Test
     void statusSaysWhoEnforces() {
-        homeostat.apply(web("exec sleep 1000")).exits(0);
+        homeostat.applied(web("exec sleep 1000"));
         assertTrue(homeostat.statuses().get("agent").isNull());
         Agent agent = homeostat.agent();
 
@@ -82,7 +82,7 @@ final class AgentCommandsTest {
 
     @Test
     void whatWasAppliedBeforeAndWhatIsAppliedThroughItIsEnforced() {
-        homeostat.apply(web("exec sleep 1000")).exits(0);
+        homeostat.applied(web("exec sleep 1000"));
         long before = homeostat.pid("process/web");
         homeostat.agent();
         assertEquals(before, homeostat.pid("process/web"));
@@ -102,7 +102,7 @@ final class AgentCommandsTest {
         homeostat.agent();
         homeostat.awaitRunning("process/web");
 
-        homeostat.apply(web("exec sleep 2000")).exits(0);
+        homeostat.applied(web("exec sleep 2000"));
         assertEquals("sleep 2000 ", command("process/web"));
         homeostat.run("status", "process/web").says("applied, overrules files");
 

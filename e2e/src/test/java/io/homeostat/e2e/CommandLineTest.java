@@ -113,7 +113,7 @@ final class CommandLineTest {
         homeostat.run("status").exits(3);
         homeostat.run("status", "-o", "json").exits(3);
         Document web = web();
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
 
         homeostat.run("status").exits(0).says("process/web").says("RUNNING");
         homeostat.run("status", "process/web").exits(0).says("Generation: 1");
@@ -124,7 +124,7 @@ final class CommandLineTest {
 
     @Test
     void theStatusAsJsonHasTheFormThatWasPromised() {
-        homeostat.apply(web()).exits(0);
+        homeostat.applied(web());
 
         JsonNode status = homeostat.run("status", "-o", "json").exits(0).json();
 
@@ -172,7 +172,7 @@ final class CommandLineTest {
 
     @Test
     void anEventAsJsonHasTheFormThatWasPromised() {
-        homeostat.apply(web()).exits(0);
+        homeostat.applied(web());
 
         List<JsonNode> events = homeostat.events();
 

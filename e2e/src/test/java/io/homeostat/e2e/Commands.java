@@ -43,8 +43,6 @@ final class Commands {
                     .redirectOutput(out.toFile())
                     .redirectError(err.toFile());
             builder.environment().put(MARK, root.toString());
-            builder.environment()
-                    .put("GREETER_CLASSES", Distribution.greeterClasses().toString());
             builder.environment().putAll(environment);
             Command command = new Command(String.join(" ", line.subList(1, line.size())), builder.start(), out, err);
             started.add(command);
@@ -74,6 +72,6 @@ final class Commands {
 
     /** What came of them and lives, be it a command or what it has started. */
     List<Processes.Seen> processes() {
-        return Processes.with(MARK, root.toString());
+        return Processes.of(MARK + "=" + root, root);
     }
 }

@@ -127,7 +127,7 @@ final class DownloadTest {
         Stored again = bucket.put("again.tar.gz", archive.content());
         homeostat.keepsSecret(again.signature());
 
-        homeostat.apply(declared(bucket.signedUrl(again))).exits(0);
+        homeostat.applied(declared(bucket.signedUrl(again)));
 
         assertEquals("RUNNING 1", homeostat.state("process/run"));
     }
@@ -136,7 +136,7 @@ final class DownloadTest {
     void aServerThatFailsForAWhileIsAskedAgain() {
         bucket.answer(archive, Bucket.status(503), Bucket.whole(archive.content()));
 
-        homeostat.apply(declared()).exits(0);
+        homeostat.applied(declared());
 
         assertEquals(2, bucket.requests(archive));
     }
@@ -171,7 +171,7 @@ final class DownloadTest {
                     .with("source.attempts", 1);
             homeostat.apply(declared).exits(1).says("the connection broke");
 
-            homeostat.apply(declared).exits(0);
+            homeostat.applied(declared);
 
             assertEquals(content.length, server.bytesSent(), () -> "bytes sent: " + server.served());
         }
@@ -187,7 +187,7 @@ final class DownloadTest {
             homeostat.apply(declared).exits(1);
             server.republish();
 
-            homeostat.apply(declared).exits(0);
+            homeostat.applied(declared);
 
             assertEquals(content.length, server.served().getLast().sent());
         }
@@ -197,7 +197,7 @@ final class DownloadTest {
     void aSlowBodyArrives() {
         bucket.answer(archive, Bucket.slow(archive.content(), 3000));
 
-        homeostat.apply(declared()).exits(0);
+        homeostat.applied(declared());
     }
 
     @ParameterizedTest
@@ -208,7 +208,7 @@ final class DownloadTest {
         String location = (target.startsWith("/") ? target : bucket.url(archive.path())) + Bucket.query(archive);
         bucket.answer(moved, Bucket.redirect(location));
 
-        homeostat.apply(declared(bucket.signedUrl(moved))).exits(0);
+        homeostat.applied(declared(bucket.signedUrl(moved)));
 
         assertEquals(1, bucket.requests(archive));
     }

@@ -54,7 +54,7 @@ final class DriftKindsTest {
 
     @Test
     void aProcessThatIsGone() {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         homeostat.kill(ID);
         assertDrift("restart", "PROCESS_EXITED", "process was ended by signal 9");
         assertRepaired(web, "PLUGIN_CRASHED", "process was ended by signal 9");
@@ -62,7 +62,7 @@ final class DriftKindsTest {
 
     @Test
     void aProgramThatWasChangedOnDisk() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         long pid = homeostat.process(ID);
         Files.writeString(installed().resolve("bin/run"), "#!/bin/sh\nexit 1\n");
 
@@ -78,7 +78,7 @@ final class DriftKindsTest {
 
     @Test
     void anUnpackedFileThatWasDeleted() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Files.delete(installed().resolve("etc/web.conf"));
         assertDrift("reinstall", "INSTALL_DAMAGED", "its installation is damaged: etc/web.conf is gone");
         assertRepaired(web, "DRIFT_DETECTED", "its installation is damaged: etc/web.conf is gone");
@@ -86,9 +86,9 @@ final class DriftKindsTest {
 
     @Test
     void whatIsDamagedAgainRightAfterItsRepairWaitsUnlessSomebodyAsks() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         assertTrue(installed().resolve("bin/run").toFile().setExecutable(false, false));
-        homeostat.apply(web).exits(0).says("1 repaired");
+        homeostat.applied(web).says("1 repaired");
         assertTrue(installed().resolve("bin/run").toFile().setExecutable(false, false));
 
         String words = "its installation is damaged: bin/run has mode 644 instead of 755";
@@ -100,15 +100,15 @@ final class DriftKindsTest {
 
     @Test
     void whatTheWorkloadWritesBesideItsFilesIsNoDrift() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Files.createDirectories(installed().resolve("bin/__pycache__"));
         Files.writeString(installed().resolve("run.pid"), "1");
-        homeostat.apply(web).exits(0).says("1 unchanged");
+        homeostat.applied(web).says("1 unchanged");
     }
 
     @Test
     void anInstallationThatIsGone() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Trees.delete(installed());
         assertDrift("reinstall", "INSTALL_MISSING", "its installation is gone");
         assertRepaired(web, "DRIFT_DETECTED", "its installation is gone");
@@ -116,7 +116,7 @@ final class DriftKindsTest {
 
     @Test
     void aSymlinkThatWasMoved() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Path link = homeostat.installs("processes").resolve("web");
         Files.delete(link);
         Files.createSymbolicLink(link, Path.of("web_2"));
@@ -128,7 +128,7 @@ final class DriftKindsTest {
 
     @Test
     void aLogThatWasDeleted() throws IOException {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Path log = homeostat.instance().resolve("agent_state/processes/web/process.log");
         Files.delete(log);
 
@@ -144,7 +144,7 @@ final class DriftKindsTest {
         Stored stored = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter =
                 Document.greeter("greeter", "1", bucket.signedUrl(stored)).with("source.sha256", stored.sha256());
-        homeostat.apply(greeter).exits(0);
+        homeostat.applied(greeter);
         Path socket = homeostat.runDir().resolve("plugin-connections/greeter_1.sock");
         Files.delete(socket);
 
@@ -158,7 +158,7 @@ final class DriftKindsTest {
     @Test
     void aProcessThatIsNotWell() throws IOException {
         Document probed = probed("test ! -e " + broken());
-        homeostat.apply(probed).exits(0);
+        homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.ask("status").exits(1).says("the probe's command /bin/sh exited with status 1");
         assertEquals("Unhealthy", converged(ID).get("reason").asText());
@@ -168,7 +168,7 @@ final class DriftKindsTest {
     @Test
     void aProcessThatHangs() throws IOException {
         Document probed = probed("test ! -e " + broken() + " || exec sleep 1000");
-        homeostat.apply(probed).exits(0);
+        homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.ask("status").exits(1);
         assertEquals("Hung", converged(ID).get("reason").asText());
@@ -177,20 +177,20 @@ final class DriftKindsTest {
 
     @Test
     void argumentsThatChangedInTheDeclaration() {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         assertChange(web.arguments("-v"), "ARGUMENTS_CHANGED", "arguments changed");
     }
 
     @Test
     void anEnvironmentThatChangedInTheDeclaration() {
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         assertChange(web.with("env", Map.of("FOO", "bar")), "ENVIRONMENT_CHANGED", "environment changed");
     }
 
     @Test
     void aUserThatChangedInTheDeclaration() {
         assumeTrue(Files.isWritable(Path.of("/")), "only root can start a process as another user");
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         assertChange(web.with("user", "root"), "USER_CHANGED", "user changed");
     }
 
@@ -223,7 +223,7 @@ final class DriftKindsTest {
     /** Its status afterwards. */
     @CanIgnoreReturnValue
     private JsonNode assertRepaired(Document workload, String event, String message) {
-        homeostat.apply(workload).exits(0).says("1 repaired");
+        homeostat.applied(workload).says("1 repaired");
 
         List<JsonNode> all = homeostat.events();
         List<JsonNode> fresh = all.subList(told, all.size());
@@ -255,7 +255,7 @@ final class DriftKindsTest {
         assertEquals(message, change.path("message").asText());
         int before = homeostat.events().size();
 
-        homeostat.apply(changed).exits(0).says("restarted (" + message + ")");
+        homeostat.applied(changed).says("restarted (" + message + ")");
 
         assertNotEquals(pid, homeostat.process(ID));
         List<JsonNode> fresh = homeostat.events().stream().skip(before).toList();

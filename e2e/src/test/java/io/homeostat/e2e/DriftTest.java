@@ -25,7 +25,7 @@ final class DriftTest {
     @Test
     void aKilledPluginIsSeenByPlanAndRepairedByApply() {
         Document greeter = greeter();
-        homeostat.apply(greeter).exits(0);
+        homeostat.applied(greeter);
         long dead = homeostat.kill("plugin/greeter");
 
         JsonNode drift = homeostat.plan().at("/drift/0");
@@ -75,7 +75,7 @@ final class DriftTest {
     void aWorkloadOutlivesTheCommandThatStartedIt() {
         Document web = Document.script("web", "trap '' HUP INT; while :; do echo tick; sleep 0.2; done");
 
-        Result applied = homeostat.apply(web).exits(0);
+        Result applied = homeostat.applied(web);
 
         long pid = homeostat.pid("process/web");
         long ticks = ticks();
@@ -90,11 +90,11 @@ final class DriftTest {
                 .with("revision", "1")
                 .with("source.url", bucket.signedUrl(bucket.put("r.tar.gz", TarGz.ofScript("exec sleep 1000"))))
                 .with("entryPoint", "bin/run");
-        homeostat.apply(run).exits(0);
+        homeostat.applied(run);
         Trees.delete(homeostat.installs("processes").resolve("run_1"));
 
         homeostat.ask("plan").exits(0).says("! process/run").says("its installation is gone");
-        homeostat.apply(run).exits(0);
+        homeostat.applied(run);
 
         assertTrue(Files.isExecutable(homeostat.installs("processes").resolve("run_1/bin/run")));
         assertEquals("RUNNING 1", homeostat.state("process/run"));
@@ -107,12 +107,12 @@ final class DriftTest {
                 .with("revision", "1")
                 .with("source.url", bucket.signedUrl(bucket.put("r.tar.gz", TarGz.ofScript("exec sleep 1000"))))
                 .with("entryPoint", "bin/run");
-        homeostat.apply(run).exits(0);
+        homeostat.applied(run);
         long pid = homeostat.pid("process/run");
         Path link = homeostat.installs("processes").resolve("run");
         Files.delete(link);
 
-        homeostat.apply(run).exits(0).says("activated");
+        homeostat.applied(run).says("activated");
 
         assertEquals("run_1", link.toRealPath().getFileName().toString());
         assertEquals(pid, homeostat.pid("process/run"));

@@ -29,7 +29,7 @@ final class FailedUpgradeTest {
     void aRevisionThatDoesNotStartIsUndone(String fault, String timeout, String why) {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document old = greeter("1", archive).config("as before");
-        homeostat.apply(old).exits(0);
+        homeostat.applied(old);
         long before = homeostat.pid("plugin/greeter");
         Document bad = greeter("2", archive)
                 .config("as before")
@@ -56,7 +56,7 @@ final class FailedUpgradeTest {
     @Test
     void whatWasUndoneIsNotTriedAgainUntilItsDeclarationChanges() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
-        homeostat.apply(greeter("1", archive)).exits(0);
+        homeostat.applied(greeter("1", archive));
         Document bad = greeter("2", archive).arguments("--fault=exit-at-once").with("start.attempts", 1);
         homeostat.apply(bad).exits(1);
         long held = homeostat.pid("plugin/greeter");
@@ -80,7 +80,7 @@ final class FailedUpgradeTest {
     @Test
     void theLogOfTheFailedRevisionIsKept() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
-        homeostat.apply(greeter("1", archive)).exits(0);
+        homeostat.applied(greeter("1", archive));
 
         homeostat
                 .apply(greeter("2", archive).arguments("--fault=exit-at-once").with("start.attempts", 1))
@@ -99,7 +99,7 @@ final class FailedUpgradeTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Stored expired = bucket.put("next.tar.gz", TarGz.repacked(Bucket.greeter(), 7));
         homeostat.keepsSecret(expired.signature());
-        homeostat.apply(greeter("1", archive)).exits(0);
+        homeostat.applied(greeter("1", archive));
         long before = homeostat.pid("plugin/greeter");
         bucket.expire(expired);
 
@@ -135,7 +135,7 @@ final class FailedUpgradeTest {
     @Test
     void aProcessThatIsNeverHealthyIsUndoneToo() {
         Document good = Document.script("web", "exec sleep 1000");
-        homeostat.apply(good).exits(0);
+        homeostat.applied(good);
 
         homeostat
                 .apply(good.arguments("-c", "exec sleep 1001")

@@ -29,10 +29,10 @@ final class HealthTest {
     @Test
     void aPluginThatReportsACodeRunsAndIsNotRestarted() {
         Document greeter = greeter("status-code=1");
-        homeostat.apply(greeter).exits(0);
+        homeostat.applied(greeter);
         long pid = homeostat.pid("plugin/greeter");
 
-        homeostat.apply(greeter).exits(0).says("1 unchanged");
+        homeostat.applied(greeter).says("1 unchanged");
 
         JsonNode status = homeostat.status("plugin/greeter");
         assertEquals("RUNNING", status.get("state").asText());
@@ -72,7 +72,7 @@ final class HealthTest {
                     homeostat.status("process/web").get("state").asText());
 
             status.set(204);
-            homeostat.apply(web).exits(0);
+            homeostat.applied(web);
 
             assertWell();
             status.set(500);
@@ -101,7 +101,7 @@ final class HealthTest {
                 .with("arguments", new String[] {"-c", "sleep 1; : > " + mark + "; exec sleep 1000"})
                 .with("probe.exec.command", new String[] {"/usr/bin/test", "-e", mark.toString()});
 
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
 
         assertWell();
     }
@@ -114,7 +114,7 @@ final class HealthTest {
             homeostat.apply(impatient(web)).exits(1).says("NOT_SERVING");
 
             server.serving(true);
-            homeostat.apply(web).exits(0);
+            homeostat.applied(web);
 
             assertWell();
         }

@@ -185,7 +185,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return line;
     }
 
-    /** What a command would answer; for what only looks, when nothing is tested but the state it shows. */
+    /**
+     * What a command answers in this JVM: what only looks, when nothing is tested but the state it shows, and what brings the machine
+     * to where a test begins.
+     */
+    @CanIgnoreReturnValue
     Result ask(String... arguments) {
         return checked(Objects.requireNonNull(warm, "there is one while tests run")
                 .run(directory(), withDirectories(arguments)));
@@ -224,6 +228,17 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     @CanIgnoreReturnValue
     Result apply(Document... documents) {
         return apply(file("desired.yaml", documents));
+    }
+
+    /** Brings the machine to where a test begins, or goes on. What a test says of {@code apply} itself is asked of a process. */
+    @CanIgnoreReturnValue
+    Result applied(Document... documents) {
+        return applied(file("desired.yaml", documents));
+    }
+
+    @CanIgnoreReturnValue
+    Result applied(Path file) {
+        return ask("apply", "-f", file.toString()).exits(0);
     }
 
     JsonNode plan(String... options) {

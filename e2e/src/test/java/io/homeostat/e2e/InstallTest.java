@@ -71,7 +71,7 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive);
         Document script = Document.script("sleeper", "exec sleep 1000");
-        homeostat.apply(greeter, script).exits(0);
+        homeostat.applied(greeter, script);
         long plugin = homeostat.process("plugin/greeter");
         long process = homeostat.process("process/sleeper");
         List<JsonNode> events = homeostat.events();
@@ -91,7 +91,7 @@ final class InstallTest {
     void theSameArchiveIsFetchedOnceForTwoPlugins() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document one = greeter("one", archive).with("source.sha256", archive.sha256());
-        homeostat.apply(one).exits(0);
+        homeostat.applied(one);
 
         homeostat
                 .apply(one, greeter("two", archive).with("source.sha256", archive.sha256()))
@@ -112,7 +112,7 @@ final class InstallTest {
             before = before.with("source.sha256", archive.sha256());
             after = after.with("source.sha256", archive.sha256());
         }
-        homeostat.apply(before).exits(0);
+        homeostat.applied(before);
         long pid = homeostat.process("process/a");
 
         homeostat.apply(after).exits(0).says("1 unchanged");
@@ -125,7 +125,7 @@ final class InstallTest {
     void changedArgumentsRestartThePlugin() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive);
-        homeostat.apply(greeter).exits(0);
+        homeostat.applied(greeter);
         long before = homeostat.process("plugin/greeter");
 
         Path changed = homeostat.file("changed.yaml", greeter.arguments("--loud"));
@@ -147,7 +147,7 @@ final class InstallTest {
     void aChangedConfigurationIsAppliedToTheRunningProcess() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive);
-        homeostat.apply(greeter.config("one")).exits(0);
+        homeostat.applied(greeter.config("one"));
         long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter.config("two")).exits(0).says("configured");
@@ -165,7 +165,7 @@ final class InstallTest {
     void aPluginThatDoesNotImplementApplyIsRestartedWithItsNewConfiguration() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive).arguments("--fault=apply-unimplemented");
-        homeostat.apply(greeter.config("one")).exits(0);
+        homeostat.applied(greeter.config("one"));
         long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter.config("two")).exits(0);
@@ -183,7 +183,7 @@ final class InstallTest {
     void aRefusedConfigurationIsReportedAndThePluginStaysAsItIs() {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         Document greeter = greeter(archive).arguments("--fault=apply-error");
-        homeostat.apply(greeter.config("one")).exits(0);
+        homeostat.applied(greeter.config("one"));
         long before = homeostat.process("plugin/greeter");
         String hash = homeostat.status("plugin/greeter").get("configHash").asText();
 
@@ -202,7 +202,7 @@ final class InstallTest {
     void anUpgradeStopsTheOldRevisionAndLeavesNothingOfIt() throws IOException {
         Stored first = bucket.put("1.tar.gz", Bucket.greeter());
         Stored second = bucket.put("2.tar.gz", TarGz.repacked(Bucket.greeter(), 2));
-        homeostat.apply(greeter(first)).exits(0);
+        homeostat.applied(greeter(first));
         long before = homeostat.process("plugin/greeter");
 
         homeostat.apply(greeter(second).with("revision", "2")).exits(0).says("upgraded 1 -> 2");
@@ -227,7 +227,7 @@ final class InstallTest {
         Document one = script("a_b", "c", url);
         Document two = script("a", "b_c", url);
 
-        homeostat.apply(one, two).exits(0);
+        homeostat.applied(one, two);
         homeostat.apply(one, two).exits(0).says("2 unchanged");
 
         assertEquals("RUNNING c", homeostat.state("process/a_b"));

@@ -80,7 +80,7 @@ final class LimitsTest {
     }
 
     private void applyLimited(Document document) {
-        homeostat.apply(document).exits(0);
+        homeostat.applied(document);
         String limited = Homeostat.condition(homeostat.status(document.id()), "LimitsNotEnforced");
         assumeTrue(limited.equals("absent"), "this machine does not let us limit");
     }

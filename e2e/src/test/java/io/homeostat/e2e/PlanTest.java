@@ -39,7 +39,7 @@ final class PlanTest {
     @Test
     void lookingChangesNoFileNoProcessAndNoEvent() {
         Document greeter = greeter();
-        homeostat.apply(greeter, web("1000")).exits(0);
+        homeostat.applied(greeter, web("1000"));
         homeostat.kill("process/web");
         Path changed = homeostat.file("changed.yaml", greeter.with("revision", "2"), web("2000"));
         SortedMap<String, String> state = Trees.listing(homeostat.stateDir());
@@ -69,7 +69,7 @@ final class PlanTest {
     @Test
     void aPlanBesideAnUnfinishedLogOfTheDatabaseChangesNothing() {
         Document web = web("1000");
-        homeostat.apply(web).exits(0);
+        homeostat.applied(web);
         Path wal = homeostat.stateDir().resolve("homeostat.db-wal");
         for (int attempt = 0; attempt < 10 && !Files.exists(wal); attempt++) {
             Command apply = homeostat.start(
@@ -94,7 +94,7 @@ final class PlanTest {
     @Test
     void theDetailedExitStatusTellsNothingFromSomething() {
         Path file = homeostat.file("a.yaml", web("1000"));
-        homeostat.apply(file).exits(0);
+        homeostat.applied(file);
 
         homeostat.run("plan", "--detailed-exitcode").exits(0).says("1 unchanged");
         homeostat.run("plan", "-f", file.toString(), "--detailed-exitcode").exits(0);
@@ -131,7 +131,7 @@ final class PlanTest {
                 "{\"install\":2,\"update\":0,\"repair\":0,\"remove\":0,\"unchanged\":0}",
                 plan.get("summary").toString());
 
-        homeostat.apply(file).exits(0);
+        homeostat.applied(file);
         homeostat.kill("process/web");
         JsonNode drift = homeostat.plan();
         assertEquals(0, drift.get("changes").size());
@@ -144,7 +144,7 @@ final class PlanTest {
     @Test
     void whatAPlanSaysIsWhatApplyThenDoes() {
         Document greeter = greeter();
-        homeostat.apply(greeter, web("1000")).exits(0);
+        homeostat.applied(greeter, web("1000"));
         Path changed = homeostat.file("desired.yaml", greeter.with("revision", "2"));
         homeostat.file("web.yaml", web("2000"));
 
@@ -164,7 +164,7 @@ final class PlanTest {
     void secretsAreInNoPlan() {
         Document greeter = greeter();
         homeostat.keepsSecret("open-sesame");
-        homeostat.apply(greeter.config("nothing")).exits(0);
+        homeostat.applied(greeter.config("nothing"));
         Path changed = homeostat.file(
                 "changed.yaml",
                 greeter.with("config", Map.of("struct", Map.of("password", "open-sesame")))

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** What runs, from /proc. */
 final class Processes {
@@ -38,13 +39,18 @@ final class Processes {
         }
     }
 
-    /** All living processes that have this in their environment. */
-    static List<Seen> with(String name, String value) {
+    /**
+     * All living processes that came of a test: what has its mark in the environment, and what writes to a file of its directory, as
+     * every workload does.
+     *
+     * @param mark NAME=VALUE
+     */
+    static List<Seen> of(String mark, Path directory) {
         List<Seen> found = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path entry : entries) {
                 String environment = text(entry.resolve("environ"));
-                if (environment.lines().anyMatch(line -> line.equals(name + "=" + value))) {
+                if (environment.lines().anyMatch(mark::equals) || writesInto(directory, entry)) {
                     long pid = Long.parseLong(entry.getFileName().toString());
                     found.add(new Seen(pid, text(entry.resolve("cmdline")).replace('\n', ' '), environment));
                 }
@@ -53,6 +59,16 @@ final class Processes {
             throw new IllegalStateException("cannot look at /proc", e);
         }
         return found;
+    }
+
+    private static boolean writesInto(Path directory, Path process) {
+        return Stream.of("fd/1", "fd/2").map(process::resolve).anyMatch(descriptor -> {
+            try {
+                return Files.readSymbolicLink(descriptor).startsWith(directory);
+            } catch (IOException e) {
+                return false; // it is gone, closed, or somebody else's
+            }
+        });
     }
 
     /** Empty when the process is gone, a zombie, or somebody else's. */

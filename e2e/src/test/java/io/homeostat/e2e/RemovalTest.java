@@ -79,9 +79,9 @@ final class RemovalTest {
         Document other = sleeper("other");
         homeostat.file("d/a.yaml", one);
         homeostat.file("d/b.yaml", two);
-        homeostat.apply(homeostat.file("e.yaml", other)).exits(0);
+        homeostat.applied(homeostat.file("e.yaml", other));
         Path directory = homeostat.directory().resolve("d");
-        homeostat.apply(directory).exits(0);
+        homeostat.applied(directory);
         long kept = homeostat.pid("process/one");
         homeostat.file("d/b.yaml", "# nothing any more\n");
 
@@ -100,7 +100,7 @@ final class RemovalTest {
 
     @Test
     void deletingWhatIsNotThereChangesNothingAndNamesWhatIs() {
-        homeostat.apply(sleeper("one")).exits(0);
+        homeostat.applied(sleeper("one"));
 
         homeostat
                 .run("delete", "process/one", "process/noe")

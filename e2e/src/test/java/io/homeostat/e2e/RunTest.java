@@ -91,7 +91,7 @@ final class RunTest {
         second.awaitSaying("homeostat run (pid " + first.pid() + ")");
         second.await().exits(1).says("homeostat run (pid " + first.pid() + ") is working on");
         assertTrue(first.isRunning());
-        homeostat.apply(sleeper("web", "1000")).exits(0);
+        homeostat.applied(sleeper("web", "1000"));
     }
 
     @Test
@@ -154,7 +154,7 @@ final class RunTest {
         homeostat.environment("XDG_CONFIG_HOME", homeostat.directory().toString());
         Agent agent = new Agent(homeostat.start("run"), homeostat::checked).awaitReady();
 
-        homeostat.apply(sleeper("web", "1000")).exits(0);
+        homeostat.applied(sleeper("web", "1000"));
 
         homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
         agent.terminate().exits(0);

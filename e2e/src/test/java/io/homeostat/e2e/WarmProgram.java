@@ -20,14 +20,15 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The built program once more, in a class loader of its own in this JVM: for questions between the steps of a test, of which only the
- * answer matters. A process costs half a second of processor time for each. What is said of a launch, an exit status of
- * {@code apply}, or what is written where is asked of a process.
+ * The built program once more, in a class loader of its own in this JVM: for questions between the steps of a test, and for what brings
+ * the machine to where a test begins. A process costs half a second of processor time for a question and more than one for an apply.
+ * What a test says of a command itself is asked of a process.
  */
 final class WarmProgram {
     private final ClassLoader classes;
     private final Method run;
     private final Record outside;
+    private final Object noInterrupts;
 
     /** @param distribution the directory that the build leaves */
     WarmProgram(Path distribution) {
@@ -45,6 +46,9 @@ final class WarmProgram {
                     classes.loadClass("io.homeostat.reconcile.cli.ThisProcess").getDeclaredMethod("environment");
             here.setAccessible(true);
             outside = (Record) here.invoke(null);
+            noInterrupts = classes.loadClass(environment.getName() + "$Interrupts")
+                    .getMethod("none")
+                    .invoke(null);
         } catch (IOException e) {
             throw new UncheckedIOException("no program in " + distribution + "; was it built with mvn package?", e);
         } catch (ReflectiveOperationException e) {
@@ -64,6 +68,8 @@ final class WarmProgram {
             Object environment = with(Map.of(
                     "workingDirectory",
                     directory,
+                    "interrupts",
+                    noInterrupts,
                     "out",
                     new PrintStream(out, false, StandardCharsets.UTF_8),
                     "err",
