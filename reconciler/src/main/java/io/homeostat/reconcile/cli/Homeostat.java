@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
@@ -41,10 +42,9 @@ public final class Homeostat {
     }
 
     private int run(String[] args) {
-        CommandLine line = Syntax.commandLine();
         ParseResult parsed;
         try {
-            parsed = line.parseArgs(withoutHelpAsCommand(args));
+            parsed = parsed(withoutHelpAsCommand(args));
         } catch (ParameterException e) {
             return misunderstood(e.getCommandLine(), words(e));
         }
@@ -62,11 +62,29 @@ public final class Homeostat {
             return ExitStatus.OK;
         }
         if (!parsed.hasSubcommand() && !parsed.isVersionHelpRequested()) {
-            usage(line, environment.err(), isColoured(options, environment.errIsTerminal()));
+            usage(
+                    parsed.commandSpec().commandLine(),
+                    environment.err(),
+                    isColoured(options, environment.errIsTerminal()));
             return ExitStatus.USAGE;
         }
         Verb verb = parsed.hasSubcommand() ? verb(command.commandSpec().name()) : Verb.VERSION;
         return run(verb, arguments, options, command.commandSpec().commandLine());
+    }
+
+    /** Describing a command takes as long as running many of them: all are described only for help and for errors. */
+    private static ParseResult parsed(String[] args) {
+        ImmutableSet<String> words = ImmutableSet.copyOf(args);
+        try {
+            ParseResult parsed =
+                    Syntax.commandLine(verb -> words.contains(verb.word())).parseArgs(args);
+            if (parsed.hasSubcommand()) {
+                return parsed;
+            }
+        } catch (ParameterException e) {
+            // All commands together say more: which one may have been meant.
+        }
+        return Syntax.commandLine().parseArgs(args);
     }
 
     /** What other programs call {@code help COMMAND} is {@code COMMAND --help} here. */

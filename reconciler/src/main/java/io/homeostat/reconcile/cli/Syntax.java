@@ -7,6 +7,7 @@ import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Predicate;
 import picocli.CommandLine;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -57,6 +58,11 @@ final class Syntax {
 
     /** The grammar of the whole command line. */
     static CommandLine commandLine() {
+        return commandLine(verb -> true);
+    }
+
+    /** The grammar of a command line with some of the commands. */
+    static CommandLine commandLine(Predicate<Verb> described) {
         CommandSpec root = CommandSpec.create().name("homeostat");
         root.usageMessage()
                 .description("Keeps this machine at its declared state.")
@@ -71,6 +77,9 @@ final class Syntax {
                 .description("Print the version.")
                 .build());
         for (Verb verb : Verb.values()) {
+            if (!described.test(verb)) {
+                continue;
+            }
             CommandSpec spec = CommandSpec.create().name(verb.word());
             spec.usageMessage()
                     .description(verb.description())

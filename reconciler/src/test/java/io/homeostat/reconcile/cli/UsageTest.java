@@ -68,6 +68,13 @@ class UsageTest {
     }
 
     @Test
+    void whatIsMisspelledIsToldWhatWasMeantAlsoBesideTheNameOfACommand() {
+        Result misspelled = shell.plain("stauts", "plan");
+        assertEquals(64, misspelled.status());
+        assertTrue(misspelled.err().contains("did you mean start or states"), misspelled.err());
+    }
+
+    @Test
     void everyCommandHasHelp() {
         for (Verb verb : Verb.values()) {
             Result result = shell.plain(verb.word(), "--help");
