@@ -10,6 +10,7 @@ import io.homeostat.e2e.BrokenServer.End;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -20,17 +21,17 @@ final class AgentCommandsTest {
 
     @Test
     void whatCommandsPrintIsTheSameWithAnAgentAndWithoutOne() {
-        List<String> alone = session();
+        List<String> alone = session(homeostat::ask);
         Agent agent = homeostat.agent();
 
-        List<String> through = session();
+        List<String> through = session(homeostat::run);
 
         assertEquals(alone, through);
         agent.terminate().exits(0);
     }
 
     /** What everything prints that can be done with a workload, in words without numbers. */
-    private List<String> session() {
+    private List<String> session(Function<String[], Result> command) {
         String file =
                 homeostat.file("web.yaml", web("echo I am up; exec sleep 1000")).toString();
         String changed = homeostat
@@ -55,7 +56,7 @@ final class AgentCommandsTest {
                 List.of("status", "process/web"),
                 List.of("delete", "process/web"),
                 List.of("logs", "process/web"))) {
-            Result result = homeostat.run(line.toArray(String[]::new));
+            Result result = command.apply(line.toArray(String[]::new));
             said.add(line + " exits with " + result.exit() + ": "
                     + result.out()
                             .replaceAll("[0-9]+m ?[0-9]+s", "Ns")
