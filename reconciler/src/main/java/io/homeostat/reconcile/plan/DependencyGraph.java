@@ -181,8 +181,12 @@ public final class DependencyGraph {
         if (declared == null || !wasSeen(declared, neighbour.history())) {
             return false;
         }
-        boolean healthy = is(Condition.Type.HEALTHY, neighbour);
-        return healthy
+        return servesOthers(declared, host, neighbour);
+    }
+
+    /** The same, as far as what is remembered is of its declaration. */
+    private static boolean servesOthers(Declaration declared, HostFacts host, Remembered neighbour) {
+        return is(Condition.Type.HEALTHY, neighbour)
                 && (Work.isOneShot(declared.workload())
                         ? ranHere(declared, host, neighbour)
                         : runs(declared, host, neighbour));
@@ -289,7 +293,10 @@ public final class DependencyGraph {
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
-    /** Others that count against a workload's {@code maxDisruption} now; the parameters are those of {@link #of}. */
+    /**
+     * Others that count against a workload's {@code maxDisruption} now; the parameters are those of {@link #of}. Not those that wait for
+     * just this one, or each would wait for the other: after the loss of the database what runs is not known to be good.
+     */
     public ImmutableList<Need> down(
             WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
         Declaration declared = desired.declarations().get(id);
@@ -299,6 +306,7 @@ public final class DependencyGraph {
             return ImmutableList.of();
         }
         String value = declared.workload().labels().get(disruption.label());
+        boolean awaited = !servesOthers(declared, host, look.apply(id));
         return groups.get(Map.entry(disruption.label(), value == null ? "" : value)).stream()
                 .filter(other -> !other.equals(id))
                 .filter(this::isDaemon)
@@ -307,9 +315,20 @@ public final class DependencyGraph {
                     return !is(Condition.Type.DISABLED, neighbour)
                             && (changing.test(other) || !isWell(other, host, neighbour));
                 })
+                .filter(other -> !awaited || !needsAtLast(other, id))
                 .sorted()
                 .map(other -> new Need(other, isStuck(other, host, look) ? Need.State.STUCK : Need.State.COMING))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Whether a workload needs another one, be it through others. */
+    private boolean needsAtLast(WorkloadId id, WorkloadId needed) {
+        Set<WorkloadId> seen = new HashSet<>(Set.of(id));
+        Deque<WorkloadId> open = new ArrayDeque<>(seen);
+        while (!open.isEmpty()) {
+            needs.get(open.remove()).stream().filter(seen::add).forEach(open::add);
+        }
+        return seen.contains(needed);
     }
 
     private boolean isDaemon(WorkloadId id) {

@@ -203,6 +203,28 @@ class DependencyGraphTest {
     }
 
     @Test
+    void whoWaitsForAWorkloadDoesNotKeepItFromBeingReplaced() {
+        WorkloadId db = WorkloadId.process("db");
+        WorkloadId web = WorkloadId.process("web");
+        WorkloadId shop = WorkloadId.process("shop");
+        DependencyGraph dependencies = dependencies(
+                process("db", "maxDisruption: {label: tier}", "front"),
+                process("web", "dependsOn: [process/db]", "front"),
+                process("shop", "dependsOn: [process/web]", "front"),
+                process("other", "stop: {timeout: 1s}", "front"));
+        List<Need> others = List.of(new Need(OTHER, Need.State.COMING));
+        assertEquals(others, relations(dependencies, db).down(), "what runs is not known to be good");
+
+        remember(db, healthy(1), "this-boot");
+        assertEquals(
+                List.of(
+                        new Need(OTHER, Need.State.COMING),
+                        new Need(shop, Need.State.COMING),
+                        new Need(web, Need.State.COMING)),
+                relations(dependencies, db).down());
+    }
+
+    @Test
     void whatIsLeftOfADependantIsStoppedFirst() {
         remember(DB, formerly(process("db", "")), "this-boot");
         remember(WEB, formerly(process("web", "dependsOn: [process/db]")), "this-boot");

@@ -17,8 +17,10 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Work;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What must hold of the order in which workloads are started, stopped and changed, by what is true of the others; but an end that the
@@ -106,9 +108,37 @@ final class OrderRules {
         }
         List<WorkloadId> down = desired.declarations().keySet().stream()
                 .filter(other -> !other.equals(id) && isDaemon(other) && !isDisabled(other) && !isThere(other))
+                .filter(other -> isKnownToServe(id) || !waitsFor(other, id))
                 .toList();
         Invariant.NEVER_MORE_DOWN_THAN_ALLOWED.require(
                 down.size() < disruption.count(), () -> step + " while these are down: " + down);
+    }
+
+    /** Whether others that depend on it may start, as far as is known. */
+    private boolean isKnownToServe(WorkloadId id) {
+        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
+        return lastKnownGood != null
+                && store.remembered(id).conditions().stream()
+                        .anyMatch(condition -> condition.type() == Condition.Type.HEALTHY
+                                && condition.status() == Condition.Status.TRUE)
+                && processes.living(id).stream()
+                        .anyMatch(process -> FakeProcess.isLaunchedAs(lastKnownGood.workload(), process.launched));
+    }
+
+    private boolean waitsFor(WorkloadId other, WorkloadId id) {
+        Set<WorkloadId> needed = new HashSet<>(Set.of(other));
+        int before;
+        do {
+            before = needed.size();
+            Set.copyOf(needed).stream()
+                    .flatMap(each -> desired.get(each).stream())
+                    .map(Declaration::workload)
+                    .forEach(workload -> {
+                        needed.addAll(Dependencies.of(workload));
+                        Traits.of(workload).parent().ifPresent(needed::add);
+                    });
+        } while (needed.size() > before);
+        return needed.contains(id);
     }
 
     private boolean isDaemon(WorkloadId id) {
