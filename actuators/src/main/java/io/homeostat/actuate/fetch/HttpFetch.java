@@ -38,6 +38,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -320,8 +321,10 @@ final class HttpFetch implements AutoCloseable {
 
         private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();
         private final AtomicReference<Flow.@Nullable Subscription> subscription = new AtomicReference<>();
+        private final AtomicBoolean asked = new AtomicBoolean();
         private List<ByteBuffer> current = List.of();
         private int next;
+        private volatile boolean reading;
         private volatile boolean closed;
 
         private sealed interface Part {
@@ -339,10 +342,20 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public void onSubscribe(Flow.Subscription incoming) {
-            if (subscription.compareAndSet(null, incoming) && !closed) {
-                incoming.request(WINDOW);
-            } else {
+            if (!subscription.compareAndSet(null, incoming) || closed) {
                 incoming.cancel();
+            } else if (reading) {
+                askForParts(incoming);
+            }
+        }
+
+        /**
+         * Only for a reader: if the connection breaks before the client has handed this body over, it hands over nothing but the failure,
+         * and all that has come is lost.
+         */
+        private void askForParts(Flow.Subscription running) {
+            if (asked.compareAndSet(false, true)) {
+                running.request(WINDOW);
             }
         }
 
@@ -363,6 +376,11 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
+            reading = true;
+            Flow.Subscription begun = subscription.get();
+            if (begun != null) {
+                askForParts(begun);
+            }
             while (true) {
                 drain(chunk);
                 Part part = chunk.length == 0

@@ -53,11 +53,16 @@ abstract class PartialDownloadTestBed {
         return "bytes " + from + "-" + (archive.length - 1) + "/" + archive.length;
     }
 
-    /** Ends when the client has the half: one that ends at once can take with it what the client has not yet read. */
-    RawServer.Answer broken(String headers, byte[] body) {
+    static RawServer.Answer broken(String headers, byte[] body) {
+        return RawServer.broken(headers, body, HALF);
+    }
+
+    /** Resets the connection when the client has the half: a reset takes with it what the client has not yet read. */
+    RawServer.Answer reset(String headers, byte[] body) {
         return out -> {
-            RawServer.broken(headers, body, HALF).write(out);
+            broken(headers, body).write(out);
             await().atMost(Duration.ofMinutes(1)).until(this::isHalfThere);
+            throw new RawServer.Reset();
         };
     }
 

@@ -12,11 +12,13 @@ import io.homeostat.actuate.fetch.Downloader.Progress;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 /** Downloads that are broken off go on where they stopped, whatever the server makes of it. */
 final class ResumedDownloadTest extends PartialDownloadTestBed {
-    @Test
+    /** Repeated, because a client that asked for the body too early lost it in one of ten on a busy machine. */
+    @RepeatedTest(20)
     void aBrokenConnectionIsResumedWhereItStopped() throws Exception {
         try (RawServer server =
                 new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
@@ -31,11 +33,7 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
 
     @Test
     void aResetConnectionIsResumedWhereItStopped() throws Exception {
-        RawServer.Answer reset = out -> {
-            broken(ETAG, archive).write(out);
-            throw new RawServer.Reset();
-        };
-        try (RawServer server = new RawServer(reset, RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
+        try (RawServer server = new RawServer(reset(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range(HALF)))) {
             download(server, key, 2, Progress.NONE);
 
             assertComplete();
