@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.databind.node.TextNode;
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -17,7 +17,7 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -55,25 +55,43 @@ public final class DeclaredSecrets {
         JsonNode spec = tree(workload).path("spec");
         texts(spec.path("config"), mask);
         texts(spec.path("env"), mask);
-        marked(workload.spec(), false, secret -> text(secret, mask));
+        eachMarked(workload, spec, (object, name) -> texts(object.path(name), mask));
     }
 
-    /** Finds what is marked, but for addresses, of which only a part is secret. */
-    private static void marked(@Nullable Object value, boolean secret, Consumer<String> found) {
+    /** Finds the fields that are marked, but for addresses, of which only a part is secret. */
+    private static void eachMarked(Workload workload, JsonNode spec, BiConsumer<ObjectNode, String> found) {
+        Set<String> names = new HashSet<>();
+        marked(workload.spec(), names);
+        eachNamed(spec, names, found);
+    }
+
+    private static void marked(@Nullable Object value, Set<String> names) {
         if (value instanceof Record record) {
             for (RecordComponent component : record.getClass().getRecordComponents()) {
-                boolean marks =
-                        component.isAnnotationPresent(Secret.class) && !component.isAnnotationPresent(Location.class);
-                marked(value(component, record), secret || marks, found);
+                if (!component.isAnnotationPresent(Secret.class)) {
+                    marked(value(component, record), names);
+                } else if (!component.isAnnotationPresent(Location.class)) {
+                    names.add(component.getName());
+                }
             }
         } else if (value instanceof Map<?, ?> map) {
-            map.values().forEach(one -> marked(one, secret, found));
+            map.values().forEach(one -> marked(one, names));
         } else if (value instanceof Collection<?> list) {
-            list.forEach(one -> marked(one, secret, found));
-        } else if (value instanceof JsonNode node && node.isContainerNode()) {
-            node.forEach(one -> marked(one, secret, found));
-        } else if (secret && value != null) {
-            found.accept(value instanceof JsonNode leaf ? leaf.asText() : value.toString());
+            list.forEach(one -> marked(one, names));
+        }
+    }
+
+    private static void eachNamed(JsonNode node, Set<String> names, BiConsumer<ObjectNode, String> found) {
+        if (node instanceof ObjectNode object) {
+            for (String name : ImmutableList.copyOf(object.fieldNames())) {
+                if (names.contains(name)) {
+                    found.accept(object, name);
+                } else {
+                    eachNamed(object.path(name), names, found);
+                }
+            }
+        } else {
+            node.forEach(one -> eachNamed(one, names, found));
         }
     }
 
@@ -166,26 +184,9 @@ public final class DeclaredSecrets {
             }
             onlyOptions(spec.path("arguments"), 0);
             onlyOptions(spec.path("probe").path("exec").path("command"), 1);
-            Set<String> secrets = new HashSet<>();
-            marked(workload.spec(), false, secrets::add);
-            hide(spec, secrets);
+            eachMarked(workload, spec, (object, name) -> object.put(name, SecretMask.MASK));
         }
         return document.toPrettyString() + "\n";
-    }
-
-    private static void hide(JsonNode node, Set<String> secrets) {
-        if (node instanceof ObjectNode object) {
-            object.properties().forEach(field -> field.setValue(hidden(field.getValue(), secrets)));
-        } else if (node instanceof ArrayNode list) {
-            for (int i = 0; i < list.size(); i++) {
-                list.set(i, hidden(list.get(i), secrets));
-            }
-        }
-    }
-
-    private static JsonNode hidden(JsonNode node, Set<String> secrets) {
-        hide(node, secrets);
-        return node.isTextual() && secrets.contains(node.asText()) ? TextNode.valueOf(SecretMask.MASK) : node;
     }
 
     private static void onlyOptions(JsonNode node, int from) {

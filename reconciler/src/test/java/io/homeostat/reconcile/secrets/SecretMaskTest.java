@@ -54,6 +54,23 @@ class SecretMaskTest {
     }
 
     @Test
+    void whatHappensToReadLikeASecretIsShown() {
+        String shown = DeclaredSecrets.without(Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Plugin
+                metadata: {name: a}
+                spec:
+                  revision: "1"
+                  source: {url: "https://bucket/a.tar.gz"}
+                  entryPoint: run
+                  config: {struct: {replicas: "1", entry: run}}
+                """));
+
+        assertTrue(shown.contains("\"revision\" : \"1\"") && shown.contains("\"entryPoint\" : \"run\""), shown);
+        assertFalse(shown.contains("replicas"), shown);
+    }
+
+    @Test
     void aPrivateKeyIsTakenOutAlsoWhenItsEndIsCutOff() {
         String key = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\ndef";
         assertEquals("-----BEGIN RSA PRIVATE KEY-----(masked)", new SecretMask().mask(key));
