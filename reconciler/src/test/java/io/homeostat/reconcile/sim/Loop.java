@@ -77,6 +77,14 @@ final class Loop {
         due.put(id, clock.steadyMillis());
     }
 
+    /** Where nobody tells, the last pass may not know yet what has become of others since. */
+    void catchUp(WorkloadId id) {
+        if (!hints) {
+            hint(id);
+            run(0);
+        }
+    }
+
     /** The agent begins anew, with a look at everything. */
     void restart(AgentCrash crash) {
         story.tell(() -> String.valueOf(crash.getMessage()));

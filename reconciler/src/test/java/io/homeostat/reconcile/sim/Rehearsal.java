@@ -36,9 +36,7 @@ final class Rehearsal {
         SplittableRandom random = new SplittableRandom(seed);
         loop.resync(Duration.ofSeconds(30));
         for (WorkloadId id : Fate.IDS) {
-            // Where nobody tells, the last pass may not know yet what has become of others since.
-            loop.hint(id);
-            loop.run(0);
+            loop.catchUp(id);
             if (!rests(id)) {
                 continue;
             }
