@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.output;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.observe.ObservedInstance;
@@ -17,6 +18,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
@@ -36,6 +38,15 @@ class StatusOfInstancesTest {
         String details = text(console -> StatusText.details(task, Example.NOW, console));
 
         assertTrue(details.contains("  Instance:   task t-1, up 1h"), details);
+    }
+
+    @Test
+    void programsReadItBesideAPidThatIsNull() {
+        JsonNode one = StatusJson.of(Optional.empty(), Optional.empty(), Example.NOW, List.of(task), List.of())
+                .at("/workloads/0");
+
+        assertTrue(one.get("pid").isNull());
+        assertEquals("task t-1", one.get("instance").asText());
     }
 
     private static WorkloadStatus status(Identity identity) {
