@@ -75,7 +75,7 @@ final class DriftTest {
     void aWorkloadOutlivesTheCommandThatStartedIt() {
         Document web = Document.script("web", "trap '' HUP INT; while :; do echo tick; sleep 0.2; done");
 
-        Result applied = homeostat.applied(web);
+        Result applied = homeostat.apply(web).exits(0);
 
         long pid = homeostat.pid("process/web");
         long ticks = ticks();
