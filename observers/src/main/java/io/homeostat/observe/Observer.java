@@ -45,7 +45,7 @@ public interface Observer {
         Observation<ImmutableList<ObservedInstance>> look(
                 WorkloadId id, ImmutableList<Instance> instances, Checks checks);
 
-        /** How those that were found are limited; of a kind that has no limits nobody asks. */
+        /** How those that were found are limited. A kind whose runtime sets limits has to answer, or they are set again and again. */
         default Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
             return Observation.seen(ObservedLimits.NONE);
         }

@@ -96,7 +96,7 @@ public final class DependencyGraph {
      * How those fare that matter to a workload.
      *
      * @param own what is remembered of the workload itself
-     * @param memory what is remembered of another one; asked once for each
+     * @param memory what is remembered of a workload; asked once for each
      * @param changing those that were stopped for a change and are not well again
      */
     public Relations of(
