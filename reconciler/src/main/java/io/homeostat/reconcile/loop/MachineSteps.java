@@ -186,17 +186,33 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         }
     }
 
+    /** @throws ActuationFailure the first one, once all have been tried */
     private void destroyAllEnded(WorkloadId id) throws ActuationFailure, InterruptedException {
+        ActuationFailure first = null;
         for (Instance instance : store.instances(id)) {
             if (instance.isOver()) {
-                destroy(runtimes.of(id.kind()), instance);
+                try {
+                    destroy(runtimes.of(id.kind()), instance);
+                } catch (ActuationFailure e) {
+                    first = first == null ? e : first;
+                }
             }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 
     /** Forgets an instance last, so that what is left of it is removed again if we die in between. */
     private void destroy(KindRuntime runtime, Instance instance) throws ActuationFailure, InterruptedException {
-        runtime.destroy(instance);
+        try {
+            runtime.destroy(instance);
+        } catch (RuntimeException e) {
+            // A defect of one kind: the workload's other steps must not wait for its repair.
+            LOG.error("[{}] unexpected failure to remove what an instance left behind", instance.workload(), e);
+            throw new ActuationFailure(
+                    "could not remove what instance " + instance.launchId() + " left: " + e, false, e);
+        }
         store.commit(Change.ofEnd(instance));
     }
 

@@ -122,7 +122,7 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
 
     @Override
     public void destroy(Instance instance) throws ActuationFailure {
-        timers.onDestroy.run();
+        timers.onDestroy.accept(instance.launchId());
         if (timers.sticky) {
             throw new ActuationFailure("its socket is busy", false, new IOException("busy"));
         }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Iterables;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
@@ -303,7 +304,7 @@ final class TimerTest {
         String first = only(TICK).launchId();
         List<String> seen = new ArrayList<>();
         timers.onDestroy =
-                () -> seen.add(only(TICK).launchId() + " " + only(TICK).phase() + " " + events().getLast());
+                launchId -> seen.add(only(TICK).launchId() + " " + only(TICK).phase() + " " + events().getLast());
 
         timers.running.remove(first);
         settle();
@@ -329,6 +330,30 @@ final class TimerTest {
 
         assertNotEquals(first, only(TICK).launchId());
         assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.remains.keySet());
+    }
+
+    @Test
+    void aDefectInRemovingOneHoldsUpNeitherItsSuccessorNorTheRemovalOfOthers() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        String first = only(TICK).launchId();
+        timers.onDestroy = launchId -> {
+            if (launchId.equals(first)) {
+                throw new IllegalStateException("a defect");
+            }
+        };
+        timers.running.remove(first);
+        settle();
+
+        String second = Iterables.getOnlyElement(timers.running.keySet());
+        timers.running.remove(second);
+        settle();
+        now = now.plus(Duration.ofHours(1));
+        settle();
+
+        String third = Iterables.getOnlyElement(timers.running.keySet());
+        assertNotEquals(second, third);
+        assertEquals(ImmutableSet.of(first, third), timers.remains.keySet());
     }
 
     @Test

@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
 
 /** The timers of one machine, by launch id: since when each runs. They outlive the program that made them. */
 public final class Timers {
@@ -31,8 +32,8 @@ public final class Timers {
     /** Whether nothing of {@link #remains} can be removed. */
     boolean sticky;
 
-    /** Called when the remains of one are removed. */
-    Runnable onDestroy = () -> {};
+    /** Called with the launch id when the remains of one are removed. */
+    Consumer<String> onDestroy = launchId -> {};
 
     /** Called when one is told to stop. */
     Runnable onStop = () -> {};
