@@ -34,8 +34,9 @@ public record ObservedWorkload(
                 Observation.seen(false));
     }
 
+    /** With something else left of it; what could not be seen stays unseen. */
     public ObservedWorkload withResidue() {
-        return new ObservedWorkload(id, installations, active, processes, limits, Observation.seen(true));
+        return new ObservedWorkload(id, installations, active, processes, limits, residue.map(any -> true));
     }
 
     public ObservedWorkload withProcesses(ImmutableList<ObservedInstance> known) {

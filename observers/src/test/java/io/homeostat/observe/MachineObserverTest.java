@@ -261,4 +261,20 @@ class MachineObserverTest {
                 List.of(seen.installations(), seen.active(), seen.processes(), seen.residue()));
         assertEquals(Observation.seen(Limits.NONE), seen.limits().map(ObservedLimits::inForce));
     }
+
+    @Test
+    void whatCouldNotBeSeenIsNotSeenForSomethingThatIsKnownToBeLeft() {
+        ObservedWorkload absent = ObservedWorkload.absent(Launches.ID);
+        ObservedWorkload blind = new ObservedWorkload(
+                Launches.ID,
+                absent.installations(),
+                absent.active(),
+                absent.processes(),
+                absent.limits(),
+                Observation.unseen("permission denied"));
+
+        assertEquals(Observation.seen(true), absent.withResidue().residue());
+        assertEquals(
+                Observation.unseen("permission denied"), blind.withResidue().residue());
+    }
 }

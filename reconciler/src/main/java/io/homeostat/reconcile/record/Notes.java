@@ -73,6 +73,11 @@ final class Notes {
         }
     }
 
+    /** Whether an instance is over that has left something behind. */
+    boolean leavesRemains() {
+        return instances.stream().anyMatch(Instance::isOver);
+    }
+
     void event(EventType type, String revision, String message) {
         events.add(new Event(situation.now(), situation.id(), revision, type, message));
         if (wentWell(type)) {

@@ -79,6 +79,9 @@ public final class ObservationRecorder {
                 }
             }
             seen = seen.withProcesses(ImmutableList.copyOf(alive));
+            if (notes.leavesRemains()) {
+                seen = seen.withResidue();
+            }
             if (declared != null && Work.isOneShot(declared.workload())) {
                 OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {

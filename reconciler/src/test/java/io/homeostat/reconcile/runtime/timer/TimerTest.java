@@ -298,6 +298,28 @@ final class TimerTest {
     }
 
     @Test
+    void isNotRemovedEitherWhenItEndedByItselfBeforeItWasWithdrawn() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        timers.sticky = true;
+        timers.running.remove(only(TICK).launchId());
+        store.delete(ImmutableList.of(TICK));
+        settle();
+
+        assertEquals(1, timers.remains.size());
+        assertFalse(events().contains(EventType.PLUGIN_REMOVED));
+
+        timers.sticky = false;
+        now = now.plus(Duration.ofHours(1));
+        settle();
+
+        assertEquals(ImmutableSet.of(), timers.remains.keySet());
+        assertEquals(ImmutableList.of(), store.instances());
+        assertTrue(events().contains(EventType.PLUGIN_REMOVED));
+    }
+
+    @Test
     void whatAnInstanceLeftIsRemovedOnceItsEndIsStored() {
         apply(timer("tick", "1", "5s"));
         settle();
