@@ -52,7 +52,8 @@ public final class Turns {
 
     /** Executes steps that touch a process in its turn, so that nobody talks to a plugin that is being started or stopped. */
     public static final class TurnTaking implements StepExecutor {
-        /** Calls to plugins have deadlines of seconds. After this long the step is given up and planned again. */
+        /** Calls to plugins have deadlines of seconds. After this long the step is given up and planned again, and what ended
+         * instances left stays until the next pass. */
         private static final Duration PATIENCE = Duration.ofMinutes(1);
 
         private final StepExecutor executor;
@@ -79,7 +80,14 @@ public final class Turns {
 
         @Override
         public void destroyEnded(WorkloadId id) {
-            executor.destroyEnded(id);
+            try {
+                turns.within(id, PATIENCE, () -> {
+                    executor.destroyEnded(id);
+                    return true;
+                });
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
 
         private static boolean concernsProcess(Step step) {

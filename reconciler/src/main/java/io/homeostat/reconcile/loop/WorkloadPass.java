@@ -6,6 +6,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
@@ -87,7 +88,7 @@ public final class WorkloadPass {
         Planned planned = holding(
                 notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
         disruptions.looked(id);
-        if (KindTraits.of(id.kind()).leavesRemains()) {
+        if (mayDestroyEnded(planned.situation())) {
             executor.destroyEnded(id);
         }
         WorkloadPlan plan = planned.plan();
@@ -101,6 +102,15 @@ public final class WorkloadPass {
         }
         listener.finished(id, next);
         return next;
+    }
+
+    /** Whoever has paused a workload may want to see what a crash has left; whoever has stopped it does not. */
+    private boolean mayDestroyEnded(Situation situation) {
+        WorkloadId id = situation.id();
+        Pause pause = situation.pause();
+        return KindTraits.of(id.kind()).leavesRemains()
+                && (pause == null || pause.stopped())
+                && store.instances(id).stream().anyMatch(Instance::isOver);
     }
 
     /**

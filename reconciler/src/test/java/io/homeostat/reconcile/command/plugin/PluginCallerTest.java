@@ -114,6 +114,35 @@ class PluginCallerTest {
     }
 
     @Test
+    void whatAnEndedInstanceLeftIsRemovedInTheTurnOfItsWorkload() {
+        List<Boolean> taken = new ArrayList<>();
+        StepExecutor executor = new StepExecutor() {
+            @Override
+            public Outcome execute(Step step, ObservedWorkload seen) {
+                return Outcome.done();
+            }
+
+            @Override
+            public void destroyEnded(WorkloadId id) {
+                taken.add(CompletableFuture.supplyAsync(this::isTurnTaken, Thread::startVirtualThread)
+                        .join());
+            }
+
+            private boolean isTurnTaken() {
+                try {
+                    return turns.within(A, Duration.ZERO, () -> true).isEmpty();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        };
+
+        new TurnTaking(executor, turns).destroyEnded(A);
+
+        assertEquals(List.of(true), taken);
+    }
+
+    @Test
     void manyWhoWantTheSameTurnGetItOneAfterTheOther() {
         List<Integer> inside = new CopyOnWriteArrayList<>();
         List<Integer> most = new CopyOnWriteArrayList<>();

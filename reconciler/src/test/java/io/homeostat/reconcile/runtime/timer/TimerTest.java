@@ -336,6 +336,38 @@ final class TimerTest {
     }
 
     @Test
+    void whatAnInstanceLeftCanBeLookedAtWhileItsWorkloadIsPaused() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+        String first = only(TICK).launchId();
+        store.pause(TICK, "a look by hand", now);
+
+        timers.running.remove(first);
+        settle();
+
+        assertEquals(Phase.ENDED, only(TICK).phase());
+        assertEquals(ImmutableSet.of(first), timers.remains.keySet());
+
+        store.resume(TICK, "", now);
+        settle();
+
+        assertNotEquals(first, only(TICK).launchId());
+        assertEquals(ImmutableSet.of(only(TICK).launchId()), timers.remains.keySet());
+    }
+
+    @Test
+    void nothingIsLeftOfWhatWasStopped() {
+        apply(timer("tick", "1", "5s"));
+        settle();
+
+        store.stop(TICK, "", now);
+        settle();
+
+        assertEquals(ImmutableList.of(), store.instances());
+        assertEquals(ImmutableSet.of(), timers.remains.keySet());
+    }
+
+    @Test
     void whatCouldNotBeRemovedIsRemovedByALaterPassAndHoldsNothingUp() {
         apply(timer("tick", "1", "5s"));
         settle();
