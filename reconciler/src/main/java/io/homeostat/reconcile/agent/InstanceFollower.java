@@ -12,6 +12,7 @@ import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import java.util.concurrent.ConcurrentHashMap;
@@ -57,7 +58,7 @@ final class InstanceFollower implements PassListener, AutoCloseable {
 
     @Override
     public void finished(WorkloadId id, PassResult result) {
-        ImmutableList<Instance> instances = store.instances(id);
+        ImmutableList<Instance> instances = Remembered.by(store, id).instances();
         declared.declaration(id)
                 .ifPresentOrElse(
                         wanted ->

@@ -79,13 +79,13 @@ public final class LaunchInputs {
         return instance.inputs().get(PARENT);
     }
 
-    /** The same, found among the remembered instances of what the workload depended on. */
+    /** The same, found among the remembered instances of what the workload depended on; empty when it is over, too. */
     public static Optional<Instance> parent(
             Instance instance, Function<WorkloadId, ImmutableList<Instance>> instances) {
         String parent = parent(instance);
         return DependencyGraph.neededAtLaunch(instance).stream()
                 .flatMap(id -> instances.apply(id).stream())
-                .filter(other -> other.launchId().equals(parent))
+                .filter(other -> other.launchId().equals(parent) && !other.isOver())
                 .findFirst();
     }
 

@@ -32,6 +32,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -116,6 +117,27 @@ class AgentTest {
         assertNotEquals(first, second);
         bench.stop();
         assertFalse(timers.isWaitedFor(second), "nobody waits once the agent has ended");
+    }
+
+    @Test
+    void nobodyWaitsForTheEndOfWhatIsOverThoughSomethingOfItIsLeft() {
+        WorkloadId tick = new WorkloadId(TimerKind.TIMER, "tick");
+        Timers timers = Timers.of(bench.layout().stateDir());
+        bench.write("tick.yaml", timer("tick"));
+        bench.start(NEVER, true);
+        String first = startedAndWaitedFor(tick, timers);
+        bench.stop();
+        timers.end(first);
+        // What a paused one leaves stays where it is.
+        bench.store().pause(tick, "", Instant.EPOCH);
+        bench.start("1s", true);
+        await().atMost(AgentBench.PATIENCE)
+                .until(() -> bench.store().instances(tick).stream().anyMatch(Instance::isOver));
+
+        bench.store().resume(tick, "", Instant.EPOCH);
+
+        assertNotEquals(first, startedAndWaitedFor(tick, timers));
+        assertFalse(timers.isWaitedFor(first));
     }
 
     private String startedAndWaitedFor(WorkloadId id, Timers timers) {

@@ -52,6 +52,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeSet;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -75,6 +76,7 @@ final class TimerTest {
     private Layout layout;
     private Timers timers;
     private StateStore store;
+    private Machine machine;
     private InstanceObservers instances;
     private MachineSteps executor;
     private WorkloadPass pass;
@@ -84,7 +86,8 @@ final class TimerTest {
         layout = new Layout(directory.resolve("state"), Files.createDirectory(directory.resolve("run")), "i");
         timers = Timers.of(layout.stateDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        instances = new InstanceObservers(new Machine(layout, new ProcFs(), clock, store::instances));
+        machine = new Machine(layout, new ProcFs(), clock, store::instances);
+        instances = new InstanceObservers(machine);
         Runtimes runtimes = new Runtimes(instances);
         executor = new MachineSteps(layout, store, runtimes, clock, () -> ArchiveRules.DEFAULT, id -> Progress.NONE);
         pass = new WorkloadPass(
@@ -181,6 +184,22 @@ final class TimerTest {
                 only(TICK).launchId(), Objects.requireNonNull(only(CLOCK).identity()));
         assertEquals(parents, timers.createdIn);
         assertEquals(parents, timers.seenIn);
+    }
+
+    @Test
+    void anInstanceThatIsOverIsNobodysParentAlthoughSomethingOfItIsLeft() {
+        apply(timer("clock", "1", "5s"), timer("tick", "1", "1s") + "  parent: timer/clock\n");
+        settle();
+        Instance parent = only(CLOCK);
+        assertEquals(Optional.of(parent), machine.parent(only(TICK)));
+
+        timers.sticky = true;
+        timers.running.remove(parent.launchId());
+        pass.run(CLOCK);
+
+        assertTrue(store.instances(CLOCK).stream()
+                .anyMatch(over -> over.isOver() && over.launchId().equals(parent.launchId())));
+        assertEquals(Optional.empty(), machine.parent(only(TICK)));
     }
 
     @Test
