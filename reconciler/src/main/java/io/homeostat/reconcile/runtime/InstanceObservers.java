@@ -14,8 +14,12 @@ public final class InstanceObservers implements AutoCloseable {
     private final ImmutableMap<Kind, InstanceObserver> observers;
 
     public InstanceObservers(Machine machine) {
+        this(machine, RuntimeProvider.ofAllKinds(provider -> provider.observer(machine)));
+    }
+
+    InstanceObservers(Machine machine, ImmutableMap<Kind, InstanceObserver> observers) {
         this.machine = machine;
-        this.observers = RuntimeProvider.ofAllKinds(provider -> provider.observer(machine));
+        this.observers = observers;
     }
 
     Machine machine() {
@@ -40,8 +44,23 @@ public final class InstanceObservers implements AutoCloseable {
         of(instance.workload().kind()).watch(instance, ended);
     }
 
+    /** Closes all of them, whatever one of them throws; the first exception is thrown in the end. */
     @Override
     public void close() {
-        observers.values().forEach(InstanceObserver::close);
+        RuntimeException first = null;
+        for (InstanceObserver observer : observers.values()) {
+            try {
+                observer.close();
+            } catch (RuntimeException e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
     }
 }
