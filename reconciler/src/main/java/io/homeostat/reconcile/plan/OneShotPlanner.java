@@ -91,10 +91,11 @@ final class OneShotPlanner {
                         "whether the plugin was started is not known, and Start is sent only once");
                 plan.stop(instance, Cause.SURPLUS);
             }
-            case STOPPING, ENDED -> {
+            case STOPPING -> {
                 plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
                 plan.stop(instance, Cause.SURPLUS);
             }
+            case ENDED -> {} // Over, so never seen running.
             case INTENDED, CREATED -> {
                 if (isOfDeclaredWork(instance)
                         && !readiness.isOverdue(target.lifecycle().start().timeout(), running)) {

@@ -53,10 +53,11 @@ final class RunningInstance {
                         "whether the plugin was started is not known, and Start is sent only once");
                 rollout.restart(instance, Cause.SURPLUS);
             }
-            case STOPPING, ENDED -> {
+            case STOPPING -> {
                 plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
                 rollout.restart(instance, Cause.SURPLUS);
             }
+            case ENDED -> {} // Over, so never seen running.
             case STARTED -> {
                 if (repair(Loss.SOCKET) || recover()) {
                     return;
