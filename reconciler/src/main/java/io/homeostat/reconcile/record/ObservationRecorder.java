@@ -164,7 +164,7 @@ public final class ObservationRecorder {
                         "nothing of it was on this machine"));
     }
 
-    /** Writes down that an instance is over by itself; one that ended with its parent was stopped and has not crashed. */
+    /** Writes down that an instance is over by itself; a daemon's that ended with its parent was stopped and has not crashed. */
     static void noteEnd(Situation situation, Notes notes, Instance instance, Exit exit) {
         notes.ended(instance);
         if (situation.declared() != null && neverWas(instance, exit)) {
