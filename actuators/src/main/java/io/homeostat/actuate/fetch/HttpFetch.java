@@ -38,8 +38,6 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -320,12 +318,10 @@ final class HttpFetch implements AutoCloseable {
         private static final int WINDOW = 64;
 
         private final LinkedBlockingQueue<Part> parts = new LinkedBlockingQueue<>();
-        private final AtomicReference<Flow.@Nullable Subscription> subscription = new AtomicReference<>();
-        private final AtomicBoolean asked = new AtomicBoolean();
+        private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
         private List<ByteBuffer> current = List.of();
         private int next;
-        private volatile boolean reading;
-        private volatile boolean closed;
+        private boolean reading;
 
         private sealed interface Part {
             record Bytes(List<ByteBuffer> buffers) implements Part {}
@@ -342,21 +338,13 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public void onSubscribe(Flow.Subscription incoming) {
-            if (!subscription.compareAndSet(null, incoming) || closed) {
+            if (!subscription.complete(incoming)) {
                 incoming.cancel();
-            } else if (reading) {
-                askForParts(incoming);
             }
         }
 
-        /**
-         * Only for a reader: if the connection breaks before the client has handed this body over, it hands over nothing but the failure,
-         * and all that has come is lost.
-         */
-        private void askForParts(Flow.Subscription running) {
-            if (asked.compareAndSet(false, true)) {
-                running.request(WINDOW);
-            }
+        private void ask(int count) {
+            CompletableFuture<Void> _ = subscription.thenAccept(running -> running.request(count));
         }
 
         @Override
@@ -376,10 +364,12 @@ final class HttpFetch implements AutoCloseable {
 
         @Override
         public boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
-            reading = true;
-            Flow.Subscription begun = subscription.get();
-            if (begun != null) {
-                askForParts(begun);
+            // If the connection breaks before the client has handed over the response, it hands over only the failure,
+            // and what has
+            // come is lost: nothing may come before there is a reader.
+            if (!reading) {
+                reading = true;
+                ask(WINDOW);
             }
             while (true) {
                 drain(chunk);
@@ -396,10 +386,7 @@ final class HttpFetch implements AutoCloseable {
                     case Part.Bytes(List<ByteBuffer> buffers) -> {
                         current = buffers;
                         next = 0;
-                        Flow.Subscription running = subscription.get();
-                        if (running != null) {
-                            running.request(1);
-                        }
+                        ask(1);
                     }
                     case Part.End() -> {
                         parts.add(part);
@@ -431,11 +418,7 @@ final class HttpFetch implements AutoCloseable {
         /** Closes the connection unless the whole body has been read. */
         @Override
         public void close() {
-            closed = true;
-            Flow.Subscription running = subscription.get();
-            if (running != null) {
-                running.cancel();
-            }
+            CompletableFuture<Void> _ = subscription.thenAccept(Flow.Subscription::cancel);
             parts.add(new Part.Broken(new EOFException("closed")));
         }
     }
