@@ -75,7 +75,7 @@ final class FullDiskTest {
         byte[] archive = random(2 * DISK);
         String key = Machine.sha256(archive);
         try (RawServer server = new RawServer(RawServer.chunked(archive, 100_000, true));
-                Downloader downloader = new Downloader(machine.layout(), new DownloadLimits(1 << 30, 0))) {
+                Downloader downloader = new Downloader(machine.layout(), () -> new DownloadLimits(1 << 30, 0))) {
             Source source = new Source(server.url(), key, Duration.ofSeconds(30), 3);
 
             ActuationFailure failure =
@@ -100,7 +100,7 @@ final class FullDiskTest {
                 .file("zeros", 0644, new byte[2 * DISK])
                 .tarGz();
         String key = machine.cached(archive);
-        Unpacker unpacker = new Unpacker(machine.layout(), new UnpackLimits(1 << 30, 100, 0));
+        Unpacker unpacker = new Unpacker(machine.layout(), () -> new UnpackLimits(1 << 30, 100, 0));
 
         ActuationFailure failure =
                 assertThrows(ActuationFailure.class, () -> unpacker.unpack(Machine.ID, key, "1", "greeter_1", "run"));

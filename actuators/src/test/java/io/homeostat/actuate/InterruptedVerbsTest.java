@@ -62,7 +62,7 @@ final class InterruptedVerbsTest {
     void unpackingEndsWithTheWholeInstallation() throws Exception {
         atEachStep(
                 machine -> machine.cached(archive),
-                (machine, disk) -> new Unpacker(machine.layout(), UnpackLimits.DEFAULT, disk)
+                (machine, disk) -> new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, disk)
                         .unpack(ID, Machine.sha256(archive), "3", "greeter_3", "run"),
                 machine -> {
                     for (Installation each : machine.installations(ID)) {

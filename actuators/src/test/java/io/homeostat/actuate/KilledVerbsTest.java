@@ -186,10 +186,10 @@ final class KilledVerbsTest {
 
     private static void converge(Machine machine, String url, String key) throws Exception {
         Source source = new Source(url, key, Duration.ofSeconds(60), 3);
-        try (Downloader downloader = new Downloader(machine.layout(), DownloadLimits.DEFAULT)) {
+        try (Downloader downloader = new Downloader(machine.layout(), () -> DownloadLimits.DEFAULT)) {
             downloader.download(key, source, Progress.NONE);
         }
-        new Unpacker(machine.layout(), UnpackLimits.DEFAULT).unpack(Machine.ID, key, "1", "greeter_1", "run");
+        new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT).unpack(Machine.ID, key, "1", "greeter_1", "run");
         new Activator(machine.layout()).activate(Machine.ID, "greeter_1");
     }
 }

@@ -45,15 +45,7 @@ public final class Downloader implements AutoCloseable {
         this(layout, limits, new LocalDisk(), Timing.real());
     }
 
-    public Downloader(Layout layout, DownloadLimits limits) {
-        this(layout, () -> limits);
-    }
-
-    Downloader(Layout layout, DownloadLimits limits, Disk disk, Timing timing) {
-        this(layout, () -> limits, disk, timing);
-    }
-
-    private Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing) {
+    Downloader(Layout layout, Supplier<DownloadLimits> limits, Disk disk, Timing timing) {
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;

@@ -47,15 +47,7 @@ public final class Unpacker {
         this(layout, limits, new LocalDisk());
     }
 
-    public Unpacker(Layout layout, UnpackLimits limits) {
-        this(layout, () -> limits);
-    }
-
-    public Unpacker(Layout layout, UnpackLimits limits, Disk disk) {
-        this(layout, () -> limits, disk);
-    }
-
-    private Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
+    public Unpacker(Layout layout, Supplier<UnpackLimits> limits, Disk disk) {
         this.layout = layout;
         this.limits = limits;
         this.disk = disk;

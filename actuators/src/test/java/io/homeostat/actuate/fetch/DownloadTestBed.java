@@ -76,7 +76,7 @@ abstract class DownloadTestBed {
 
     Downloader downloader(DownloadLimits limits, Disk disk) {
         Timing timing = new Timing(InstantSource.fixed(NOW), System::nanoTime, pauses::add, new Random(1));
-        return new Downloader(machine.layout(), limits, disk, timing);
+        return new Downloader(machine.layout(), () -> limits, disk, timing);
     }
 
     ResponseDefinitionBuilder ok() {

@@ -69,7 +69,7 @@ final class LocaleTest {
     public static void main(String[] arguments) throws InterruptedException {
         Machine machine = Machine.in(Path.of(arguments[0]));
         try {
-            new Unpacker(machine.layout(), UnpackLimits.DEFAULT)
+            new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT)
                     .unpack(Machine.ID, arguments[1], "1", "greeter_1", "run");
             System.out.println("unpacked");
         } catch (ActuationFailure e) {

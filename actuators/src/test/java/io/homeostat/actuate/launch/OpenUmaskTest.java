@@ -109,7 +109,7 @@ class OpenUmaskTest {
         new LocalDisk().makeDirectories(bed.layout.archives());
         new LocalDisk().write(bed.layout.archive(key), archive);
         String directory = "node-exporter_1";
-        new Unpacker(bed.layout, UnpackLimits.DEFAULT).unpack(TestBed.PROCESS, key, "1", directory, ENTRY_POINT);
+        new Unpacker(bed.layout, () -> UnpackLimits.DEFAULT).unpack(TestBed.PROCESS, key, "1", directory, ENTRY_POINT);
         bed.launcher.launch(
                 new LaunchRequest(
                         TestBed.instance(TestBed.PROCESS, LAUNCH, Instant.now()),

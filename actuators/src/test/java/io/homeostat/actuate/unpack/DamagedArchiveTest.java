@@ -144,7 +144,7 @@ final class DamagedArchiveTest extends RefusalTestBed {
 
         ActuationFailure failure = assertThrows(
                 ActuationFailure.class,
-                () -> new Unpacker(machine.layout(), UnpackLimits.DEFAULT, full)
+                () -> new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, full)
                         .unpack(Machine.ID, key, "1", "greeter_1", "run"));
 
         assertFalse(failure.fatal());

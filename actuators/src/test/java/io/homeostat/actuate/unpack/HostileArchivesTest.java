@@ -42,7 +42,7 @@ final class HostileArchivesTest {
             String key = machine.cached(random.nextBoolean() ? tar(random, outside) : zip(random, outside));
             SortedMap<String, String> before = withoutInstallation(machine);
             try {
-                new Unpacker(machine.layout(), UnpackLimits.DEFAULT, new QuickDisk())
+                new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, new QuickDisk())
                         .unpack(Machine.ID, key, "1", "greeter_1", "run");
                 accepted++;
                 assertLinksStayInside(machine.install("greeter_1"), seed);

@@ -45,7 +45,7 @@ final class LaboriousArchivesTest {
         String key =
                 machine.cached(new TarBuilder().program("opt/agent/bin/run").tarGz());
 
-        new Unpacker(machine.layout(), FEW).unpack(Machine.ID, key, "1", "greeter_1", "opt/agent/bin/run");
+        new Unpacker(machine.layout(), () -> FEW).unpack(Machine.ID, key, "1", "greeter_1", "opt/agent/bin/run");
 
         assertEquals(1, machine.installations(Machine.ID).size());
     }
@@ -74,7 +74,7 @@ final class LaboriousArchivesTest {
             tar.symlink("lib/python/site-packages/agent/link" + i, "../../../../current/site-packages/agent/run");
         }
 
-        new Unpacker(machine.layout(), UnpackLimits.DEFAULT, new QuickDisk())
+        new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, new QuickDisk())
                 .unpack(Machine.ID, machine.cached(tar.tarGz()), "1", "greeter_1", "current/site-packages/agent/link7");
 
         assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("lib/python/site-packages/agent/link1999")));
@@ -82,7 +82,7 @@ final class LaboriousArchivesTest {
 
     private void assertRefused(TarBuilder tar, UnpackLimits limits, String expected) throws Exception {
         String key = machine.cached(tar.tarGz());
-        Unpacker unpacker = new Unpacker(machine.layout(), limits, new QuickDisk());
+        Unpacker unpacker = new Unpacker(machine.layout(), () -> limits, new QuickDisk());
 
         ActuationFailure failure =
                 assertThrows(ActuationFailure.class, () -> unpacker.unpack(Machine.ID, key, "1", "greeter_1", "run"));

@@ -82,7 +82,7 @@ final class MutatedArchivesTest {
 
     private static boolean unpacks(Machine machine, String key, int seed) throws Exception {
         try {
-            new Unpacker(machine.layout(), UnpackLimits.DEFAULT, new QuickDisk())
+            new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT, new QuickDisk())
                     .unpack(Machine.ID, key, "1", "greeter_1", "run");
             assertTrue(Files.isExecutable(machine.install("greeter_1").resolve("run")), "seed " + seed);
             return true;

@@ -54,7 +54,7 @@ abstract class RefusalTestBed {
     }
 
     ActuationFailure failure(String key, UnpackLimits limits) {
-        Unpacker unpacker = new Unpacker(machine.layout(), limits, new QuickDisk());
+        Unpacker unpacker = new Unpacker(machine.layout(), () -> limits, new QuickDisk());
         return assertThrows(ActuationFailure.class, () -> unpacker.unpack(Machine.ID, key, "1", "greeter_1", "run"));
     }
 }

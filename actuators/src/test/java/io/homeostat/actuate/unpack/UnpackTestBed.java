@@ -30,7 +30,7 @@ abstract class UnpackTestBed {
     @BeforeEach
     void setUp() {
         machine = Machine.in(temp);
-        unpacker = new Unpacker(machine.layout(), UnpackLimits.DEFAULT);
+        unpacker = new Unpacker(machine.layout(), () -> UnpackLimits.DEFAULT);
     }
 
     static TarBuilder ordinary() {

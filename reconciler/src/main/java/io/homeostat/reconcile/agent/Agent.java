@@ -108,7 +108,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.instances = new InstanceObservers(new Machine(layout, procFs, clock, store::instances));
         this.observer = instances.with(metadata);
         this.sources = new SourceWatcher(defaultFiles, config, store, clock, hinted, this::readSources);
-        this.pluginSurvey = new PluginSurvey(declared, store, observer, clock);
+        this.pluginSurvey = new PluginSurvey(declared, store, observer, clock, PluginSurvey.PATIENCE);
         ImmutableList.Builder<PassListener> residents = ImmutableList.builder();
         residents.addAll(telemetry.listeners()).add(boot);
         residents.add(pluginSurvey);

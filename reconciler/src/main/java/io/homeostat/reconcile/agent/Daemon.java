@@ -190,7 +190,8 @@ public final class Daemon {
                 store,
                 agent.modules(),
                 Version.current(),
-                environment.clock());
+                environment.clock(),
+                ControlPlane.REPORT_INTERVAL);
     }
 
     private void listen(MetricsEndpoint metrics, AgentConfig config, Modules modules) {

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 final class PluginSurvey implements PassListener {
     private static final Logger LOG = LoggerFactory.getLogger(PluginSurvey.class);
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final DeclaredState declared;
     private final StateReader store;
@@ -38,10 +38,6 @@ final class PluginSurvey implements PassListener {
     private final Condition another = lock.newCondition();
     private final Set<WorkloadId> looked = new HashSet<>();
     private boolean complete;
-
-    PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock) {
-        this(declared, store, observer, clock, PATIENCE);
-    }
 
     /** @param patience how long to wait for the loop, before answering with what can be seen without it */
     PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {

@@ -172,7 +172,8 @@ public final class DirectEnforcer implements Enforcer {
                                         new MaskedTails(new LogFiles(layout), source, store),
                                         progress),
                                 progress,
-                                Reconciler.untilSettled(clock))) {
+                                Reconciler.untilSettled(clock),
+                                () -> {})) {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
                     progress.await(left);

@@ -38,7 +38,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class ControlPlane implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControlPlane.class);
-    private static final Duration REPORT_INTERVAL = Duration.ofSeconds(60);
+    /** Between two reports on our modules. */
+    public static final Duration REPORT_INTERVAL = Duration.ofSeconds(60);
 
     private final Host host;
     private final Connector connector;
@@ -73,20 +74,9 @@ public final class ControlPlane implements AutoCloseable {
      *
      * @param store of the agent; not closed
      * @param version of this program
+     * @param reportInterval between two reports on our modules
      */
     public ControlPlane(
-            Host host,
-            Connector connector,
-            PluginStates.Source states,
-            StateStore store,
-            Modules modules,
-            String version,
-            InstantSource clock) {
-        this(host, connector, states, store, modules, version, clock, REPORT_INTERVAL);
-    }
-
-    /** @param reportInterval between two reports on our modules */
-    ControlPlane(
             Host host,
             Connector connector,
             PluginStates.Source states,
@@ -130,7 +120,8 @@ public final class ControlPlane implements AutoCloseable {
     private Connection connect(AgentConfig.ControlPlane wanted) {
         CompletableFuture<Channel> opened = new CompletableFuture<>();
         ReplySender replies = new ReplySender(opened);
-        PluginStatesResponder answers = new PluginStatesResponder(host::plugins, states, replies);
+        PluginStatesResponder answers =
+                new PluginStatesResponder(host::plugins, states, replies, PluginStatesResponder.BETWEEN_LOOKS);
         Requests requests = new Requests(
                 info,
                 replies,

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  */
 final class PluginStatesResponder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginStatesResponder.class);
-    private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+    static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
     private static final int MOST = ReplySender.MOST_PENDING;
 
     private final Look look;
@@ -32,10 +32,6 @@ final class PluginStatesResponder implements AutoCloseable {
     @FunctionalInterface
     interface Look {
         ImmutableList<Finding> plugins() throws InterruptedException;
-    }
-
-    PluginStatesResponder(Look look, PluginStates.Source states, ReplySender replies) {
-        this(look, states, replies, BETWEEN_LOOKS);
     }
 
     PluginStatesResponder(Look look, PluginStates.Source states, ReplySender replies, Duration betweenLooks) {

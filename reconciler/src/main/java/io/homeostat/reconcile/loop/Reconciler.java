@@ -51,15 +51,8 @@ public final class Reconciler implements AutoCloseable {
     /**
      * @param whenAgain how long after a pass with this result the next one is due; empty: not before a hint. See {@link #forEver} and
      *     {@link #untilSettled}
+     * @param heartbeat called every few seconds on the path that passes take: if it stops, so have passes
      */
-    public Reconciler(
-            WorkloadPass pass,
-            PassListener listener,
-            BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain) {
-        this(pass, listener, whenAgain, () -> {});
-    }
-
-    /** @param heartbeat called every few seconds on the path that passes take: if it stops, so have passes */
     public Reconciler(
             WorkloadPass pass,
             PassListener listener,

@@ -66,7 +66,8 @@ class ControlPlaneTest {
                 bench.store(),
                 agent.modules(),
                 "1.2.3",
-                clock);
+                clock,
+                ControlPlane.REPORT_INTERVAL);
         controlPlane.use(config("[GuestAgentCorePlugin]"));
     }
 

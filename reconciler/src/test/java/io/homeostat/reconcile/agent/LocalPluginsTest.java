@@ -74,7 +74,8 @@ class LocalPluginsTest {
                 bench.store(),
                 agent.modules(),
                 "1.2.3",
-                clock);
+                clock,
+                ControlPlane.REPORT_INTERVAL);
         use("[]");
     }
 

@@ -59,7 +59,8 @@ class ReconcilerTest {
                     id -> "",
                     convergence),
             convergence,
-            Reconciler.untilSettled(InstantSource.system()));
+            Reconciler.untilSettled(InstantSource.system()),
+            () -> {});
 
     ReconcilerTest() {
         desired.declare(SLOW, "A", ImmutableList.of(), null);
