@@ -134,23 +134,15 @@ public interface StateStore extends StateReader {
 
         /** Forgets an instance. */
         public static Change ofEnd(Instance instance) {
-            return new Change(
-                    instance.workload(),
-                    null,
-                    false,
-                    ImmutableList.of(),
-                    ImmutableList.of(instance.launchId()),
-                    ImmutableList.of());
+            return of(instance.workload(), ImmutableList.of(), ImmutableList.of(instance.launchId()));
         }
 
         public static Change ofInstance(Instance instance) {
-            return new Change(
-                    instance.workload(),
-                    null,
-                    false,
-                    ImmutableList.of(instance),
-                    ImmutableList.of(),
-                    ImmutableList.of());
+            return of(instance.workload(), ImmutableList.of(instance), ImmutableList.of());
+        }
+
+        private static Change of(WorkloadId id, ImmutableList<Instance> instances, ImmutableList<String> ended) {
+            return new Change(id, null, false, instances, ended, ImmutableList.of());
         }
     }
 

@@ -212,11 +212,7 @@ final class Constraints {
 
         @Override
         public void schema(ArrayNode allOf) {
-            ObjectNode rule = allOf.addObject();
-            ObjectNode condition = rule.putObject("if");
-            condition.putObject("properties").putObject("oomGroup").put("const", true);
-            condition.putArray("required").add("oomGroup");
-            rule.putObject("then").putArray("required").add("memory");
+            then(allOf, "oomGroup").putArray("required").add("memory");
         }
     }
 
@@ -270,14 +266,19 @@ final class Constraints {
 
         @Override
         public void schema(ArrayNode allOf) {
-            ObjectNode rule = allOf.addObject();
-            ObjectNode condition = rule.putObject("if");
-            condition.putObject("properties").putObject("require").put("const", true);
-            condition.putArray("required").add("require");
-            ObjectNode then = rule.putObject("then");
+            ObjectNode then = then(allOf, "require");
             then.putArray("required").add("keys");
             then.putObject("properties").putObject("keys").put("minItems", 1);
         }
+    }
+
+    /** For when a key is there and true. */
+    private static ObjectNode then(ArrayNode allOf, String key) {
+        ObjectNode rule = allOf.addObject();
+        ObjectNode condition = rule.putObject("if");
+        condition.putObject("properties").putObject(key).put("const", true);
+        condition.putArray("required").add(key);
+        return rule.putObject("then");
     }
 
     private static ObjectNode then(ArrayNode allOf, String key, Enum<?> value) {

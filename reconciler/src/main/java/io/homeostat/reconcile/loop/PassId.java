@@ -47,8 +47,6 @@ public record PassId(WorkloadId workload, long number, Trigger trigger) {
         EXIT,
         /** A file has changed: a declaration's, or one of the machine's. */
         FILES,
-        /** A health check said something new. */
-        HEALTH,
         /** The state of a workload that it depends on, or shares a disruption budget with, has changed. */
         NEIGHBOUR,
         /** Somebody asked for it: a command, a control plane. */

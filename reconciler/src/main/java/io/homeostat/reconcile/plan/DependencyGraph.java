@@ -6,7 +6,10 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSetMultimap;
+import com.google.common.collect.Iterables;
 import com.google.common.collect.Sets;
+import com.google.common.collect.Streams;
+import com.google.common.graph.Traverser;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
@@ -27,13 +30,9 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.plan.Relations.Need;
 import io.homeostat.reconcile.plan.Relations.Parent;
-import java.util.ArrayDeque;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -238,25 +237,17 @@ public final class DependencyGraph {
 
     /** Whether it, or anything that it has to wait for, does not become well by itself as far as is known. */
     private boolean isStuck(WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look) {
-        Set<WorkloadId> seen = new HashSet<>(Set.of(id));
-        Deque<WorkloadId> open = new ArrayDeque<>(seen);
-        while (!open.isEmpty()) {
-            WorkloadId next = open.remove();
-            Declaration declared = desired.declarations().get(next);
-            if (declared == null) {
-                return true;
-            }
-            Remembered neighbour = look.apply(next);
-            if (isWell(next, host, neighbour)) {
-                continue;
-            }
-            if (isStuck(declared, neighbour)
-                    || !Dependencies.cycle(next, needs::get).isEmpty()) {
-                return true;
-            }
-            needs.get(next).stream().filter(seen::add).forEach(open::add);
-        }
-        return false;
+        Predicate<WorkloadId> well = next -> isWell(next, host, look.apply(next));
+        return Streams.stream(
+                        Traverser.forGraph((WorkloadId next) -> well.test(next) ? ImmutableSet.of() : needs.get(next))
+                                .breadthFirst(id))
+                .filter(well.negate())
+                .anyMatch(next -> {
+                    Declaration declared = desired.declarations().get(next);
+                    return declared == null
+                            || isStuck(declared, look.apply(next))
+                            || !Dependencies.cycle(next, needs::get).isEmpty();
+                });
     }
 
     private static boolean isStuck(Declaration declared, Remembered neighbour) {
@@ -315,20 +306,11 @@ public final class DependencyGraph {
                     return !is(Condition.Type.DISABLED, neighbour)
                             && (changing.test(other) || !isWell(other, host, neighbour));
                 })
-                .filter(other -> !awaited || !needsAtLast(other, id))
+                .filter(other -> !awaited
+                        || !Iterables.contains(Traverser.forGraph(needs::get).breadthFirst(other), id))
                 .sorted()
                 .map(other -> new Need(other, isStuck(other, host, look) ? Need.State.STUCK : Need.State.COMING))
                 .collect(ImmutableList.toImmutableList());
-    }
-
-    /** Whether a workload needs another one, be it through others. */
-    private boolean needsAtLast(WorkloadId id, WorkloadId needed) {
-        Set<WorkloadId> seen = new HashSet<>(Set.of(id));
-        Deque<WorkloadId> open = new ArrayDeque<>(seen);
-        while (!open.isEmpty()) {
-            needs.get(open.remove()).stream().filter(seen::add).forEach(open::add);
-        }
-        return seen.contains(needed);
     }
 
     private boolean isDaemon(WorkloadId id) {

@@ -29,14 +29,13 @@ public final class Judgement {
     }
 
     private static WorkloadSpec of(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
-        LastKnownGood lastKnownGood = history.lastKnownGood();
-        if (lastKnownGood == null || !LaunchInputs.matches(instance, lastKnownGood.workload())) {
-            return declared.workload().spec();
-        }
-        boolean runsDeclared = LaunchInputs.matches(instance, declared.workload())
-                && !wasBroughtBack(declared, history, instance)
-                && !awaitsWindow(declared, history, instance, now);
-        return (runsDeclared ? declared.workload() : lastKnownGood.workload()).spec();
+        LastKnownGood good = history.lastKnownGood();
+        boolean runsGood = good != null
+                && LaunchInputs.matches(instance, good.workload())
+                && (!LaunchInputs.matches(instance, declared.workload())
+                        || wasBroughtBack(declared, history, instance)
+                        || awaitsWindow(declared, history, instance, now));
+        return (good != null && runsGood ? good.workload() : declared.workload()).spec();
     }
 
     /**
@@ -45,27 +44,19 @@ public final class Judgement {
      */
     static boolean wasBroughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
         FailedRevision failed = history.failed();
-        return failed != null
-                && failed.hash().equals(declared.hash())
-                && isLastKnownGood(instance, history)
-                && asksOtherwise(declared, history);
+        return failed != null && failed.hash().equals(declared.hash()) && asksOtherwise(declared, history, instance);
     }
 
     /** Outside its maintenance window nothing changes for what runs, and so neither does its probe. */
     private static boolean awaitsWindow(Declaration declared, WorkloadHistory history, Instance instance, Instant now) {
-        return isLastKnownGood(instance, history)
-                && asksOtherwise(declared, history)
+        return asksOtherwise(declared, history, instance)
                 && Preconditions.windowOpens(declared, history, now).isPresent();
     }
 
-    private static boolean isLastKnownGood(Instance instance, WorkloadHistory history) {
+    /** Whether an instance was launched as the last good revision, and that asks otherwise for its health than what is declared. */
+    private static boolean asksOtherwise(Declaration declared, WorkloadHistory history, Instance instance) {
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        return lastKnownGood != null && instance.target().equals(lastKnownGood.hash());
-    }
-
-    private static boolean asksOtherwise(Declaration declared, WorkloadHistory history) {
-        LastKnownGood lastKnownGood = history.lastKnownGood();
-        if (lastKnownGood == null) {
+        if (lastKnownGood == null || !instance.target().equals(lastKnownGood.hash())) {
             return false;
         }
         Workload good = lastKnownGood.workload();

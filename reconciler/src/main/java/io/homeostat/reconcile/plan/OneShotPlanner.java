@@ -84,15 +84,8 @@ final class OneShotPlanner {
                         done ? "its run is done" : "its run is " + run.error());
                 plan.stop(instance, Cause.RUN_OVER);
             }
-            case START_SENT -> {
-                plan.because(
-                        Action.RESTART,
-                        Reason.START_NOT_FINISHED,
-                        "whether the plugin was started is not known, and Start is sent only once");
-                plan.stop(instance, Cause.SURPLUS);
-            }
-            case STOPPING -> {
-                plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
+            case START_SENT, STOPPING -> {
+                plan.becauseNotFinished(instance.phase());
                 plan.stop(instance, Cause.SURPLUS);
             }
             case ENDED -> {} // Over, so never seen running.

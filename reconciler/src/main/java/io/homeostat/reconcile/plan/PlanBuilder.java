@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -42,6 +43,16 @@ final class PlanBuilder {
             reason = why;
             message = words;
         }
+    }
+
+    /** We ended while an instance was told to start or to stop, and what came of it is not known. */
+    void becauseNotFinished(Phase phase) {
+        because(
+                Action.RESTART,
+                Reason.START_NOT_FINISHED,
+                phase == Phase.STOPPING
+                        ? "its stop has not come to an end"
+                        : "whether the plugin was started is not known, and Start is sent only once");
     }
 
     /** Appends to the message. */

@@ -46,15 +46,8 @@ final class RunningInstance {
                     awaitReadiness();
                 }
             }
-            case START_SENT -> {
-                plan.because(
-                        Action.RESTART,
-                        Reason.START_NOT_FINISHED,
-                        "whether the plugin was started is not known, and Start is sent only once");
-                rollout.restart(instance, Cause.SURPLUS);
-            }
-            case STOPPING -> {
-                plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "its stop has not come to an end");
+            case START_SENT, STOPPING -> {
+                plan.becauseNotFinished(instance.phase());
                 rollout.restart(instance, Cause.SURPLUS);
             }
             case ENDED -> {} // Over, so never seen running.

@@ -1,12 +1,15 @@
 package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.io.Closer;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 
 /** The observers of the instances of all kinds on this machine. */
 public final class InstanceObservers implements AutoCloseable {
@@ -44,23 +47,13 @@ public final class InstanceObservers implements AutoCloseable {
         of(instance.workload().kind()).watch(instance, ended);
     }
 
-    /** Closes all of them, whatever one of them throws; the first exception is thrown in the end. */
+    /** Closes all of them, whatever one of them throws. */
     @Override
     public void close() {
-        RuntimeException first = null;
-        for (InstanceObserver observer : observers.values()) {
-            try {
-                observer.close();
-            } catch (RuntimeException e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
+        try (Closer all = Closer.create()) {
+            observers.values().forEach(observer -> all.register(observer::close));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

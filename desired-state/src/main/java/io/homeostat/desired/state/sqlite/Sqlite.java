@@ -31,29 +31,16 @@ final class Sqlite {
 
     /** Opens a database that exists, for writing by this process alone. */
     static Connection openExisting(Path file) throws SQLException {
-        Connection connection = open(uri(file) + "?mode=rw");
-        try {
-            // Before the write-ahead log is read: what is there must survive until it has been looked at.
-            execute(connection, "PRAGMA synchronous=FULL");
-            execute(connection, "PRAGMA journal_mode=WAL");
-            execute(connection, "PRAGMA foreign_keys=ON");
-        } catch (SQLException e) {
-            closeAfter(e, connection);
-            throw e;
-        }
-        return connection;
+        // Before the write-ahead log is read: what is there must survive until it has been looked at.
+        return open(
+                uri(file) + "?mode=rw",
+                connection -> execute(
+                        connection, "PRAGMA synchronous=FULL", "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON"));
     }
 
     /** Opens an empty file to fill it. Without a write-ahead log: what is committed is in the file itself, ready to be renamed. */
     static Connection openEmpty(Path file) throws SQLException {
-        Connection connection = open(uri(file) + "?mode=rw");
-        try {
-            execute(connection, "PRAGMA synchronous=FULL");
-        } catch (SQLException e) {
-            closeAfter(e, connection);
-            throw e;
-        }
-        return connection;
+        return open(uri(file) + "?mode=rw", connection -> execute(connection, "PRAGMA synchronous=FULL"));
     }
 
     /** Opens a database that somebody else may be writing, and changes none of its files, its shared-memory index included. */
@@ -68,9 +55,19 @@ final class Sqlite {
             file[WRITE_VERSION] = 1;
             file[READ_VERSION] = 1;
         }
-        Connection connection = open(":memory:");
+        return open(
+                ":memory:",
+                connection -> connection.unwrap(SQLiteConnection.class).deserialize("main", file));
+    }
+
+    private interface Preparation {
+        void of(Connection connection) throws SQLException;
+    }
+
+    private static Connection open(String url, Preparation preparation) throws SQLException {
+        Connection connection = open(url);
         try {
-            connection.unwrap(SQLiteConnection.class).deserialize("main", file);
+            preparation.of(connection);
         } catch (SQLException e) {
             closeAfter(e, connection);
             throw e;
@@ -78,9 +75,11 @@ final class Sqlite {
         return connection;
     }
 
-    static void execute(Connection connection, String sql) throws SQLException {
+    static void execute(Connection connection, String... sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
+            for (String one : sql) {
+                statement.execute(one);
+            }
         }
     }
 
