@@ -40,9 +40,9 @@ final class InstanceObserversTest {
 
         RuntimeException thrown = assertThrows(IllegalStateException.class, observers::close);
 
-        assertEquals(List.of("first", "second"), closed);
-        assertEquals("first", thrown.getMessage());
-        assertEquals("second", thrown.getSuppressed()[0].getMessage());
+        assertEquals(List.of("second", "first"), closed);
+        assertEquals("second", thrown.getMessage());
+        assertEquals("first", thrown.getSuppressed()[0].getMessage());
     }
 
     private final class Failing implements InstanceObserver {
