@@ -88,12 +88,12 @@ final class FakeObserver implements Observer {
     private ImmutableList<ObservedInstance> launches(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         List<ObservedInstance> seen = new ArrayList<>();
         for (Instance instance : instances) {
-            seen.add(observed(instance, true, liveness(instance, checks.of(instance))));
+            seen.add(observed(instance, true, liveness(instance, true, checks.of(instance))));
         }
         for (FakeProcess process : processes.launches(id)) {
             Instance note = process.note;
             if (instances.stream().noneMatch(instance -> instance.launchId().equals(note.launchId()))) {
-                seen.add(new ObservedInstance(note, false, liveness(note, checks.of(note))));
+                seen.add(new ObservedInstance(note, false, liveness(note, false, checks.of(note))));
             }
         }
         seen.sort(Comparator.comparing(process -> process.instance().launchedAt()));
@@ -110,7 +110,7 @@ final class FakeObserver implements Observer {
                 tellsWho ? instance.withIdentity(Objects.requireNonNull(born)) : instance, remembered, liveness);
     }
 
-    private Liveness liveness(Instance instance, @Nullable WorkloadSpec spec) {
+    private Liveness liveness(Instance instance, boolean remembered, @Nullable WorkloadSpec spec) {
         FakeProcess process = processes.of(instance.launchId());
         ProcessIdentity identity = instance.process();
         if (identity == null && process != null && process.identityOnDisk) {
@@ -118,7 +118,8 @@ final class FakeObserver implements Observer {
         }
         if (process != null && process.runsNow()) {
             disk.worked(process);
-            if (identity != null) {
+            // What is over and remembered by nobody may have been anything.
+            if (identity != null && (remembered || processes.runs(identity))) {
                 runs.begun(instance, process.bootId);
             }
         }
