@@ -6,6 +6,8 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.sqlite.Schema.DamagedException;
+import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -23,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * Reads a database without touching its directory, whatever state it is in:
  *
  * <ul>
- *   <li>no write-ahead log: nobody has it open, and the file is read into memory;
+ *   <li>no write-ahead log, or one that holds nothing: the file is read into memory;
  *   <li>a log: somebody writes, or was killed while writing. SQLite reads both files, opened so that it writes nothing;
  *   <li>a log without its index, as after a restored backup, or a schema older than this program's: a private copy.
  * </ul>
@@ -34,6 +36,10 @@ final class ReadOnlyState {
     private static final Logger log = LoggerFactory.getLogger(ReadOnlyState.class);
     private static final int ATTEMPTS = 40;
     private static final Duration PAUSE = Duration.ofMillis(25);
+
+    // https://www.sqlite.org/fileformat.html#the_write_ahead_log; the last bit says how the checksums are made.
+    private static final int LOG_HEADER = 32;
+    private static final int LOG_MAGIC = 0x377f0682;
 
     private final Path file;
     private final Path wal;
@@ -81,7 +87,8 @@ final class ReadOnlyState {
 
     /** Empty when a writer came or went meanwhile, so that neither what was read nor why it failed means anything. */
     private Optional<StateReader> attempt(Stamps before) throws SQLException, DamagedException, IOException {
-        boolean mayBeLive = before.log().size() > 0 && Files.exists(walIndex);
+        boolean hasLog = before.log().size() > LOG_HEADER && isLog();
+        boolean mayBeLive = hasLog && Files.exists(walIndex);
         try {
             if (mayBeLive) {
                 Optional<StateReader> reader = live();
@@ -89,7 +96,7 @@ final class ReadOnlyState {
                     return reader;
                 }
             }
-            StateReader reader = before.log().size() > 0 ? copy() : image();
+            StateReader reader = hasLog ? copy() : image();
             if (stamps().equals(before)) {
                 return Optional.of(reader);
             }
@@ -101,6 +108,18 @@ final class ReadOnlyState {
             }
             log.debug("a writer of {} came or went: {}", file, e.getMessage());
             return Optional.empty();
+        }
+    }
+
+    /**
+     * False of what SQLite ignores when it opens the database for writing. Reading beside such a log it would take for a race with the
+     * writer, and give up after ten seconds.
+     */
+    private boolean isLog() throws IOException {
+        try (DataInputStream log = new DataInputStream(Files.newInputStream(wal))) {
+            return (log.readInt() & ~1) == LOG_MAGIC;
+        } catch (NoSuchFileException | EOFException e) {
+            return false;
         }
     }
 

@@ -12,8 +12,12 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
@@ -117,6 +121,23 @@ final class ReadOnlyStateTest {
     }
 
     @Test
+    void aLogThatAKilledWriterHadOnlyBegunIsReadAsNone() throws Exception {
+        leaveLogOfFirst(32);
+
+        assertReads("ops-agent");
+    }
+
+    @Test
+    void aLogThatMakesNoSenseIsReadAsNone() throws Exception {
+        leaveLogOfFirst(100);
+        try (FileChannel log = FileChannel.open(wal(), StandardOpenOption.WRITE)) {
+            log.write(ByteBuffer.wrap("no log".getBytes(StandardCharsets.US_ASCII)));
+        }
+
+        assertReads("ops-agent");
+    }
+
+    @Test
     void anOlderSchemaIsReadWithoutMigratingTheFile() throws Exception {
         try (StateStore store = openForWriting()) {
             Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
@@ -188,6 +209,25 @@ final class ReadOnlyStateTest {
             assertTrue(failure.getMessage().contains("next apply or run sets it aside"), failure::getMessage);
             assertEquals(before, listing());
         }
+    }
+
+    /** A database with a declaration, and beside it the beginning of a log, with its index, of a writer that was killed. */
+    private void leaveLogOfFirst(int size) throws Exception {
+        try (StateStore store = openForWriting()) {
+            Samples.apply(store, "/a", false, Samples.plugin("ops-agent", "A1"));
+        }
+        byte[] database = Files.readAllBytes(layout.database());
+        try (ChildJvm writer =
+                ChildJvm.start(CommittingWriter.class, layout.stateDir().toString())) {
+            writer.awaitLines(1);
+            writer.kill();
+        }
+        Files.write(layout.database(), database);
+        Files.write(wal(), Arrays.copyOf(Files.readAllBytes(wal()), size));
+    }
+
+    private Path wal() {
+        return StateDirectory.companion(layout.database(), "-wal");
     }
 
     private void assertReads(String name) throws IOException {
