@@ -41,10 +41,7 @@ final class CrashLoopTest {
         // Without pauses it would be up every two seconds.
         eventually()
                 .until(() -> homeostat.status("process/looping").get("restarts").asInt() >= 4);
-        List<Instant> crashes = homeostat.events().stream()
-                .filter(event -> event.get("type").asText().equals("PLUGIN_CRASHED"))
-                .map(event -> Instant.parse(event.get("time").asText()))
-                .toList();
+        List<Instant> crashes = crashes();
         assertTrue(crashes.size() >= 4 && crashes.size() < 20, crashes::toString);
     }
 
@@ -54,6 +51,8 @@ final class CrashLoopTest {
         Agent first = homeostat.agent();
         homeostat.awaitRunning("process/web");
         homeostat.kill("process/web");
+        // Until the agent has seen it, a plan counts from the moment at which it sees it itself.
+        eventually().until(() -> !crashes().isEmpty());
         Instant until = until(awaitWait("process/web", "CRASH_LOOP"));
 
         first.kill();
@@ -178,6 +177,13 @@ final class CrashLoopTest {
         Matcher until = UNTIL.matcher(wait.get("message").asText());
         assertTrue(until.find(), wait::toString);
         return Instant.parse(until.group());
+    }
+
+    private List<Instant> crashes() {
+        return homeostat.events().stream()
+                .filter(event -> event.get("type").asText().equals("PLUGIN_CRASHED"))
+                .map(event -> Instant.parse(event.get("time").asText()))
+                .toList();
     }
 
     private String givenUp() {
