@@ -12,7 +12,6 @@ import io.homeostat.observe.usage.UsageSampler;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
-import io.homeostat.reconcile.plan.Remembered;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import java.util.concurrent.ConcurrentHashMap;
@@ -58,7 +57,9 @@ final class InstanceFollower implements PassListener, AutoCloseable {
 
     @Override
     public void finished(WorkloadId id, PassResult result) {
-        ImmutableList<Instance> instances = Remembered.by(store, id).instances();
+        ImmutableList<Instance> instances = store.instances(id).stream()
+                .filter(instance -> !instance.isOver())
+                .collect(ImmutableList.toImmutableList());
         declared.declaration(id)
                 .ifPresentOrElse(
                         wanted ->

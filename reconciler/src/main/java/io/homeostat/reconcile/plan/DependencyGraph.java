@@ -289,7 +289,8 @@ public final class DependencyGraph {
      * just this one, or each would wait for the other: after the loss of the database what runs is not known to be good.
      */
     public ImmutableList<Need> down(
-            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> look, Predicate<WorkloadId> changing) {
+            WorkloadId id, HostFacts host, Function<WorkloadId, Remembered> memory, Predicate<WorkloadId> changing) {
+        Function<WorkloadId, Remembered> look = once(memory);
         Declaration declared = desired.declarations().get(id);
         MaxDisruption disruption =
                 declared == null ? null : declared.workload().lifecycle().maxDisruption();
