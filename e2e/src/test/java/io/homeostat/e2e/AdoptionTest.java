@@ -71,7 +71,7 @@ final class AdoptionTest {
         assertEquals(process, homeostat.pid("process/web"));
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         assertEquals(0, homeostat.status("plugin/greeter").get("restarts").asInt());
-        homeostat.ask("plan", "--detailed-exitcode").exits(0);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
         homeostat.awaitAnother("process/web", homeostat.kill("process/web"));
     }
 
@@ -151,12 +151,12 @@ final class AdoptionTest {
                     "UNKNOWN",
                     homeostat.status("process/web").at("/lastExit/reason").asText());
             assertTrue(homeostat.events("process/web").toString().startsWith(events.replace("]", "")));
-            homeostat.ask("plan", "--detailed-exitcode").exits(0);
+            homeostat.run("plan", "--detailed-exitcode").exits(0);
 
             // Not because of a stranger's end either.
             long web = homeostat.pid("process/web");
             one.close();
-            homeostat.ask("status").exits(0);
+            homeostat.run("status").exits(0);
             assertEquals(web, homeostat.pid("process/web"));
         }
     }

@@ -82,7 +82,7 @@ record Aftermath(
 
     private void delete(Set<String> workloads) {
         homeostat
-                .ask(Stream.concat(Stream.of("delete"), workloads.stream()).toArray(String[]::new))
+                .run(Stream.concat(Stream.of("delete"), workloads.stream()).toArray(String[]::new))
                 .exits(0);
     }
 

@@ -20,7 +20,7 @@ final class AgentCommandsTest {
 
     @Test
     void whatCommandsPrintIsTheSameWithAnAgentAndWithoutOne() {
-        List<String> alone = session(homeostat::ask);
+        List<String> alone = session(homeostat::run);
         Agent agent = homeostat.agent();
 
         List<String> through = session(homeostat::run);
@@ -148,7 +148,7 @@ final class AgentCommandsTest {
 
         homeostat.kill("process/web");
         homeostat.awaitAnother("process/other", homeostat.kill("process/other"));
-        eventually().until(() -> homeostat.ask("status").out().contains("to look at the body"));
+        eventually().until(() -> homeostat.run("status").out().contains("to look at the body"));
         assertEquals(List.of(), homeostat.processes("process/web"));
         assertEquals("True", Homeostat.condition(homeostat.status("process/web"), "Paused"));
 

@@ -46,7 +46,7 @@ final class CommandLineTest {
 
     @Test
     void noCommandAtAllIsNotUnderstoodEither() {
-        homeostat.runExactly().exits(64).says("Commands:");
+        homeostat.runProcessExactly().exits(64).says("Commands:");
     }
 
     @Test
@@ -79,16 +79,18 @@ final class CommandLineTest {
                   sausage: 1
                 """);
 
-        Result result = homeostat.run("validate", "-f", "d").exits(1);
+        Result result = homeostat.runProcess("validate", "-f", "d").exits(1);
 
         assertEquals("", result.out());
         for (String place : List.of("d/a.yaml:3:18: ", "d/a.yaml:7:19: ", "d/b.yaml:7:3: ", "d/b.yaml:8:3: ")) {
             assertTrue(result.err().contains(place), () -> place + result);
         }
-        homeostat.run("apply", "-f", "d").exits(1).says("nothing was stored or changed");
+        homeostat.runProcess("apply", "-f", "d").exits(1).says("nothing was stored or changed");
         assertFalse(Files.exists(homeostat.stateDir().resolve("homeostat.db")));
-        JsonNode json =
-                homeostat.run("validate", "-f", "d", "-o", "json").exits(1).json();
+        JsonNode json = homeostat
+                .runProcess("validate", "-f", "d", "-o", "json")
+                .exits(1)
+                .json();
         assertFalse(json.get("valid").asBoolean());
         assertEquals(4, json.get("errors").size());
         assertEquals(3, json.at("/errors/0/line").asInt());
@@ -105,12 +107,12 @@ final class CommandLineTest {
     void validFilesAreValid() {
         homeostat.file("a.yaml", Document.script("a", "exit 0"), Document.script("b", "exit 0"));
 
-        homeostat.run("validate", "-f", "a.yaml").exits(0).says("2 documents valid");
+        homeostat.runProcess("validate", "-f", "a.yaml").exits(0).says("2 documents valid");
     }
 
     @Test
     void statusTellsConvergedFromNotAndFromNever() {
-        homeostat.run("status").exits(3);
+        homeostat.runProcess("status").exits(3);
         homeostat.run("status", "-o", "json").exits(3);
         Document web = web();
         homeostat.applied(web);
@@ -198,11 +200,11 @@ final class CommandLineTest {
         Path file = homeostat.file("a.yaml", web());
 
         for (Result result : List.of(
-                homeostat.run("plan", "-f", file.toString()),
-                homeostat.apply(file),
-                homeostat.run("status"),
-                homeostat.run("events"),
-                homeostat.run("plan", "--no-color"))) {
+                homeostat.runProcess("plan", "-f", file.toString()),
+                homeostat.runProcess("apply", "-f", file.toString()),
+                homeostat.runProcess("status"),
+                homeostat.runProcess("events"),
+                homeostat.runProcess("plan", "--no-color"))) {
             assertFalse(result.out().contains("\u001b") || result.err().contains("\u001b"), result::toString);
             assertEquals("", result.err(), result::toString);
         }
@@ -212,7 +214,7 @@ final class CommandLineTest {
     void aDeclarationComesFromStandardInputToo() {
         Path file = homeostat.file("a.yaml", web());
 
-        Result applied = homeostat.runWithInput(file, "apply", "-f", "-").exits(0);
+        Result applied = homeostat.runProcessWithInput(file, "apply", "-f", "-").exits(0);
 
         applied.says("process/web  installed");
     }
@@ -225,7 +227,7 @@ final class CommandLineTest {
         homeostat.runExactly("explain", "Plugin.spec.limits").exits(0).says("memory");
         homeostat.runExactly("explain", "Plugin.spec.nonsense").exits(1);
         homeostat.runExactly("completion", "bash").exits(0).says("complete ");
-        homeostat.runExactly("version").exits(0).says("homeostat ");
+        homeostat.runProcessExactly("version").exits(0).says("homeostat ");
         homeostat.runExactly("--version").exits(0).says("homeostat ");
     }
 

@@ -150,7 +150,7 @@ final class ControlPlaneTest {
         COMMANDED.awaitEvents("row9", "CONFIG_INSTALL 1", "STOPPED 1", "STARTED 1", "INSTALLED 1");
         List<Processes.Seen> alive = COMMANDED.homeostat().processes("plugin/row9");
         assertTrue(alive.getFirst().command().contains("--verbose"), alive::toString);
-        COMMANDED.homeostat().ask("logs", "plugin/row9").says("Stop cleanup=false");
+        COMMANDED.homeostat().run("logs", "plugin/row9").says("Stop cleanup=false");
     }
 
     @Test

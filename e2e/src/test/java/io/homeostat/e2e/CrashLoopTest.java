@@ -37,7 +37,7 @@ final class CrashLoopTest {
 
         assertTrue(wait.get("message").asText().contains("status 3"), wait::toString);
         assertEquals("[\"wait\"]", wait.get("steps").toString());
-        eventually().until(() -> homeostat.ask("plan").out().contains(". process/looping"));
+        eventually().until(() -> homeostat.run("plan").out().contains(". process/looping"));
         // Without pauses it would be up every two seconds.
         eventually()
                 .until(() -> homeostat.status("process/looping").get("restarts").asInt() >= 4);
@@ -86,7 +86,7 @@ final class CrashLoopTest {
         eventually().until(() -> givenUp().equals("True"));
         first.kill();
         homeostat.agent();
-        homeostat.ask("status").exits(1).says("given up after 3 failures in a row");
+        homeostat.run("status").exits(1).says("given up after 3 failures in a row");
         assertEquals("True", givenUp());
         assertEquals(List.of(), homeostat.processes("process/web"));
 

@@ -77,7 +77,7 @@ final class DownloadTest {
                 String id = failure.document().id();
                 String line = applied.lineOf(id);
                 failure.words().forEach(words -> assertTrue(line.contains(words), line));
-                Result status = homeostat.ask("status", "-o", "json", id).exits(1);
+                Result status = homeostat.run("status", "-o", "json", id).exits(1);
                 assertEquals(
                         "INSTALL_FAILED", status.json().at("/workloads/0/state").asText());
                 assertEquals(List.of("CONFIG_INSTALL 1", "INSTALL_FAILED 1"), homeostat.events(id));
@@ -87,8 +87,8 @@ final class DownloadTest {
         assertEquals(1, bucket.requests(missing));
         assertEquals(2, bucket.requests(failing));
         assertTrue(bucket.requests(circle) <= 20, () -> bucket.requests(circle) + " requests");
-        homeostat.ask("plan").exits(0);
-        homeostat.ask("status").exits(1);
+        homeostat.run("plan").exits(0);
+        homeostat.run("status").exits(1);
     }
 
     /** @param words that the line of the workload has to say */

@@ -160,7 +160,7 @@ final class DriftKindsTest {
         Document probed = probed("test ! -e " + broken());
         homeostat.applied(probed);
         Files.createFile(broken());
-        homeostat.ask("status").exits(1).says("the probe's command /bin/sh exited with status 1");
+        homeostat.run("status").exits(1).says("the probe's command /bin/sh exited with status 1");
         assertEquals("Unhealthy", converged(ID).get("reason").asText());
         assertRepaired(probed, "PLUGIN_CRASHED", "the probe's command /bin/sh exited with status 1 (1 of 1");
     }
@@ -170,7 +170,7 @@ final class DriftKindsTest {
         Document probed = probed("test ! -e " + broken() + " || exec sleep 1000");
         homeostat.applied(probed);
         Files.createFile(broken());
-        homeostat.ask("status").exits(1);
+        homeostat.run("status").exits(1);
         assertEquals("Hung", converged(ID).get("reason").asText());
         assertRepaired(probed, "PLUGIN_CRASHED", "(1 of 1 failed checks)");
     }

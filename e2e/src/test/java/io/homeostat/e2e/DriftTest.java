@@ -37,7 +37,7 @@ final class DriftTest {
         assertEquals("CRASHED", crashed.get("state").asText());
         assertEquals(9, crashed.at("/lastExit/signal").asInt());
         assertEquals("SIGNALED", crashed.at("/lastExit/reason").asText());
-        homeostat.ask("status").exits(1);
+        homeostat.run("status").exits(1);
 
         homeostat
                 .apply(greeter)
@@ -56,9 +56,9 @@ final class DriftTest {
     @Test
     void theWayAProcessEndedIsKnownAlthoughNobodyWatched() {
         String go = homeostat.directory().resolve("go").toString();
-        homeostat
-                .apply(Document.script("web", "while [ ! -e " + go + " ]; do sleep 0.1; done; exit 9"))
-                .exits(0);
+        Path web = homeostat.file(
+                "web.yaml", Document.script("web", "while [ ! -e " + go + " ]; do sleep 0.1; done; exit 9"));
+        homeostat.runProcess("apply", "-f", web.toString()).exits(0);
         long pid = homeostat.pid("process/web");
         homeostat.file("go", "");
         eventually().until(() -> !Processes.isAlive(pid));
@@ -68,14 +68,16 @@ final class DriftTest {
         assertEquals(9, status.at("/lastExit/code").asInt());
         assertTrue(status.at("/lastExit/signal").isNull());
         assertEquals("EXITED", status.at("/lastExit/reason").asText());
-        homeostat.ask("plan").says("! process/web").says("(drift: process exited with status 9)");
+        homeostat.run("plan").says("! process/web").says("(drift: process exited with status 9)");
     }
 
     @Test
     void aWorkloadOutlivesTheCommandThatStartedIt() {
         Document web = Document.script("web", "trap '' HUP INT; while :; do echo tick; sleep 0.2; done");
 
-        Result applied = homeostat.apply(web).exits(0);
+        Result applied = homeostat
+                .runProcess("apply", "-f", homeostat.file("web.yaml", web).toString())
+                .exits(0);
 
         long pid = homeostat.pid("process/web");
         long ticks = ticks();
@@ -93,7 +95,7 @@ final class DriftTest {
         homeostat.applied(run);
         Trees.delete(homeostat.installs("processes").resolve("run_1"));
 
-        homeostat.ask("plan").exits(0).says("! process/run").says("its installation is gone");
+        homeostat.run("plan").exits(0).says("! process/run").says("its installation is gone");
         homeostat.applied(run);
 
         assertTrue(Files.isExecutable(homeostat.installs("processes").resolve("run_1/bin/run")));
@@ -119,7 +121,7 @@ final class DriftTest {
     }
 
     private long ticks() {
-        return homeostat.ask("logs", "process/web").exits(0).out().lines().count();
+        return homeostat.run("logs", "process/web").exits(0).out().lines().count();
     }
 
     private Document greeter() {

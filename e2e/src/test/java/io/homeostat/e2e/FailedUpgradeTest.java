@@ -50,7 +50,7 @@ final class FailedUpgradeTest {
         assertEquals("greeting: as before", status.at("/health/results/0").asText());
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         assertFalse(Processes.isAlive(before));
-        homeostat.ask("status").exits(1);
+        homeostat.run("status").exits(1);
     }
 
     @Test
@@ -67,7 +67,7 @@ final class FailedUpgradeTest {
 
         assertEquals(held, homeostat.pid("plugin/greeter"));
         assertEquals(events, homeostat.events("plugin/greeter"));
-        homeostat.ask("plan").exits(0).says("plugin/greeter").says("1 waiting");
+        homeostat.run("plan").exits(0).says("plugin/greeter").says("1 waiting");
 
         homeostat.apply(bad.arguments()).exits(0).says("upgraded 1 -> 2");
 
@@ -86,7 +86,7 @@ final class FailedUpgradeTest {
                 .apply(greeter("2", archive).arguments("--fault=exit-at-once").with("start.attempts", 1))
                 .exits(1);
 
-        homeostat.ask("logs", "plugin/greeter").exits(0).says("told to exit");
+        homeostat.run("logs", "plugin/greeter").exits(0).says("told to exit");
         assertTrue(
                 homeostat.events().stream()
                         .anyMatch(event -> event.get("type").asText().equals("PLUGIN_START_FAILED")

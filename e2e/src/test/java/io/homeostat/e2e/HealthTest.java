@@ -49,7 +49,7 @@ final class HealthTest {
         homeostat.apply(greeter).says("told to be unwell");
 
         assertTrue(homeostat.events("plugin/greeter").contains("CRASHED 1"));
-        homeostat.ask("status").exits(1);
+        homeostat.run("status").exits(1);
     }
 
     @Test
@@ -76,7 +76,7 @@ final class HealthTest {
 
             assertWell();
             status.set(500);
-            homeostat.ask("status").exits(1).says("500");
+            homeostat.run("status").exits(1).says("500");
         } finally {
             server.stop(0);
         }
@@ -91,7 +91,7 @@ final class HealthTest {
 
             assertWell();
         }
-        homeostat.ask("status").exits(1).says("Connection refused");
+        homeostat.run("status").exits(1).says("Connection refused");
     }
 
     @Test

@@ -186,30 +186,39 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     /**
-     * What a command answers in this JVM: what only looks, when nothing is tested but the state it shows, and what brings the machine
-     * to where a test begins.
+     * Runs a command on this state directory, in this JVM: what it does, prints and answers is the same, and it costs a tenth of a
+     * process. What a test says of the process itself is asked of {@link #runProcess}.
      */
     @CanIgnoreReturnValue
-    Result ask(String... arguments) {
-        return checked(Objects.requireNonNull(warm, "there is one while tests run")
-                .run(directory(), withDirectories(arguments)));
+    Result run(String... arguments) {
+        return inThisJvm(withDirectories(arguments));
     }
 
-    /** Runs a command on this state directory. */
+    /** Runs a command without any option that is not given, in this JVM. */
+    Result runExactly(String... arguments) {
+        return inThisJvm(List.of(arguments));
+    }
+
+    private Result inThisJvm(List<String> arguments) {
+        return checked(
+                Objects.requireNonNull(warm, "there is one while tests run").run(directory(), arguments));
+    }
+
+    /** Runs a command on this state directory, as a process of its own. */
     @CanIgnoreReturnValue
-    Result run(String... arguments) {
+    Result runProcess(String... arguments) {
         return checked(start(arguments).await(Patience.LONGEST));
     }
 
-    /** Runs a command without any option that is not given. */
-    Result runExactly(String... arguments) {
+    /** Runs a command without any option that is not given, as a process of its own. */
+    Result runProcessExactly(String... arguments) {
         List<String> line = new ArrayList<>(List.of(Distribution.program().toString()));
         line.addAll(List.of(arguments));
         return checked(commands.start(line, NOTHING).await(Patience.LONGEST));
     }
 
-    /** Runs a command on this state directory that reads a file as its standard input. */
-    Result runWithInput(Path input, String... arguments) {
+    /** The same for a process that reads a file as its standard input. */
+    Result runProcessWithInput(Path input, String... arguments) {
         return checked(commands.start(here(arguments), input).await(Patience.LONGEST));
     }
 
@@ -230,7 +239,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         return apply(file("desired.yaml", documents));
     }
 
-    /** Brings the machine to where a test begins, or goes on. What a test says of {@code apply} itself is asked of a process. */
+    /** Brings the machine to where a test begins, or goes on. */
     @CanIgnoreReturnValue
     Result applied(Document... documents) {
         return applied(file("desired.yaml", documents));
@@ -238,11 +247,11 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
 
     @CanIgnoreReturnValue
     Result applied(Path file) {
-        return ask("apply", "-f", file.toString()).exits(0);
+        return apply(file).exits(0);
     }
 
     JsonNode plan(String... options) {
-        return ask(words(options, "plan", "-o", "json")).exits(0).json();
+        return run(words(options, "plan", "-o", "json")).exits(0).json();
     }
 
     private static String[] words(String[] last, String... first) {
@@ -255,7 +264,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     private Result lookAt(String... ids) {
-        return ask(words(new String[] {"-o", "json"}, words(ids, "status")));
+        return run(words(new String[] {"-o", "json"}, words(ids, "status")));
     }
 
     /** The status of one workload. */
@@ -297,7 +306,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     List<JsonNode> events() {
-        return ask("events", "-o", "json").exits(0).jsonLines();
+        return run("events", "-o", "json").exits(0).jsonLines();
     }
 
     /** A workload's events as {@code TYPE revision}, oldest first, without the prefix PLUGIN_. */

@@ -30,7 +30,8 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         homeostat.keepsSecret(archive.signature());
 
-        Result applied = homeostat.apply(greeter(archive).config("good evening"));
+        Path file = homeostat.file("greeter.yaml", greeter(archive).config("good evening"));
+        Result applied = homeostat.runProcess("apply", "-f", file.toString());
 
         applied.exits(0)
                 .says("plugin/greeter  installed 1")
@@ -40,7 +41,7 @@ final class InstallTest {
         assertEquals("greeting: good evening", status.at("/health/results/0").asText());
         assertEquals("True", Homeostat.condition(status, "Converged"));
         assertEquals("True", Homeostat.condition(status, "Healthy"));
-        homeostat.run("status").exits(0);
+        homeostat.runProcess("status").exits(0);
         assertEquals(1, bucket.requests(archive));
         assertEquals(List.of("CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1"), homeostat.events("plugin/greeter"));
     }
@@ -195,7 +196,7 @@ final class InstallTest {
                 hash, status.get("configHash").asText(), "the hash tells what the plugin has, not what it was sent");
         assertEquals("False", Homeostat.condition(status, "Converged"));
         assertEquals(List.of("CONFIG_APPLY 1", "CONFIG_APPLY_FAILED 1"), last(2, homeostat.events("plugin/greeter")));
-        homeostat.ask("status").exits(1);
+        homeostat.run("status").exits(1);
     }
 
     @Test

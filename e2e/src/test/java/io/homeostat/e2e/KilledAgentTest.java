@@ -58,7 +58,7 @@ final class KilledAgentTest {
             assertEquals("RUNNING " + (KILLS + 1), homeostat.state(id));
             eventually().until(() -> homeostat.processes(id).size() == 1);
         }
-        homeostat.ask("plan", "--detailed-exitcode").exits(0);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
     private void declare(String name, int revision, List<Stored> archives) {

@@ -36,7 +36,7 @@ final class LimitsTest {
         JsonNode exit = homeostat.status("process/hungry").get("lastExit");
 
         assertEquals("OOM_KILLED", exit.get("reason").asText(), exit.toString());
-        homeostat.ask("plan").says("(drift: process exited with status 137, out of memory)");
+        homeostat.run("plan").says("(drift: process exited with status 137, out of memory)");
     }
 
     @Test
@@ -62,7 +62,7 @@ final class LimitsTest {
         homeostat.apply(web.with("limits.memory", "96Mi")).exits(0).says("configured");
 
         assertEquals(pid, homeostat.pid("process/web"));
-        homeostat.ask("plan", "--detailed-exitcode").exits(0);
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
     }
 
     @Test

@@ -73,7 +73,7 @@ final class NeighboursTest {
         // A short patience with what runs now: it is told to stop for the new declaration.
         homeostat.declare("deaf.yaml", deaf.with("env.NEW", "1"));
         homeostat.declare("ignorant.yaml", ignorant.with("env.NEW", "1"));
-        eventually().until(() -> homeostat.ask("logs", "plugin/ignorant").out().contains("Stop cleanup"));
+        eventually().until(() -> homeostat.run("logs", "plugin/ignorant").out().contains("Stop cleanup"));
 
         assertGoodIsServedAtOnce();
 
@@ -94,7 +94,7 @@ final class NeighboursTest {
                     "looping" + i + ".yaml", Document.script("looping" + i, "sleep " + (1 + i / 10.0) + "; exit 3"));
         }
         homeostat.agent();
-        eventually().until(() -> homeostat.ask("status").out().contains("in a row"));
+        eventually().until(() -> homeostat.run("status").out().contains("in a row"));
 
         assertGoodIsServedAtOnce();
     }
@@ -106,7 +106,7 @@ final class NeighboursTest {
                 .toList();
         homeostat.declare("crowd.yaml", crowd.toArray(Document[]::new));
         homeostat.agent(AgentConfig.of(homeostat.desired()).with("resync", "1s"));
-        eventually().until(() -> homeostat.ask("status").exit() == 0);
+        eventually().until(() -> homeostat.run("status").exit() == 0);
         List<Document> changed = new ArrayList<>(crowd);
         changed.replaceAll(document -> document.with("env.NEW", "1"));
         homeostat.declare("crowd.yaml", changed.toArray(Document[]::new));
@@ -114,7 +114,7 @@ final class NeighboursTest {
         assertGoodIsServedAtOnce();
 
         homeostat.awaitRunning("process/one-of-" + (CROWD - 1));
-        eventually().until(() -> homeostat.ask("status").exit() == 0);
+        eventually().until(() -> homeostat.run("status").exit() == 0);
     }
 
     /** Declared, killed, changed and withdrawn, each within moments. */

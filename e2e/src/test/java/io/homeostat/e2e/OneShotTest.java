@@ -35,7 +35,7 @@ final class OneShotTest {
         assertEquals(
                 List.of("CONFIG_INSTALL 1", "STARTED 1", "INSTALLED 1", "EXECUTION_COMPLETED 1"),
                 homeostat.events("plugin/greeter"));
-        homeostat.ask("status").exits(0);
+        homeostat.run("status").exits(0);
     }
 
     @Test

@@ -46,7 +46,7 @@ final class OperationsTest {
 
         homeostat.run("stop", "plugin/greeter").exits(0);
         assertEquals(List.of(), homeostat.processes("plugin/greeter"));
-        homeostat.ask("status", "plugin/greeter").exits(1).says("StoppedByUser");
+        homeostat.run("status", "plugin/greeter").exits(1).says("StoppedByUser");
         homeostat.run("verify", "plugin/greeter", "--revision", "1").exits(1);
         homeostat.run("vm-event", "shutdown").exits(0).says("501");
         homeostat.run("start", "plugin/greeter").exits(0);

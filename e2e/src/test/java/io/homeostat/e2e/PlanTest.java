@@ -27,9 +27,11 @@ final class PlanTest {
     void aPlanOnAnUntouchedMachineCreatesNothing() {
         Path file = homeostat.file("a.yaml", greeter());
 
-        homeostat.run("plan", "-f", file.toString()).exits(0).says("Plan: 1 to install, 0 to update");
-        homeostat.run("plan", "-f", file.toString(), "--detailed-exitcode").exits(2);
-        homeostat.run("status").exits(3).says("nothing was ever declared");
+        homeostat.runProcess("plan", "-f", file.toString()).exits(0).says("Plan: 1 to install, 0 to update");
+        homeostat
+                .runProcess("plan", "-f", file.toString(), "--detailed-exitcode")
+                .exits(2);
+        homeostat.runProcess("status").exits(3).says("nothing was ever declared");
 
         assertFalse(Files.exists(homeostat.stateDir()));
         assertFalse(Files.exists(homeostat.runDir()));
@@ -172,7 +174,9 @@ final class PlanTest {
 
         homeostat.run("plan", "-f", changed.toString()).exits(0);
         homeostat.run("plan", "-f", changed.toString(), "-o", "json").exits(0);
-        homeostat.run("--log-level", "debug", "plan", "-f", changed.toString()).exits(0);
+        homeostat
+                .runProcess("--log-level", "debug", "plan", "-f", changed.toString())
+                .exits(0);
     }
 
     private static List<String> actions(JsonNode plans) {

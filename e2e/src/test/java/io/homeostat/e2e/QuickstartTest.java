@@ -23,23 +23,29 @@ final class QuickstartTest {
         copy(checkout.resolve(example), example);
         copy(Distribution.greeter(), checkout.relativize(Distribution.greeter()));
 
-        homeostat.run("plan", "-f", "examples/quickstart").exits(0).says("2 to install");
+        homeostat.runProcess("plan", "-f", "examples/quickstart").exits(0).says("2 to install");
         homeostat
-                .run("apply", "-f", "examples/quickstart")
+                .runProcess("apply", "-f", "examples/quickstart")
                 .exits(0)
                 .says("plugin/greeter  installed 1")
                 .says("process/clock   installed local")
                 .says("Apply: 2 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.");
-        homeostat.run("plan").exits(0).says("2 unchanged");
-        homeostat.run("status").exits(0);
+        homeostat.runProcess("plan").exits(0).says("2 unchanged");
+        homeostat.runProcess("status").exits(0);
         assertEquals(
                 "greeting: hello from Homeostat",
                 homeostat.status("plugin/greeter").at("/health/results/0").asText());
-        assertTrue(homeostat.run("logs", "process/clock").exits(0).out().lines().count() > 0);
+        assertTrue(homeostat
+                        .runProcess("logs", "process/clock")
+                        .exits(0)
+                        .out()
+                        .lines()
+                        .count()
+                > 0);
 
         homeostat.kill("process/clock");
-        homeostat.run("plan").exits(0).says("! process/clock").says("drift: process was ended by signal 9");
-        homeostat.run("apply", "-f", "examples/quickstart").exits(0).says("process/clock   restarted");
+        homeostat.runProcess("plan").exits(0).says("! process/clock").says("drift: process was ended by signal 9");
+        homeostat.runProcess("apply", "-f", "examples/quickstart").exits(0).says("process/clock   restarted");
 
         Path file = homeostat.directory().resolve(example);
         Files.writeString(
@@ -48,12 +54,12 @@ final class QuickstartTest {
                         .replace("revision: \"1\"", "revision: \"2\"")
                         .replace("sleep 5", "sleep 10"));
         JsonNode done = homeostat
-                .run("apply", "-f", "examples/quickstart", "-o", "json")
+                .runProcess("apply", "-f", "examples/quickstart", "-o", "json")
                 .exits(0)
                 .json();
         assertEquals(List.of("upgrade", "restart"), done.at("/workloads").findValuesAsText("action"));
 
-        homeostat.run("delete", "process/clock", "plugin/greeter").exits(0);
+        homeostat.runProcess("delete", "process/clock", "plugin/greeter").exits(0);
         assertEquals(List.of(), homeostat.processes("plugin/greeter"));
     }
 

@@ -56,14 +56,14 @@ final class RunTest {
         long dead = homeostat.kill("process/web");
         homeostat.awaitAnother("process/web", dead);
         assertEquals(List.of("/bin/sleep 1000 "), commands("process/web"));
-        homeostat.ask("status").says(file + ":1:1");
+        homeostat.run("status").says(file + ":1:1");
         homeostat.declare("other.yaml", sleeper("other", "2000"));
         eventually().until(() -> commands("process/other").equals(List.of("/bin/sleep 2000 ")));
 
         homeostat.declare("web.yaml", sleeper("web", "3000"));
         eventually().until(() -> commands("process/web").equals(List.of("/bin/sleep 3000 ")));
         eventually().until(() -> events("AGENT_SOURCE_VALID").size() == 1);
-        homeostat.ask("status").doesNotSay(file + ":");
+        homeostat.run("status").doesNotSay(file + ":");
     }
 
     @Test
@@ -78,7 +78,7 @@ final class RunTest {
 
         assertTrue(Duration.ofNanos(System.nanoTime() - before).toSeconds() < 10);
         assertEquals(pid, homeostat.pid("process/web"));
-        homeostat.ask("status").exits(0);
+        homeostat.run("status").exits(0);
         assertFalse(Files.exists(homeostat.runDir().resolve("agent.sock")));
     }
 

@@ -51,11 +51,11 @@ final class SignatureTest {
 
         homeostat.declare("web.yaml", web("2"));
         eventually().until(() -> homeostat.events("process/web").contains("INSTALL_FAILED 2"));
-        homeostat.ask("plan").says("revision 2 is not signed, and signatures are required here");
+        homeostat.run("plan").says("revision 2 is not signed, and signatures are required here");
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", good));
-        eventually().until(() -> homeostat.ask("status").out().contains("is not a signature of its SHA-256"));
+        eventually().until(() -> homeostat.run("status").out().contains("is not a signature of its SHA-256"));
         assertEquals(pid, homeostat.pid("process/web"));
 
         homeostat.declare("web.yaml", web("2").with("source.signature", signature(second)));

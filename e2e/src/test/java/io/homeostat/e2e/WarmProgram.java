@@ -20,9 +20,9 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The built program once more, in a class loader of its own in this JVM: for questions between the steps of a test, and for what brings
- * the machine to where a test begins. A process costs half a second of processor time for a question and more than one for an apply.
- * What a test says of a command itself is asked of a process.
+ * The built program once more, in a class loader of its own in this JVM. A process costs half a second of processor time for a question
+ * and more than one for an apply. What belongs to the process, such as streams, signals, its exit status and its working directory, is
+ * tested with processes.
  */
 final class WarmProgram {
     private final ClassLoader classes;
