@@ -144,6 +144,10 @@ public interface StateStore extends StateReader {
         private static Change of(WorkloadId id, ImmutableList<Instance> instances, ImmutableList<String> ended) {
             return new Change(id, null, false, instances, ended, ImmutableList.of());
         }
+
+        public boolean isEmpty() {
+            return history == null && !dropHistory && instances.isEmpty() && ended.isEmpty() && events.isEmpty();
+        }
     }
 
     /**

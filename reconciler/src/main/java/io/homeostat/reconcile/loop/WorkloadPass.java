@@ -279,12 +279,7 @@ public final class WorkloadPass {
 
         /** Stores a change in one transaction, unless it is empty. */
         void write(Change change) {
-            boolean nothing = change.history() == null
-                    && !change.dropHistory()
-                    && change.instances().isEmpty()
-                    && change.ended().isEmpty()
-                    && change.events().isEmpty();
-            if (!nothing) {
+            if (!change.isEmpty()) {
                 store.commit(withLogTails(change));
             }
         }

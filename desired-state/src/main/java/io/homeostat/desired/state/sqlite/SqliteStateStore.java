@@ -31,12 +31,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
 
     @Override
     public void commit(Change change) {
-        boolean nothing = change.history() == null
-                && !change.dropHistory()
-                && change.instances().isEmpty()
-                && change.ended().isEmpty()
-                && change.events().isEmpty();
-        if (nothing) {
+        if (change.isEmpty()) {
             return;
         }
         String workload = change.workload().toString();
