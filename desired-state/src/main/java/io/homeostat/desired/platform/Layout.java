@@ -114,7 +114,11 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** What the workload writes to its standard output and error. */
     public Path log(WorkloadId id) {
-        return workloadState(id).resolve(id.kind().word() + ".log");
+        return workloadState(id).resolve(logName(id.kind()));
+    }
+
+    public static String logName(Kind kind) {
+        return kind.word() + ".log";
     }
 
     /** One directory a workload of this kind, see {@link #launches(WorkloadId)}. */

@@ -19,7 +19,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,7 +64,7 @@ public final class LogFiles implements LogTails {
     /** What the launching shell printed when it could not open the log. */
     private String obstacle(WorkloadId id) {
         String log = layout.log(id).toString();
-        Path launches = Objects.requireNonNull(layout.launch(id, "any").getParent());
+        Path launches = layout.launches(id);
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(launches)) {
             List<String> said = new ArrayList<>();
             entries.forEach(launch -> Splitter.on('\n')

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.loop;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
 import java.io.IOException;
@@ -45,14 +44,12 @@ public final class LogKeeper {
         Set<Path> seen = new HashSet<>();
         for (Kind kind : Kind.all()) {
             for (Path state : states(layout.workloadStates(kind), seen)) {
-                Path log = state.resolve(
-                        layout.log(new WorkloadId(kind, "any")).getFileName().toString());
                 String errorLog = kind.errorLog();
                 long errors = errorLog == null ? 0 : bytesPerWorkload / 5;
                 if (errorLog != null) {
                     rotate(state.resolve(errorLog), errors, seen);
                 }
-                rotate(log, bytesPerWorkload - errors, seen);
+                rotate(state.resolve(Layout.logName(kind)), bytesPerWorkload - errors, seen);
             }
         }
         told.keySet().retainAll(seen);
