@@ -122,9 +122,6 @@ final class Rollout {
         Attempts attempts = situation.history().attempts();
         // The trial's failures are those of the declaration; the last good revision has once been installed well.
         Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.upkeep();
-        if (failures.count() == 0) {
-            return Optional.empty();
-        }
         String words = "could not install " + target.workload().revision() + ": " + failures.error();
         return failures.fatal()
                 ? Optional.of(Hold.forDeclaration(Reason.INSTALL_FAILED, words))

@@ -15,7 +15,6 @@ import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Optional;
 
 /** Adds to a plan what a running instance of the target needs: to become ready, to be well, to have its limits and its configuration. */
 final class RunningInstance {
@@ -227,22 +226,18 @@ final class RunningInstance {
             }
             return;
         }
-        if (plan.waitIf(failedConfiguration(attempts.configure()))) {
+        Failures failures = attempts.configure();
+        Instant retry = BackoffPolicies.afterInstall(
+                situation, failures, target.lifecycle().restart());
+        if (plan.waitIf(Hold.until(
+                retry,
+                situation,
+                Reason.CONFIGURE_FAILED,
+                "the plugin did not accept its configuration: " + failures.error(),
+                Wait.Kind.RETRY))) {
             return;
         }
         plan.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
         plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
-    }
-
-    private Optional<Hold> failedConfiguration(Failures failures) {
-        return failures.count() == 0
-                ? Optional.empty()
-                : Hold.until(
-                        BackoffPolicies.afterInstall(
-                                situation, failures, target.lifecycle().restart()),
-                        situation,
-                        Reason.CONFIGURE_FAILED,
-                        "the plugin did not accept its configuration: " + failures.error(),
-                        Wait.Kind.RETRY);
     }
 }
