@@ -1,5 +1,6 @@
 package io.homeostat.desired.model;
 
+import com.google.common.base.CharMatcher;
 import java.util.regex.Pattern;
 
 /** Takes out of a text what must not be shown. */
@@ -16,16 +17,9 @@ public final class Redaction {
 
     /** A URL without query, fragment and user information; what a reader needs to recognise it stays. */
     public static String url(String url) {
-        int end = url.length();
-        for (int i = 0; i < url.length(); i++) {
-            char c = url.charAt(i);
-            if (c == '?' || c == '#') {
-                end = i;
-                break;
-            }
-        }
-        String shown = USER_INFO.matcher(url.substring(0, end)).replaceFirst("$1");
-        return end == url.length() ? shown : shown + "?...";
+        int end = CharMatcher.anyOf("?#").indexIn(url);
+        String shown = USER_INFO.matcher(end < 0 ? url : url.substring(0, end)).replaceFirst("$1");
+        return end < 0 ? shown : shown + "?...";
     }
 
     /** A text in which every URL is without query and user information; for messages of libraries that may quote one. */
