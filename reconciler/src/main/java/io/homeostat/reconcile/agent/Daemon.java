@@ -247,9 +247,7 @@ public final class Daemon {
 
     /** What was typed wins over what is written. */
     private AgentConfig.Log.Level level(AgentConfig config) {
-        return options.logLevel()
-                .map(level -> AgentConfig.Log.Level.valueOf(level.name()))
-                .orElse(config.log().level());
+        return options.logLevel().orElse(config.log().level());
     }
 
     /**

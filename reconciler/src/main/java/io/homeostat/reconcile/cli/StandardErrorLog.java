@@ -7,14 +7,14 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.AppenderBase;
 import ch.qos.logback.core.spi.ContextAwareBase;
-import io.homeostat.reconcile.command.environment.GlobalOptions.LogLevel;
+import io.homeostat.desired.model.AgentConfig;
 import java.time.Instant;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Sets up logging to standard error, warnings and worse. In code: reading a file for so little would show at every start. */
 public final class StandardErrorLog extends ContextAwareBase implements Configurator {
-    static void use(LogLevel level) {
+    static void use(AgentConfig.Log.Level level) {
         if (LoggerFactory.getILoggerFactory() instanceof LoggerContext context) {
             context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(level.name()));
         }

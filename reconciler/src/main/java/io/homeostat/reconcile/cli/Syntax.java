@@ -2,7 +2,7 @@ package io.homeostat.reconcile.cli;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.reconcile.command.environment.GlobalOptions.LogLevel;
+import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import java.util.Arrays;
 import java.util.List;
@@ -178,7 +178,7 @@ final class Syntax {
                 .choice(
                         LOG_LEVEL,
                         LOG_LEVEL,
-                        LogLevel.class,
+                        AgentConfig.Log.Level.class,
                         "LEVEL",
                         "error, warn (the default; for run what agent.yaml says), info, debug or trace.")
                 .flag(NO_COLOR, "No colours, as with NO_COLOR in the environment.")

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.command.environment;
 
+import io.homeostat.desired.model.AgentConfig.Log.Level;
 import java.util.Optional;
 
 /** The options that every command has; the default holds for what is empty. */
@@ -7,19 +8,10 @@ public record GlobalOptions(
         OutputFormat format,
         Optional<String> stateDir,
         Optional<String> runDir,
-        Optional<LogLevel> logLevel,
+        Optional<Level> logLevel,
         boolean noColor) {
     public boolean debug() {
-        return logLevel.filter(level -> level.compareTo(LogLevel.DEBUG) >= 0).isPresent();
-    }
-
-    /** How much is logged to standard error. */
-    public enum LogLevel {
-        ERROR,
-        WARN,
-        INFO,
-        DEBUG,
-        TRACE
+        return logLevel.filter(level -> level.compareTo(Level.DEBUG) >= 0).isPresent();
     }
 
     /** How results are written. */
