@@ -53,7 +53,6 @@ public final class DeclaredSecrets {
     /** Teaches the mask only what the program alone can see: marked fields, its configuration and the values of its environment. */
     public static void learnGiven(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
-        texts(spec.path("config"), mask);
         texts(spec.path("env"), mask);
         eachMarked(workload, spec, (object, name) -> texts(object.path(name), mask));
     }
