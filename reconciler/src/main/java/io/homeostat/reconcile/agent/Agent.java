@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.agent;
 
 import com.github.benmanes.caffeine.cache.Ticker;
-import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
@@ -18,9 +17,7 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
-import io.homeostat.reconcile.agent.PassBroadcast.Following;
 import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
-import io.homeostat.reconcile.agent.StateUpdates.Follower;
 import io.homeostat.reconcile.agent.StateUpdates.Scope;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.controlplane.ControlPlane;
@@ -45,7 +42,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -149,11 +145,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 .count();
     }
 
-    /** As {@link #start(Runnable)}; nobody waits for the boot. */
-    public void start() {
-        start(() -> {});
-    }
-
     /**
      * Reads the sources, then begins to enforce: nothing is done for what was declared before and no longer is.
      *
@@ -212,13 +203,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         sources.use(next);
     }
 
-    /**
-     * Changes what is declared and has everything looked at. The follower hears only of passes that go by the change.
-     *
-     * @param change made to the store at once; if it throws, nothing else happens
-     */
-    Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
-        return updates.declare(change, follower);
+    /** For whoever changes what is declared or remembered. */
+    StateUpdates updates() {
+        return updates;
     }
 
     @Override
@@ -229,22 +216,6 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     @Override
     public ImmutableList<Finding> plugins() throws InterruptedException {
         return pluginSurvey.plugins();
-    }
-
-    /**
-     * Changes what is remembered of some workloads and has them looked at. Downloads for them are broken off, and resumed if they are
-     * still wanted.
-     *
-     * @param change made to the store at once; if it throws, nothing else happens
-     */
-    void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
-        updates.remember(ids, change);
-    }
-
-    /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */
-    Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
-            throws InterruptedException {
-        return updates.remember(ids, change, follower);
     }
 
     private void readSources() {

@@ -90,8 +90,8 @@ public final class AgentEnforcer implements Enforcer {
             return begun.get();
         };
         try (Following _ = goal.only().isEmpty()
-                ? agent.declare(goal.store(), follower)
-                : agent.remember(goal.only(), goal.store(), follower)) {
+                ? agent.updates().declare(goal.store(), follower)
+                : agent.updates().remember(goal.only(), goal.store(), follower)) {
             Objects.requireNonNull(begun.get()).await(goal.timeout());
         } catch (InterruptedException e) {
             // Whoever asked has gone away; what he declared stays declared, and is enforced.
@@ -109,6 +109,6 @@ public final class AgentEnforcer implements Enforcer {
 
     @Override
     public void remember(Workspace workspace, ImmutableList<WorkloadId> ids, Consumer<StateStore> change) {
-        agent.remember(ids, change);
+        agent.updates().remember(ids, change);
     }
 }

@@ -105,7 +105,11 @@ final class StateUpdates {
         return scope(declared.now());
     }
 
-    /** See {@link Agent#declare(Consumer, Follower)}. */
+    /**
+     * Changes what is declared and has everything looked at. The follower hears only of passes that go by the change.
+     *
+     * @param change made to the store at once; if it throws, nothing else happens
+     */
     Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
         declaring.lock();
         try {
@@ -144,13 +148,18 @@ final class StateUpdates {
         }
     }
 
-    /** See {@link Agent#remember(ImmutableCollection, Consumer)}. */
+    /**
+     * Changes what is remembered of some workloads and has them looked at. Downloads for them are broken off, and resumed if they are
+     * still wanted.
+     *
+     * @param change made to the store at once; if it throws, nothing else happens
+     */
     void remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change) {
         pass.amend(() -> change.accept(store));
         look(ids);
     }
 
-    /** See {@link Agent#remember(ImmutableCollection, Consumer, Follower)}. */
+    /** As {@link #remember(ImmutableCollection, Consumer)}; the follower hears of the passes that take it into account. */
     Following remember(ImmutableCollection<WorkloadId> ids, Consumer<StateStore> change, Follower follower)
             throws InterruptedException {
         pass.amend(() -> change.accept(store));

@@ -78,7 +78,7 @@ final class AgentBench implements AutoCloseable {
                 hinted,
                 Telemetry.of(Ticker.systemTicker(), "test", clock.instant())));
         agent = started;
-        started.start();
+        started.start(() -> {});
         return started;
     }
 

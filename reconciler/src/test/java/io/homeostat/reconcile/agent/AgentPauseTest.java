@@ -37,7 +37,7 @@ class AgentPauseTest {
         // With a resync after an hour only hints can do it in time.
         Agent agent = bench.start("1h", true);
         ProcessIdentity first = bench.running(A);
-        agent.remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
+        agent.updates().remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
         await().atMost(AgentBench.PATIENCE).until(() -> status(Condition.Type.PAUSED) == Condition.Status.TRUE);
 
         kill(first);
@@ -47,7 +47,7 @@ class AgentPauseTest {
         bench.running(B);
         assertTrue(bench.store().instances(A).isEmpty());
 
-        agent.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
+        agent.updates().remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
 
         bench.runningAfter(A, first);
         await().atMost(AgentBench.PATIENCE).until(() -> status(Condition.Type.PAUSED) == Condition.Status.FALSE);
@@ -60,7 +60,7 @@ class AgentPauseTest {
         Agent agent = bench.start("1s", true);
         ProcessIdentity a = bench.running(A);
         bench.running(B);
-        agent.remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
+        agent.updates().remember(ImmutableList.of(A), store -> store.pause(A, "by hand", NOON));
         bench.delete("a.yaml");
         bench.delete("b.yaml");
 
@@ -71,7 +71,7 @@ class AgentPauseTest {
         bench.running(B);
         assertEquals(a, bench.running(A));
 
-        next.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
+        next.updates().remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
         bench.awaitNone(A);
     }
 
@@ -83,7 +83,7 @@ class AgentPauseTest {
         ProcessIdentity first = bench.running(A);
         bench.running(B);
 
-        agent.remember(ImmutableList.of(A), store -> store.stop(A, "by hand", NOON));
+        agent.updates().remember(ImmutableList.of(A), store -> store.stop(A, "by hand", NOON));
         bench.awaitNone(A);
         bench.stop();
         Agent next = bench.start("1s", true);
@@ -92,7 +92,7 @@ class AgentPauseTest {
         assertTrue(bench.store().instances(A).isEmpty());
         assertEquals(0, crashes());
 
-        next.remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
+        next.updates().remember(ImmutableList.of(A), store -> store.resume(A, "", NOON));
         bench.runningAfter(A, first);
     }
 

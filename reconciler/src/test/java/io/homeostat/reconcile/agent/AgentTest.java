@@ -267,13 +267,14 @@ class AgentTest {
         Agent agent = bench.start(NEVER, true);
         Heard heard = new Heard();
 
-        try (Following _ = agent.declare(
-                store -> store.apply(
-                        ImmutableList.of(new ToApply(workload("a"), "test")), ImmutableSet.of("test"), false),
-                scope -> {
-                    assertEquals(List.of(A), scope.declared().asList());
-                    return heard;
-                })) {
+        try (Following _ = agent.updates()
+                .declare(
+                        store -> store.apply(
+                                ImmutableList.of(new ToApply(workload("a"), "test")), ImmutableSet.of("test"), false),
+                        scope -> {
+                            assertEquals(List.of(A), scope.declared().asList());
+                            return heard;
+                        })) {
             await().atMost(AgentBench.PATIENCE).until(() -> heard.words.contains("settled process/a"));
         }
 
