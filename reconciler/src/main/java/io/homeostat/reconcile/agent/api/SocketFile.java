@@ -1,8 +1,10 @@
 package io.homeostat.reconcile.agent.api;
 
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -12,18 +14,17 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** The file that a unix socket is reached by: it outlives the process that made it, and has to be told from a living one. */
-final class SocketFile {
+public final class SocketFile {
     private static final Path UNIX_SOCKETS = Path.of("/proc/net/unix");
     private static final Path PROCESSES = Path.of("/proc");
 
     private final Path path;
 
-    SocketFile(Path path) {
+    public SocketFile(Path path) {
         this.path = path;
     }
 
@@ -38,69 +39,74 @@ final class SocketFile {
         }
     }
 
+    /** What is in the place of a socket. */
+    public enum Occupant {
+        NOBODY,
+        A_DEAD_PROCESS,
+        A_LISTENER,
+        NO_SOCKET
+    }
+
+    /**
+     * Looks at the place and touches nothing.
+     *
+     * @throws IOException when it can't be looked at
+     */
+    public Occupant occupant() throws IOException {
+        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            return Occupant.NOBODY;
+        }
+        int type = (Integer) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS) & 0170000;
+        if (type != 0140000) {
+            return Occupant.NO_SOCKET;
+        }
+        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+            // Blocking, it would wait for as long as the queue of a process that accepts nothing is full.
+            channel.configureBlocking(false);
+            channel.connect(UnixDomainSocketAddress.of(path));
+            return Occupant.A_LISTENER;
+        } catch (ConnectException e) {
+            return Occupant.A_DEAD_PROCESS;
+        } catch (SocketException e) {
+            // Nobody who takes connections just now, or takes ours: in that case the kernel lists a listener.
+            return listening().isEmpty() ? Occupant.A_DEAD_PROCESS : Occupant.A_LISTENER;
+        }
+    }
+
     /**
      * Removes a socket that nobody listens on any more.
      *
      * @throws ApiException when somebody does, or something else is in the way
      */
     void makeRoom() {
-        if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        if (isAnswered()) {
-            OptionalLong owner = listener();
-            throw notServed(
-                    "cannot listen on " + path + ": "
-                            + (owner.isPresent() ? "process " + owner.getAsLong() : "another process")
-                            + " does; stop it, or choose another --run-dir",
-                    null);
-        }
+        String problem = "cannot listen on " + path + ": ";
         try {
-            int type = (Integer) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS) & 0170000;
-            if (type != 0140000) {
-                throw notServed(
-                        "cannot listen on " + path
-                                + ": what is there is no socket; move it, or choose another --run-dir",
-                        null);
+            switch (occupant()) {
+                case NOBODY -> {}
+                case A_DEAD_PROCESS -> Files.deleteIfExists(path);
+                case A_LISTENER -> {
+                    OptionalLong owner = listener();
+                    throw notServed(
+                            problem
+                                    + (owner.isPresent() ? "process " + owner.getAsLong() : "another process")
+                                    + " does; stop it, or choose another --run-dir",
+                            null);
+                }
+                case NO_SOCKET ->
+                    throw notServed(problem + "what is there is no socket; move it, or choose another --run-dir", null);
             }
-            Files.deleteIfExists(path);
         } catch (IOException e) {
-            throw notServed(
-                    "cannot listen on " + path + ": the socket of an agent that is gone could not be removed: "
-                            + e.getMessage(),
-                    e);
-        }
-    }
-
-    private boolean isAnswered() {
-        try (SocketChannel channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
-            // Blocking, it would wait for as long as the queue of a process that accepts nothing is full.
-            channel.configureBlocking(false);
-            channel.connect(UnixDomainSocketAddress.of(path));
-            return true;
-        } catch (SocketException e) {
-            // Nobody there, or nobody who takes connections just now: in that case the kernel lists a listener.
-            return listener().isPresent();
-        } catch (IOException e) {
-            throw notServed("cannot look at " + path + ": " + e.getMessage(), e);
+            throw notServed(problem + "what is there could not be looked at or removed: " + e.getMessage(), e);
         }
     }
 
     /** The process that has the listening socket open; empty when there is none, or it is not ours to see. */
     private OptionalLong listener() {
         try {
-            for (String line : Files.readAllLines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1)) {
-                // Num RefCount Protocol Flags Type St Inode Path; the flag 0x10000 is of those that listen,
-                // proc_net(5).
-                List<String> fields =
-                        Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line);
-                if (fields.size() == 8
-                        && fields.get(7).equals(path.toString())
-                        && fields.get(3).equals("00010000")) {
-                    OptionalLong pid = holder("socket:[" + fields.get(6) + "]");
-                    if (pid.isPresent()) {
-                        return pid;
-                    }
+            for (String inode : listening()) {
+                OptionalLong pid = holder("socket:[" + inode + "]");
+                if (pid.isPresent()) {
+                    return pid;
                 }
             }
         } catch (IOException e) {
@@ -108,6 +114,18 @@ final class SocketFile {
             return OptionalLong.empty();
         }
         return OptionalLong.empty();
+    }
+
+    /** The inodes of sockets that were bound here and listen. */
+    private ImmutableList<String> listening() throws IOException {
+        // Num RefCount Protocol Flags Type St Inode Path; the flag 0x10000 is of those that listen, proc_net(5).
+        return Files.readAllLines(UNIX_SOCKETS, StandardCharsets.ISO_8859_1).stream()
+                .map(line -> Splitter.on(' ').omitEmptyStrings().limit(8).splitToList(line))
+                .filter(fields -> fields.size() == 8
+                        && fields.get(7).equals(path.toString())
+                        && fields.get(3).equals("00010000"))
+                .map(fields -> fields.get(6))
+                .collect(ImmutableList.toImmutableList());
     }
 
     private static OptionalLong holder(String socket) throws IOException {

@@ -1,9 +1,8 @@
 package io.homeostat.reconcile.agent.telemetry;
 
+import io.homeostat.reconcile.agent.api.SocketFile;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.SocketChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -56,17 +55,10 @@ final class PrivateSocket implements AutoCloseable {
     }
 
     private static void checkFree(Path place) throws IOException {
-        if (!Files.exists(place, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
-        if (!Files.readAttributes(place, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
-                .isOther()) {
-            throw new FileAlreadyExistsException(place + " is in the way and no socket");
-        }
-        try (SocketChannel _ = SocketChannel.open(UnixDomainSocketAddress.of(place))) {
-            throw new FileAlreadyExistsException(place + " is in use by another process");
-        } catch (ConnectException e) {
-            // Nobody listens: a dead process left it.
+        switch (new SocketFile(place).occupant()) {
+            case NOBODY, A_DEAD_PROCESS -> {}
+            case A_LISTENER -> throw new FileAlreadyExistsException(place + " is in use by another process");
+            case NO_SOCKET -> throw new FileAlreadyExistsException(place + " is in the way and no socket");
         }
     }
 

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketAddress;
+import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -182,6 +184,34 @@ class MetricsServerTest {
                 IOException.class, () -> server(UnixDomainSocketAddress.of(socket), MetricsServer.PATIENCE));
         assertTrue(refused.toString().contains("in use by another process"), refused.toString());
         assertTrue(ask(UnixDomainSocketAddress.of(socket), get("/healthz")).startsWith("HTTP/1.1 200 "));
+    }
+
+    @Test
+    void aSocketWhoseProcessTakesNoConnectionsJustNowIsLeftToIt() throws IOException {
+        Path socket = directory.resolve("metrics.sock");
+        try (ServerSocketChannel busy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            busy.bind(UnixDomainSocketAddress.of(socket), 1);
+            fill(socket);
+
+            IOException refused = assertThrows(
+                    IOException.class, () -> server(UnixDomainSocketAddress.of(socket), MetricsServer.PATIENCE));
+            assertTrue(refused.toString().contains("in use by another process"), refused.toString());
+        }
+    }
+
+    /** Connects until the queue of those that wait to be accepted is full. */
+    private void fill(Path socket) throws IOException {
+        for (int i = 0; i < 100; i++) {
+            SocketChannel waiting = SocketChannel.open(StandardProtocolFamily.UNIX);
+            open.add(waiting);
+            waiting.configureBlocking(false);
+            try {
+                waiting.connect(UnixDomainSocketAddress.of(socket));
+            } catch (SocketException e) {
+                return;
+            }
+        }
+        fail("the queue is never full");
     }
 
     @Test
