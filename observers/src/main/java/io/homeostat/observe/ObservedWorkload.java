@@ -11,7 +11,7 @@ import java.util.Optional;
  *
  * @param installations its complete installations
  * @param active name of the directory that its symlink points to; empty when there is none
- * @param processes its launches that are not known to be over, oldest first
+ * @param instances its launches that are not known to be over, oldest first
  * @param limits how those that run are limited
  * @param residue whether anything else of it is left: its state, its log, an interrupted unpacking, what an ended instance left behind
  */
@@ -19,7 +19,7 @@ public record ObservedWorkload(
         WorkloadId id,
         Observation<ImmutableList<Installation>> installations,
         Observation<Optional<String>> active,
-        Observation<ImmutableList<ObservedInstance>> processes,
+        Observation<ImmutableList<ObservedInstance>> instances,
         Observation<ObservedLimits> limits,
         Observation<Boolean> residue) {
 
@@ -36,10 +36,10 @@ public record ObservedWorkload(
 
     /** With something else left of it; what could not be seen stays unseen. */
     public ObservedWorkload withResidue() {
-        return new ObservedWorkload(id, installations, active, processes, limits, residue.map(any -> true));
+        return new ObservedWorkload(id, installations, active, instances, limits, residue.map(any -> true));
     }
 
-    public ObservedWorkload withProcesses(ImmutableList<ObservedInstance> known) {
+    public ObservedWorkload withInstances(ImmutableList<ObservedInstance> known) {
         return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue);
     }
 }

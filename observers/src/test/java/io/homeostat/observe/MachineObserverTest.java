@@ -96,7 +96,7 @@ class MachineObserverTest {
     }
 
     private Observation<ImmutableList<ObservedInstance>> look(MachineObserver by, Instance instance, Checks checks) {
-        return by.look(instance.workload(), ImmutableList.of(instance), checks).processes();
+        return by.look(instance.workload(), ImmutableList.of(instance), checks).instances();
     }
 
     private Running seen(Instance instance, Checks checks) {
@@ -257,8 +257,8 @@ class MachineObserverTest {
 
         // What could be limited is a matter of this machine, and not of the workload.
         assertEquals(
-                List.of(absent.installations(), absent.active(), absent.processes(), absent.residue()),
-                List.of(seen.installations(), seen.active(), seen.processes(), seen.residue()));
+                List.of(absent.installations(), absent.active(), absent.instances(), absent.residue()),
+                List.of(seen.installations(), seen.active(), seen.instances(), seen.residue()));
         assertEquals(Observation.seen(Limits.NONE), seen.limits().map(ObservedLimits::inForce));
     }
 
@@ -269,7 +269,7 @@ class MachineObserverTest {
                 Launches.ID,
                 absent.installations(),
                 absent.active(),
-                absent.processes(),
+                absent.instances(),
                 absent.limits(),
                 Observation.unseen("permission denied"));
 

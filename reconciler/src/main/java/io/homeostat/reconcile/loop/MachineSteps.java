@@ -99,7 +99,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.ApplyConfig apply ->
                     able(Configurable.class, apply.workload()).configure(apply, onlyInstance(seen));
                 case Step.SetLimits limit ->
-                    able(Limitable.class, limit.workload()).limit(limit, processes(seen));
+                    able(Limitable.class, limit.workload()).limit(limit, instances(seen));
                 case Step.Stop stop -> stop(stop);
                 case Step.Remove remove -> remove(remove);
                 case Step.CollectGarbage collect -> collect(collect);
@@ -136,7 +136,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     private Outcome launch(Step.Launch step, ObservedWorkload seen) throws ActuationFailure, InterruptedException {
         WorkloadId id = step.workload();
         KindRuntime runtime = runtimes.of(id.kind());
-        ImmutableSet<String> known = processes(seen).stream()
+        ImmutableSet<String> known = instances(seen).stream()
                 .filter(process -> process.remembered() || !(process.liveness() instanceof Liveness.Ended))
                 .map(process -> process.instance().launchId())
                 .collect(ImmutableSet.toImmutableSet());
@@ -257,16 +257,16 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     }
 
     private static Instance onlyInstance(ObservedWorkload seen) {
-        ImmutableList<ObservedInstance> processes = processes(seen);
-        if (processes.size() != 1) {
-            throw new IllegalStateException("not exactly one process of " + seen.id() + ": " + processes.size());
+        ImmutableList<ObservedInstance> instances = instances(seen);
+        if (instances.size() != 1) {
+            throw new IllegalStateException("not exactly one process of " + seen.id() + ": " + instances.size());
         }
-        return processes.getFirst().instance();
+        return instances.getFirst().instance();
     }
 
-    private static ImmutableList<ObservedInstance> processes(ObservedWorkload seen) {
-        return switch (seen.processes()) {
-            case Observation.Seen<ImmutableList<ObservedInstance>>(var processes) -> processes;
+    private static ImmutableList<ObservedInstance> instances(ObservedWorkload seen) {
+        return switch (seen.instances()) {
+            case Observation.Seen<ImmutableList<ObservedInstance>>(var instances) -> instances;
             case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) ->
                 throw new IllegalStateException("a step although blind: " + why);
         };

@@ -47,7 +47,7 @@ final class DaemonPlanner {
 
     /** Whether the last good revision runs on until the change may begin, and so is repaired meanwhile. */
     private boolean waitsWhile(Target lastGood, Target wanted, WorkloadPlan changing) {
-        boolean runsLastGood = situation.processes().stream()
+        boolean runsLastGood = situation.instances().stream()
                 .map(ObservedInstance::instance)
                 .anyMatch(instance -> LaunchInputs.matches(instance, lastGood.workload())
                         && !LaunchInputs.matches(instance, wanted.workload()));
@@ -70,7 +70,7 @@ final class DaemonPlanner {
 
     /** Outside its maintenance window the last good revision stays, unless the change has begun already. */
     private boolean mustNotChange(Target wanted) {
-        boolean begun = situation.processes().stream()
+        boolean begun = situation.instances().stream()
                 .anyMatch(process -> process.instance().target().equals(declared.hash()));
         return !begun && preconditions(wanted).windowOpens().isPresent();
     }

@@ -176,9 +176,9 @@ final class PlanBuilder {
     }
 
     private @Nullable Facts before() {
-        if (situation.seen().processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
-                && !processes.isEmpty()) {
-            return new Facts(processes.get(processes.size() - 1).instance().revision());
+        if (situation.seen().instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                && !instances.isEmpty()) {
+            return new Facts(instances.get(instances.size() - 1).instance().revision());
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null ? null : new Facts(lastKnownGood.workload().revision());

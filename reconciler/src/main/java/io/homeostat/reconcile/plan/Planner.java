@@ -69,7 +69,7 @@ public final class Planner {
         PlanBuilder plan = new PlanBuilder(situation);
         boolean leftovers =
                 !situation.installations().isEmpty() || situation.active().isPresent() || situation.residue();
-        if (!leftovers && situation.processes().isEmpty()) {
+        if (!leftovers && situation.instances().isEmpty()) {
             return plan.build();
         }
         if (!situation.history().isOfSomethingDeclared()) {
@@ -82,13 +82,13 @@ public final class Planner {
             return plan.build();
         }
         plan.because(Action.REMOVE, Reason.NO_LONGER_DECLARED, "no longer declared");
-        if (!situation.processes().isEmpty()) {
+        if (!situation.instances().isEmpty()) {
             Preconditions.dependants(situation).ifPresent(first -> {
                 plan.also(first.words());
                 plan.waitFor(first);
             });
         }
-        for (ObservedInstance process : situation.processes()) {
+        for (ObservedInstance process : situation.instances()) {
             if (!plan.waitIf(pending(situation, process))) {
                 plan.stop(process.instance(), Step.Stop.Cause.REMOVED);
             }
@@ -107,7 +107,7 @@ public final class Planner {
     /** As little as for what is paused, once it does not run. What nobody declares any more is removed all the same. */
     private static WorkloadPlan stopped(Situation situation, Pause pause) {
         PlanBuilder plan = new PlanBuilder(situation);
-        for (ObservedInstance process : situation.processes()) {
+        for (ObservedInstance process : situation.instances()) {
             plan.because(Action.STOP, Reason.STOPPED, pause.words());
             if (!plan.waitIf(pending(situation, process))) {
                 plan.stop(process.instance(), Step.Stop.Cause.REQUESTED);
@@ -131,7 +131,7 @@ public final class Planner {
     private static WorkloadPlan disabled(Situation situation, Enablement enablement) {
         PlanBuilder plan = new PlanBuilder(situation);
         plan.atRestBecause(Reason.DISABLED, enablement.words());
-        for (ObservedInstance process : situation.processes()) {
+        for (ObservedInstance process : situation.instances()) {
             plan.because(Action.STOP, Reason.DISABLED, enablement.words());
             if (!plan.waitIf(pending(situation, process))) {
                 plan.stop(process.instance(), Step.Stop.Cause.DISABLED);
@@ -152,7 +152,7 @@ public final class Planner {
     }
 
     private static Optional<String> whatCanNotBeSeen(ObservedWorkload seen) {
-        for (Observation<?> look : List.of(seen.installations(), seen.active(), seen.processes(), seen.residue())) {
+        for (Observation<?> look : List.of(seen.installations(), seen.active(), seen.instances(), seen.residue())) {
             if (look instanceof Observation.Unseen<?>(String why)) {
                 return Optional.of(why);
             }

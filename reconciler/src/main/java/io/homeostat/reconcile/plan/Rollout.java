@@ -61,7 +61,7 @@ final class Rollout {
     @Nullable
     ObservedInstance stopSurplus(Consumer<Orphaned> orphans) {
         ObservedInstance newest = null;
-        for (ObservedInstance instance : situation.processes()) {
+        for (ObservedInstance instance : situation.instances()) {
             if (instance.liveness() instanceof Orphaned orphaned) {
                 orphans.accept(orphaned);
                 plan.stop(instance.instance(), Cause.SURPLUS);

@@ -49,8 +49,8 @@ public record Situation(
     }
 
     /** Its instances, the oldest first; to be asked of what could be seen only. */
-    public ImmutableList<ObservedInstance> processes() {
-        return seen(seen.processes());
+    public ImmutableList<ObservedInstance> instances() {
+        return seen(seen.instances());
     }
 
     /** What is installed; to be asked of what could be seen only. */

@@ -53,8 +53,8 @@ public final class Conditions {
     }
 
     private static Condition healthy(Situation situation, WorkloadPlan plan) {
-        if (!(situation.seen().processes()
-                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes))) {
+        if (!(situation.seen().instances()
+                instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances))) {
             return keep(
                     situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.CANNOT_OBSERVE, plan.message());
         }
@@ -63,7 +63,7 @@ public final class Conditions {
             return ran(situation, declared);
         }
         RunRecord run = situation.history().run();
-        boolean runs = processes.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
+        boolean runs = instances.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
         if (!runs) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.NOT_RUNNING, "");
         }

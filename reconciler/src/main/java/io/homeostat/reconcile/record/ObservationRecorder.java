@@ -62,12 +62,12 @@ public final class ObservationRecorder {
         noteDeclaration(situation, notes);
         noteDecision(situation, notes);
         ObservedWorkload seen = situation.seen();
-        if (seen.processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)) {
+        if (seen.instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)) {
             if (declared != null) {
-                OneShotRecorder.forget(declared, notes, processes);
+                OneShotRecorder.forget(declared, notes, instances);
             }
             List<ObservedInstance> alive = new ArrayList<>();
-            for (ObservedInstance process : processes) {
+            for (ObservedInstance process : instances) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
                     // What only the machine remembers of an end has been written down before, or nobody knows what it
                     // was the end of.
@@ -78,7 +78,7 @@ public final class ObservationRecorder {
                     alive.add(noteLife(situation, notes, process));
                 }
             }
-            seen = seen.withProcesses(ImmutableList.copyOf(alive));
+            seen = seen.withInstances(ImmutableList.copyOf(alive));
             if (notes.leavesRemains()) {
                 seen = seen.withResidue();
             }
@@ -331,7 +331,7 @@ public final class ObservationRecorder {
     }
 
     private static boolean runs(Situation situation, Declaration declared) {
-        return situation.processes().stream()
+        return situation.instances().stream()
                 .anyMatch(process -> LaunchInputs.matches(process.instance(), declared.workload()));
     }
 

@@ -141,11 +141,11 @@ final class OneShotRecorder {
      * as its instance is looked at, be it for the last time, it would be taken for one that nobody has heard of, and its end would be
      * told again.
      */
-    static void forget(Declaration declared, Notes notes, List<ObservedInstance> processes) {
+    static void forget(Declaration declared, Notes notes, List<ObservedInstance> instances) {
         OneShotRun run = notes.history().run().oneShot();
         if (run != null
                 && !Work.isOneShot(declared.workload())
-                && processes.stream().noneMatch(process -> run.isOf(process.instance()))) {
+                && instances.stream().noneMatch(process -> run.isOf(process.instance()))) {
             notes.run(books -> books.withOneShot(null));
         }
     }

@@ -251,7 +251,7 @@ public final class OutcomeRecorder {
 
     /** How the process ended whose left-over children were stopped; empty when the process itself was. */
     private static Optional<Exit> endOfOrphan(Situation situation, Instance instance) {
-        return situation.processes().stream()
+        return situation.instances().stream()
                 .filter(process -> process.instance().launchId().equals(instance.launchId()))
                 .flatMap(process ->
                         process.liveness() instanceof ObservedInstance.Liveness.Orphaned(Exit exit, int survivors)
@@ -290,9 +290,9 @@ public final class OutcomeRecorder {
     }
 
     private static Instance onlyInstance(Situation situation) {
-        if (situation.seen().processes() instanceof Observation.Seen<?>
-                && situation.processes().size() == 1) {
-            ObservedInstance process = situation.processes().get(0);
+        if (situation.seen().instances() instanceof Observation.Seen<?>
+                && situation.instances().size() == 1) {
+            ObservedInstance process = situation.instances().get(0);
             return process.instance();
         }
         throw new IllegalStateException("not exactly one instance of " + situation.id());

@@ -39,18 +39,18 @@ public enum WorkloadState {
         if (plan.reason() == Reason.CANNOT_OBSERVE) {
             return STATE_VALUE_UNSPECIFIED;
         }
-        List<ObservedInstance> processes = WorkloadStatus.processes(situation);
+        List<ObservedInstance> instances = WorkloadStatus.instances(situation);
         boolean wanted = plan.reason() == Reason.UNCLAIMED
                 || plan.reason() == Reason.PAUSED
                 || (situation.declared() != null && !isKeptStopped(plan));
-        return processes.isEmpty() ? atRest(situation, plan) : alive(processes, wanted);
+        return instances.isEmpty() ? atRest(situation, plan) : alive(instances, wanted);
     }
 
-    private static WorkloadState alive(List<ObservedInstance> processes, boolean wanted) {
+    private static WorkloadState alive(List<ObservedInstance> instances, boolean wanted) {
         if (!wanted) {
             return STOPPING;
         }
-        ObservedInstance newest = processes.getLast();
+        ObservedInstance newest = instances.getLast();
         return switch (newest.liveness()) {
             case Liveness.Running running -> newest.instance().phase() == Phase.STARTED ? RUNNING : STARTING;
             case Liveness.Pending pending -> STARTING;

@@ -79,7 +79,7 @@ public record WorkloadStatus(
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
         LastRun execution = LastRun.of(situation);
-        Optional<ObservedInstance> main = newestRunning(processes(situation));
+        Optional<ObservedInstance> main = newestRunning(instances(situation));
         String current = main.map(process -> process.instance().revision())
                 .or(() -> activeRevision(situation))
                 .or(() -> localRevision(history))
@@ -123,8 +123,8 @@ public record WorkloadStatus(
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
-    private static Optional<ObservedInstance> newestRunning(List<ObservedInstance> processes) {
-        return processes.reversed().stream()
+    private static Optional<ObservedInstance> newestRunning(List<ObservedInstance> instances) {
+        return instances.reversed().stream()
                 .filter(process -> process.liveness() instanceof Running)
                 .findFirst();
     }
@@ -169,8 +169,8 @@ public record WorkloadStatus(
                 : "";
     }
 
-    static ImmutableList<ObservedInstance> processes(Situation situation) {
-        return seen(situation.seen().processes()).orElse(ImmutableList.of());
+    static ImmutableList<ObservedInstance> instances(Situation situation) {
+        return seen(situation.seen().instances()).orElse(ImmutableList.of());
     }
 
     /** The revision that the workload's symlink points to. */

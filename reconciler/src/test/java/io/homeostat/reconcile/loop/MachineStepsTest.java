@@ -115,7 +115,7 @@ class MachineStepsTest {
         assertEquals(
                 List.of(instance.launchId()),
                 store.instances(PROCESS).stream().map(Instance::launchId).toList());
-        ObservedInstance process = processes(PROCESS).getFirst();
+        ObservedInstance process = instances(PROCESS).getFirst();
         assertInstanceOf(ObservedInstance.Liveness.Running.class, process.liveness());
     }
 
@@ -127,7 +127,7 @@ class MachineStepsTest {
         assertTrue(failed.error().contains("/nowhere/program does not exist"), failed.error());
         assertTrue(store.instances().isEmpty());
         assertEquals(List.of(), launches());
-        assertEquals(ImmutableList.of(), processes(PROCESS));
+        assertEquals(ImmutableList.of(), instances(PROCESS));
     }
 
     @Test
@@ -217,9 +217,9 @@ class MachineStepsTest {
         return observer.look(id, store.instances(id), Checks.NONE);
     }
 
-    private ImmutableList<ObservedInstance> processes(WorkloadId id) {
-        return look(id).processes() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var processes)
-                ? processes
+    private ImmutableList<ObservedInstance> instances(WorkloadId id) {
+        return look(id).instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                ? instances
                 : ImmutableList.of();
     }
 

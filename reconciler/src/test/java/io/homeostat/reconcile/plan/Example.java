@@ -56,7 +56,7 @@ public final class Example {
     private final WorkloadId id;
     private final Declarations declarations = new Declarations();
     private final List<Installation> installations = new ArrayList<>();
-    private final List<ObservedInstance> processes = new ArrayList<>();
+    private final List<ObservedInstance> instances = new ArrayList<>();
     private final ImmutableSet.Builder<String> archives = ImmutableSet.builder();
     private @Nullable Declaration declared;
     private @Nullable String link;
@@ -200,7 +200,7 @@ public final class Example {
 
     public Example runs(String revision, Phase start, Duration age, @Nullable Health health) {
         Instance instance = instance(revision, start);
-        processes.add(new ObservedInstance(
+        instances.add(new ObservedInstance(
                 instance,
                 true,
                 new Liveness.Running(new ProcessIdentity(1, 1, "boot"), age, start != Phase.CREATED, health)));
@@ -220,7 +220,7 @@ public final class Example {
     }
 
     public Example listens(String revision) {
-        processes.add(new ObservedInstance(
+        instances.add(new ObservedInstance(
                 instance(revision, Phase.CREATED),
                 true,
                 new Liveness.Running(new ProcessIdentity(1, 1, "boot"), Duration.ofSeconds(1), true, null)));
@@ -228,7 +228,7 @@ public final class Example {
     }
 
     public Example is(String revision, Liveness liveness) {
-        processes.add(new ObservedInstance(instance(revision, Phase.STARTED), true, liveness));
+        instances.add(new ObservedInstance(instance(revision, Phase.STARTED), true, liveness));
         return this;
     }
 
@@ -294,7 +294,7 @@ public final class Example {
                 .declare(id, revision, ImmutableList.of(), "c")
                 .hash();
         return new Instance(
-                "launch-" + revision + processes.size(),
+                "launch-" + revision + instances.size(),
                 id,
                 target,
                 revision,
@@ -312,7 +312,7 @@ public final class Example {
                 id,
                 Observation.seen(ImmutableList.copyOf(installations)),
                 Observation.seen(Optional.ofNullable(link)),
-                why == null ? Observation.seen(ImmutableList.copyOf(processes)) : Observation.unseen(why),
+                why == null ? Observation.seen(ImmutableList.copyOf(instances)) : Observation.unseen(why),
                 limits,
                 Observation.seen(residue));
         return new Situation(

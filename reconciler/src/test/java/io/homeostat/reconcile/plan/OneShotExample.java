@@ -44,7 +44,7 @@ public final class OneShotExample {
 
     private final WorkloadId id;
     private final Declarations declarations = new Declarations();
-    private final List<ObservedInstance> processes = new ArrayList<>();
+    private final List<ObservedInstance> instances = new ArrayList<>();
     private final List<Installation> installations = new ArrayList<>();
     private @Nullable Declaration declared;
     private WorkloadHistory history = WorkloadHistory.NONE;
@@ -145,7 +145,7 @@ public final class OneShotExample {
 
     private OneShotExample process(String revision, Phase start, boolean oneShot, Liveness liveness) {
         Instance instance = new Instance(
-                "launch-" + processes.size(),
+                "launch-" + instances.size(),
                 id,
                 declared().hash(),
                 revision,
@@ -157,7 +157,7 @@ public final class OneShotExample {
                 identity(),
                 start,
                 "");
-        processes.add(new ObservedInstance(instance, true, liveness));
+        instances.add(new ObservedInstance(instance, true, liveness));
         return this;
     }
 
@@ -166,7 +166,7 @@ public final class OneShotExample {
                 id,
                 Observation.seen(ImmutableList.copyOf(installations)),
                 Observation.seen(Optional.of("p_" + declared().workload().revision())),
-                Observation.seen(ImmutableList.copyOf(processes)),
+                Observation.seen(ImmutableList.copyOf(instances)),
                 Observation.seen(ObservedLimits.NONE),
                 Observation.seen(true));
         HostFacts host = new HostFacts(boot, instance, ImmutableMap.of());

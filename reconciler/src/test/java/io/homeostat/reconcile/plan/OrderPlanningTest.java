@@ -286,15 +286,15 @@ class OrderPlanningTest {
     private WorkloadPlan plan(
             @Nullable Declaration declared,
             @Nullable Declaration lastKnownGood,
-            ImmutableList<ObservedInstance> processes,
+            ImmutableList<ObservedInstance> instances,
             Relations relations) {
-        return Planner.plan(situation(declared, lastKnownGood, processes, relations));
+        return Planner.plan(situation(declared, lastKnownGood, instances, relations));
     }
 
     private Situation situation(
             @Nullable Declaration declared,
             @Nullable Declaration lastKnownGood,
-            ImmutableList<ObservedInstance> processes,
+            ImmutableList<ObservedInstance> instances,
             Relations relations) {
         WorkloadHistory history =
                 WorkloadHistory.NONE.withAttempts(1, Attempts.of(declared == null ? "" : declared.hash()));
@@ -302,7 +302,7 @@ class OrderPlanningTest {
             history =
                     history.withLastKnownGood(new LastKnownGood(lastKnownGood.workload(), lastKnownGood.hash(), null));
         }
-        ObservedWorkload seen = ObservedWorkload.absent(WorkloadId.process("p")).withProcesses(processes);
+        ObservedWorkload seen = ObservedWorkload.absent(WorkloadId.process("p")).withInstances(instances);
         return new Situation(
                 declared,
                 Policy.NONE,

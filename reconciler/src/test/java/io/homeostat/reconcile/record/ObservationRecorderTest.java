@@ -184,13 +184,13 @@ class ObservationRecorderTest {
     /** What is learned when the processes of an example are seen otherwise. */
     private static Learned look(Example example, UnaryOperator<ObservedInstance> otherwise) {
         Situation situation = example.situation();
-        ImmutableList<ObservedInstance> processes =
-                situation.processes().stream().map(otherwise).collect(ImmutableList.toImmutableList());
-        return ObservationRecorder.observed(situation.withSeen(situation.seen().withProcesses(processes)));
+        ImmutableList<ObservedInstance> instances =
+                situation.instances().stream().map(otherwise).collect(ImmutableList.toImmutableList());
+        return ObservationRecorder.observed(situation.withSeen(situation.seen().withInstances(instances)));
     }
 
     private static ObservedInstance onlyProcess(Learned learned) {
-        ObservedInstance process = Iterables.getOnlyElement(learned.situation().processes());
+        ObservedInstance process = Iterables.getOnlyElement(learned.situation().instances());
         assertTrue(process.liveness() instanceof Liveness.Running);
         return process;
     }

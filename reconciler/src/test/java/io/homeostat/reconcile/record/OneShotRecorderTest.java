@@ -108,7 +108,7 @@ class OneShotRecorderTest {
 
         assertEquals(List.of(), told(gone));
 
-        Situation after = withProcesses(redeclared.withHistory(history(gone)), ImmutableList.of());
+        Situation after = withInstances(redeclared.withHistory(history(gone)), ImmutableList.of());
         assertNull(
                 history(ObservationRecorder.observed(after).change()).run().oneShot(),
                 "it says nothing of what is declared now");
@@ -120,8 +120,8 @@ class OneShotRecorderTest {
         OneShotExample scene =
                 scene().is("A", new ObservedInstance.Liveness.Running(task, Duration.ofSeconds(5), true, null));
         Situation situation = scene.situation();
-        ObservedInstance seen = situation.processes().getFirst();
-        Situation ofTask = withProcesses(
+        ObservedInstance seen = situation.instances().getFirst();
+        Situation ofTask = withInstances(
                 situation,
                 ImmutableList.of(new ObservedInstance(seen.instance().withIdentity(task), true, seen.liveness())));
 
@@ -154,15 +154,15 @@ class OneShotRecorderTest {
 
     private static Situation ended(Situation situation) {
         Exit exit = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
-        ObservedInstance process = situation.processes().getFirst();
-        return withProcesses(
+        ObservedInstance process = situation.instances().getFirst();
+        return withInstances(
                 situation,
                 ImmutableList.of(
                         new ObservedInstance(process.instance(), true, new ObservedInstance.Liveness.Ended(exit))));
     }
 
-    private static Situation withProcesses(Situation situation, ImmutableList<ObservedInstance> processes) {
-        return situation.withSeen(situation.seen().withProcesses(processes));
+    private static Situation withInstances(Situation situation, ImmutableList<ObservedInstance> instances) {
+        return situation.withSeen(situation.seen().withInstances(instances));
     }
 
     /** What is stored when the process of a run that goes on has been stopped. */
@@ -173,7 +173,7 @@ class OneShotRecorderTest {
         assertEquals(
                 Result.RUNNING,
                 Objects.requireNonNull(situation.history().run().oneShot()).result());
-        ObservedInstance process = situation.processes().getFirst();
+        ObservedInstance process = situation.instances().getFirst();
         assertEquals(Phase.STARTED, process.instance().phase());
         Step stop = new Step.Stop(process.instance(), cause, false, Duration.ofSeconds(30));
         return OutcomeRecorder.stepped(situation, Planner.plan(situation), stop, Outcome.done());

@@ -241,7 +241,7 @@ class OutcomeRecorderTest {
 
     private static Change launched(Example example) {
         Instance instance =
-                plugin().wants("A").runs("A").situation().processes().getFirst().instance();
+                plugin().wants("A").runs("A").situation().instances().getFirst().instance();
         return after(example, "launch", Outcome.launched(instance));
     }
 

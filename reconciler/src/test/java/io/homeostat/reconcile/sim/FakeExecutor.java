@@ -156,7 +156,7 @@ final class FakeExecutor implements StepExecutor {
     }
 
     private static ImmutableSet<String> launchIds(ObservedWorkload seen) {
-        return StepRules.processes(seen).stream()
+        return StepRules.instances(seen).stream()
                 .map(process -> process.instance().launchId())
                 .collect(ImmutableSet.toImmutableSet());
     }
@@ -169,7 +169,7 @@ final class FakeExecutor implements StepExecutor {
     private Outcome start(Step.Start step, ObservedWorkload seen) {
         WorkloadId id = step.workload();
         FakeProcess process = rules.only(step, seen);
-        Instance instance = StepRules.processes(seen).get(0).instance().withPhase(Phase.START_SENT, "");
+        Instance instance = StepRules.instances(seen).get(0).instance().withPhase(Phase.START_SENT, "");
         store.commit(Change.ofInstance(instance));
         process.note = instance;
         if (!process.alive()) {

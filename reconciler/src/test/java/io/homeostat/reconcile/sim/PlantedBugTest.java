@@ -126,8 +126,8 @@ class PlantedBugTest {
             @Override
             public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
                 ObservedWorkload seen = eyes.look(id, instances, checks);
-                return seen.processes() instanceof Observation.Unseen<?>
-                        ? seen.withProcesses(allEnded(instances))
+                return seen.instances() instanceof Observation.Unseen<?>
+                        ? seen.withInstances(allEnded(instances))
                         : seen;
             }
 

@@ -65,7 +65,7 @@ final class StepRules {
     }
 
     void beforeAny(Step step, ObservedWorkload seen) {
-        boolean blind = Stream.of(seen.installations(), seen.active(), seen.processes(), seen.residue())
+        boolean blind = Stream.of(seen.installations(), seen.active(), seen.instances(), seen.residue())
                 .anyMatch(look -> look instanceof Observation.Unseen<?>);
         Invariant.BLIND_DOES_NOTHING.require(!blind, () -> step + " after " + seen);
         Invariant.THE_PAUSED_ARE_LEFT_ALONE.require(
@@ -101,7 +101,7 @@ final class StepRules {
 
     private void ofWhatIsStopped(Step.Stop step, ObservedWorkload seen) {
         Instance instance = step.instance();
-        ObservedInstance process = processes(seen).stream()
+        ObservedInstance process = instances(seen).stream()
                 .filter(p -> p.instance().equals(instance))
                 .findFirst()
                 .orElseThrow(
@@ -118,7 +118,7 @@ final class StepRules {
             case Liveness.Ended ended ->
                 throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has ended: " + step);
         }
-        if (processes(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
+        if (instances(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
             boolean asWanted = asked.answer(step.workload())
                     .filter(declared -> isAsWanted(instance, declared.workload()))
                     .isPresent();
@@ -209,7 +209,7 @@ final class StepRules {
 
     /** The one process that a Start or an Apply is for. */
     FakeProcess only(Step step, ObservedWorkload seen) {
-        ImmutableList<ObservedInstance> all = processes(seen);
+        ImmutableList<ObservedInstance> all = instances(seen);
         Invariant.NEVER_TWO.require(all.size() == 1, () -> step + " is for the only process, but there are " + all);
         ObservedInstance one = all.get(0);
         FakeProcess process = processes.of(one.instance().launchId());
@@ -286,8 +286,8 @@ final class StepRules {
     }
 
     /** Those of a look that succeeded. */
-    static ImmutableList<ObservedInstance> processes(ObservedWorkload seen) {
-        return switch (seen.processes()) {
+    static ImmutableList<ObservedInstance> instances(ObservedWorkload seen) {
+        return switch (seen.instances()) {
             case Observation.Seen<ImmutableList<ObservedInstance>>(var all) -> all;
             case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) ->
                 throw new Violation(Invariant.BLIND_DOES_NOTHING, "a step although blind: " + seen.id());

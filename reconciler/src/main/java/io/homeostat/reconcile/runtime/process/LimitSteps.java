@@ -85,9 +85,9 @@ final class LimitSteps {
     }
 
     /** Sets the limits of what runs, and moves processes that are outside back in. */
-    Outcome change(Step.SetLimits step, ImmutableList<ObservedInstance> processes) throws ActuationFailure {
+    Outcome change(Step.SetLimits step, ImmutableList<ObservedInstance> instances) throws ActuationFailure {
         ImmutableList.Builder<Long> pids = ImmutableList.builder();
-        for (ObservedInstance process : processes) {
+        for (ObservedInstance process : instances) {
             pids.addAll(tree(process.instance()));
         }
         return switch (enforcer.apply(step.workload(), step.limits(), pids.build())) {

@@ -52,10 +52,10 @@ class StatusOfInstancesTest {
     private static WorkloadStatus status(Identity identity) {
         Situation situation =
                 Example.process().wants("A").proven("A").runs("A").learned().situation();
-        ObservedInstance process = situation.processes().getFirst();
+        ObservedInstance process = situation.instances().getFirst();
         Situation elsewhere = situation.withSeen(situation
                 .seen()
-                .withProcesses(ImmutableList.of(
+                .withInstances(ImmutableList.of(
                         new ObservedInstance(process.instance().withIdentity(identity), true, process.liveness()))));
         WorkloadStatus status = WorkloadStatus.of(new Finding(situation.history(), elsewhere, Planner.plan(elsewhere)));
         assertEquals(identity, status.identity());
