@@ -15,17 +15,17 @@ import io.homeostat.reconcile.command.output.Console;
 /** A command that was typed, with what it needs to run. */
 record Invocation(String word, Environment environment, Console console, Arguments arguments) {
     /** The agent's configuration file: that which was named, else the usual one. */
-    ConfigFile agentFile() {
+    ConfigFile configFile() {
         UserDirectories directories = new UserDirectories(environment);
         return arguments
                 .config()
                 .map(path -> new ConfigFile(directories.absolute(Syntax.CONFIG, path), true))
-                .orElseGet(directories::agentFile);
+                .orElseGet(directories::configFile);
     }
 
     Workspace workspace() {
         UserDirectories directories = new UserDirectories(environment);
-        AgentConfig config = directories.agentFile().read();
+        AgentConfig config = directories.configFile().read();
         Layout layout = directories.layout(arguments.global(), config);
         return new Workspace(word, environment, console, layout, new DirectEnforcer(config));
     }

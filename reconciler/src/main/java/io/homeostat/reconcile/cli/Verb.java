@@ -69,7 +69,7 @@ public enum Verb {
                             typed.environment(),
                             typed.console(),
                             typed.arguments().global(),
-                            typed.agentFile(),
+                            typed.configFile(),
                             Verb::asked)
                     .run(),
             "Enforce what is declared, continuously; workloads outlive it.",
@@ -174,7 +174,7 @@ public enum Verb {
                             typed.environment(),
                             typed.console(),
                             typed.arguments().global(),
-                            typed.agentFile())
+                            typed.configFile())
                     .run(),
             "Say what this host can and can't do, and what to do about it; touch nothing.",
             "Exit status: 0 nothing that is needed is missing, 1 something is."),
@@ -185,7 +185,7 @@ public enum Verb {
                             typed.environment(),
                             typed.console(),
                             typed.arguments().global(),
-                            typed.agentFile(),
+                            typed.configFile(),
                             typed.arguments().word().orElse(""))
                     .run(),
             "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",

@@ -59,7 +59,7 @@ public final class UserDirectories {
     }
 
     /** The configuration of this user's agent, unless {@code run} gets another. */
-    public ConfigFile agentFile() {
+    public ConfigFile configFile() {
         return new ConfigFile(configuration().resolve("agent.yaml"), false);
     }
 
