@@ -163,7 +163,7 @@ class ArchitectureTest {
                         "..reconcile.command.plugin..")
                 .and()
                 // Loads what the program will need.
-                .doNotHaveSimpleName("SelfTrainCommand")
+                .doNotHaveSimpleName("SelfTraining")
                 .should()
                 .dependOnClassesThat()
                 .belongToAnyOf(PluginChannel.class)

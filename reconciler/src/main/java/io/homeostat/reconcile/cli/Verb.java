@@ -170,24 +170,13 @@ public enum Verb {
             "Show what each thread of the agent is doing."),
     DOCTOR(
             syntax -> syntax.config(),
-            typed -> new DoctorCommand(
-                            typed.environment(),
-                            typed.console(),
-                            typed.arguments().global(),
-                            typed.configFile())
-                    .run(),
+            typed -> new DoctorReport(typed).run(),
             "Say what this host can and can't do, and what to do about it; touch nothing.",
             "Exit status: 0 nothing that is needed is missing, 1 something is."),
     DIAGNOSTICS(
             syntax -> syntax.word("FILE", true, "A new file, such as diagnostics.tar.gz, or - for standard output.")
                     .config(),
-            typed -> new DiagnosticsCommand(
-                            typed.environment(),
-                            typed.console(),
-                            typed.arguments().global(),
-                            typed.configFile(),
-                            typed.arguments().word().orElse(""))
-                    .run(),
+            typed -> new DiagnosticsFile(typed).run(),
             "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",
             "Exit status: 0 written, 1 not."),
     EXPLAIN(
@@ -207,7 +196,7 @@ public enum Verb {
     VERSION(syntax -> {}, LocalCommands::version, "Print the version."),
     SELF_TRAIN(
             syntax -> {},
-            typed -> new SelfTrainCommand(typed.environment()).run(),
+            typed -> new SelfTraining(typed.environment()).run(),
             "Exercise the program so that the JVM can prepare a fast start.");
 
     /** Says what may be typed. */

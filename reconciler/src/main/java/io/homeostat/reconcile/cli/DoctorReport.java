@@ -10,11 +10,8 @@ import io.homeostat.reconcile.command.diagnostics.Doctor;
 import io.homeostat.reconcile.command.diagnostics.Doctor.Finding;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ConfigFile;
-import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.UserDirectories;
-import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import java.nio.file.Files;
@@ -23,22 +20,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Says what this host can and can't do, and what to do about it. */
-final class DoctorCommand {
-    private final Environment environment;
-    private final Console console;
-    private final GlobalOptions options;
-    private final ConfigFile file;
-
-    public DoctorCommand(Environment environment, Console console, GlobalOptions options, ConfigFile file) {
-        this.environment = environment;
-        this.console = console;
-        this.options = options;
-        this.file = file;
-    }
-
+record DoctorReport(Invocation typed) {
     int run() {
         ImmutableList<Finding> findings = findings();
-        if (console.json()) {
+        if (typed.console().json()) {
             ObjectNode json = Json.object();
             json.set(
                     "findings",
@@ -49,9 +34,9 @@ final class DoctorCommand {
                                     .put("level", finding.level().word())
                                     .put("message", finding.message())
                                     .put("remedy", finding.remedy())));
-            Json.print(console.out(), json);
+            Json.print(typed.console().out(), json);
         } else {
-            findings.forEach(finding -> console.out().println(line(finding)));
+            findings.forEach(finding -> typed.console().out().println(line(finding)));
         }
         return findings.stream().anyMatch(finding -> finding.level() == Finding.Level.FAIL)
                 ? ExitStatus.FAILED
@@ -59,8 +44,9 @@ final class DoctorCommand {
     }
 
     /** The configuration first: with one that is wrong the rest is looked at where it would be without one. */
-    public ImmutableList<Finding> findings() {
+    ImmutableList<Finding> findings() {
         ImmutableList.Builder<Finding> findings = ImmutableList.builder();
+        ConfigFile file = typed.configFile();
         AgentConfig config;
         try {
             config = file.read();
@@ -70,8 +56,8 @@ final class DoctorCommand {
             findings.add(new Finding(
                     "configuration", Finding.Level.FAIL, String.valueOf(e.getMessage()), "correct the file"));
         }
-        UserDirectories directories = new UserDirectories(environment);
-        Layout layout = directories.layout(options, config);
+        UserDirectories directories = new UserDirectories(typed.environment());
+        Layout layout = directories.layout(typed.arguments().global(), config);
         List<String> files = config.sources().files();
         Stream<Path> sources = files == null
                 ? directories.desiredFiles().stream()
@@ -83,11 +69,11 @@ final class DoctorCommand {
         if (controlPlane != null) {
             findings.add(ControlPlaneCheck.look(controlPlane));
         }
-        return findings.addAll(new Doctor(layout, all, environment.clock()).look())
+        return findings.addAll(new Doctor(layout, all, typed.environment().clock()).look())
                 .build();
     }
 
-    public static String line(Finding finding) {
+    static String line(Finding finding) {
         String line = String.format(
                 "%-4s  %-15s  %s", finding.level().word(), finding.check(), Text.oneLine(finding.message()));
         return finding.remedy().isEmpty() ? line : line + " -- " + Text.oneLine(finding.remedy());

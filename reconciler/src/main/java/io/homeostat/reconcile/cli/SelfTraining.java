@@ -28,7 +28,7 @@ import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
  * Runs the usual commands once, in a temporary directory, so that a JVM that records loaded classes can make an archive of them for
  * faster starts. Prints nothing.
  */
-final class SelfTrainCommand {
+final class SelfTraining {
     private static final int DOCUMENTS = 200;
     private static final int EXECUTABLE = 0100755;
     private static final Duration NO_ANSWER = Duration.ofMillis(200);
@@ -37,7 +37,7 @@ final class SelfTrainCommand {
 
     private final Environment outside;
 
-    SelfTrainCommand(Environment environment) {
+    SelfTraining(Environment environment) {
         this.outside = environment;
     }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The command itself; what each check finds is {@code DoctorTest}'s. */
-class DoctorCommandTest {
+class DoctorReportTest {
     @TempDir
     Path directory;
 

@@ -14,10 +14,8 @@ import io.homeostat.reconcile.command.environment.ConfigFile;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.UserDirectories;
-import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.secrets.SecretMask;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -35,26 +33,12 @@ import org.jspecify.annotations.Nullable;
  * Collects in one file what is needed to look for a fault from afar: what is declared, remembered and observed, ends of logs, the host.
  * Secrets are masked, and what can't be had is noted. Works without an agent, and with a damaged database.
  */
-final class DiagnosticsCommand {
+record DiagnosticsFile(Invocation typed) {
     private static final String STANDARD_OUTPUT = "-";
 
-    private final Environment environment;
-    private final Console console;
-    private final GlobalOptions options;
-    private final ConfigFile file;
-    private final String target;
-
-    /** @param target a file that is not there yet, or {@code -} */
-    DiagnosticsCommand(
-            Environment environment, Console console, GlobalOptions options, ConfigFile file, String target) {
-        this.environment = environment;
-        this.console = console;
-        this.options = options;
-        this.file = file;
-        this.target = target;
-    }
-
     int run() throws InterruptedException {
+        Environment environment = typed.environment();
+        String target = typed.arguments().word().orElse("");
         if (target.equals(STANDARD_OUTPUT)) {
             if (environment.outIsTerminal()) {
                 throw new UsageException(
@@ -78,8 +62,9 @@ final class DiagnosticsCommand {
         } catch (IOException e) {
             throw new CommandFailure("cannot write " + whole + ": " + CommandFailure.reason(e), e);
         }
-        console.say("wrote " + whole
-                + "; what is known to be secret is masked, but look through it before you give it away");
+        typed.console()
+                .say("wrote " + whole
+                        + "; what is known to be secret is masked, but look through it before you give it away");
         return ExitStatus.OK;
     }
 
@@ -98,11 +83,13 @@ final class DiagnosticsCommand {
 
     private void collect(OutputStream out) throws IOException, InterruptedException {
         SecretMask mask = new SecretMask();
-        RedactedConfig redacted = RedactedConfig.of(file, mask);
+        Environment environment = typed.environment();
+        RedactedConfig redacted = RedactedConfig.of(typed.configFile(), mask);
         AgentConfig config = redacted.config() == null ? AgentConfigReader.defaults() : redacted.config();
-        Layout layout = new UserDirectories(environment).layout(options, config);
-        Workspace workspace = new Workspace("diagnostics", environment, console, layout, new DirectEnforcer(config));
-        DoctorCommand doctor = new DoctorCommand(environment, console, options, file);
+        Layout layout =
+                new UserDirectories(environment).layout(typed.arguments().global(), config);
+        Workspace workspace =
+                new Workspace(typed.word(), environment, typed.console(), layout, new DirectEnforcer(config));
         DiagnosticsArchive archive =
                 new DiagnosticsArchive(out, mask, environment.clock().instant());
         DiagnosticsBundle bundle = new DiagnosticsBundle(
@@ -112,9 +99,10 @@ final class DiagnosticsCommand {
         archive.add("agent-config.json", redacted::text);
         archive.add(
                 "doctor.txt",
-                () -> doctor.findings().stream()
-                        .map(finding -> DoctorCommand.line(finding) + "\n")
-                        .collect(Collectors.joining()));
+                () -> new DoctorReport(typed)
+                        .findings().stream()
+                                .map(finding -> DoctorReport.line(finding) + "\n")
+                                .collect(Collectors.joining()));
         bundle.host();
         archive.finish();
     }
