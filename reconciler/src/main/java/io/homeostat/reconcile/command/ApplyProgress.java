@@ -8,7 +8,7 @@ import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.PassRecord;
+import io.homeostat.reconcile.command.output.PassSummary;
 import io.homeostat.reconcile.command.output.ProgressDisplay;
 import io.homeostat.reconcile.command.output.ProgressDisplay.LiveDisplay;
 import io.homeostat.reconcile.command.output.TerminalSize;
@@ -26,7 +26,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     private final Console console;
     private final String word;
     private final ProgressDisplay display;
-    private final PassRecord record;
+    private final PassSummary summary;
     private final Convergence convergence;
 
     /**
@@ -39,8 +39,8 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         this.console = workspace.console();
         this.word = workspace.word();
         this.display = display(workspace, all);
-        this.record = new PassRecord(all, declared, display, stopping);
-        this.convergence = new Convergence(all, record);
+        this.summary = new PassSummary(all, declared, display, stopping);
+        this.convergence = new Convergence(all, summary);
     }
 
     /** Waits until nothing is under way any more, or the time is over. */
@@ -80,7 +80,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
 
     /** Prints the result and returns the exit status. */
     public int report(Duration timeout) {
-        ImmutableList<WorkloadResult> results = record.results("not done within " + Notation.text(timeout));
+        ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout));
         display.close();
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(results));

@@ -53,11 +53,11 @@ class WorkloadResultTest {
     }
 
     private WorkloadResult result(WorkloadId id, Reason reason, String why) {
-        PassRecord record = new PassRecord(ImmutableSet.of(id), ImmutableSet.of(id), display, false);
+        PassSummary summary = new PassSummary(ImmutableSet.of(id), ImmutableSet.of(id), display, false);
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
         WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
-        record.finished(id, new PassResult.Later(plan, wait));
-        return record.results("not done in time").getFirst();
+        summary.finished(id, new PassResult.Later(plan, wait));
+        return summary.results("not done in time").getFirst();
     }
 
     private static JsonNode json(ImmutableList<WorkloadResult> results) throws IOException {

@@ -19,12 +19,12 @@ import java.time.Instant;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-class PassRecordTest {
+class PassSummaryTest {
     private static final WorkloadId A = WorkloadId.process("a");
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
-    private final PassRecord record = new PassRecord(
+    private final PassSummary summary = new PassSummary(
             Set.of(A),
             Set.of(A),
             new ProgressDisplay.Plain(new Console(out, out, OutputFormat.TEXT, new Ansi(false)), 9),
@@ -35,9 +35,9 @@ class PassRecordTest {
         WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
         PassResult.Settled done = new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE));
 
-        record.finished(A, new PassResult.Again(install, new Step.Activate(A, null), Outcome.done()));
-        record.finished(A, done);
-        record.finished(A, done);
+        summary.finished(A, new PassResult.Again(install, new Step.Activate(A, null), Outcome.done()));
+        summary.finished(A, done);
+        summary.finished(A, done);
 
         assertEquals("process/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
     }
@@ -47,8 +47,8 @@ class PassRecordTest {
         WorkloadPlan install = plan(Action.INSTALL, Reason.NOT_INSTALLED);
         Step.Wait wait = new Step.Wait(A, Instant.EPOCH, Step.Wait.Kind.RETRY, "no luck");
 
-        record.finished(A, new PassResult.Later(install, wait));
-        record.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+        summary.finished(A, new PassResult.Later(install, wait));
+        summary.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
 
         assertEquals("process/a  failed: no luck\nprocess/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
     }

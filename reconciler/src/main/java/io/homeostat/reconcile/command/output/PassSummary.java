@@ -16,7 +16,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** What passes did, workload by workload: told to a display as it happens, and summed up at the end. */
-public final class PassRecord implements PassListener {
+public final class PassSummary implements PassListener {
     private final Set<WorkloadId> declared;
     private final ProgressDisplay display;
     private final boolean stopping;
@@ -35,7 +35,7 @@ public final class PassRecord implements PassListener {
      * @param declared those of them that are wanted
      * @param stopping whether a workload that is stopped by request is done, rather than held back
      */
-    public PassRecord(Set<WorkloadId> all, Set<WorkloadId> declared, ProgressDisplay display, boolean stopping) {
+    public PassSummary(Set<WorkloadId> all, Set<WorkloadId> declared, ProgressDisplay display, boolean stopping) {
         this.stopping = stopping;
         this.declared = declared;
         this.display = display;
