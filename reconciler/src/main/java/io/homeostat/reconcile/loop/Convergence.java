@@ -14,36 +14,36 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class Convergence implements PassListener {
 
     /** The state of one workload. */
-    public sealed interface Standing {
+    public sealed interface Progress {
         /** Passes go on; {@code what} says what it is at. */
-        record UnderWay(String what) implements Standing {}
+        record UnderWay(String what) implements Progress {}
 
         /** At its desired state. */
-        record Converged() implements Standing {}
+        record Converged() implements Progress {}
 
         /** Not at its desired state, and nothing more is done about it now. */
-        record Stuck(String why) implements Standing {}
+        record Stuck(String why) implements Progress {}
     }
 
     private final PassListener delegate;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    private final TreeMap<WorkloadId, Standing> standings = new TreeMap<>();
+    private final TreeMap<WorkloadId, Progress> workloads = new TreeMap<>();
 
     public Convergence(Collection<WorkloadId> ids, PassListener delegate) {
         this.delegate = delegate;
-        ids.forEach(id -> standings.put(id, new Standing.UnderWay("not looked at yet")));
+        ids.forEach(id -> workloads.put(id, new Progress.UnderWay("not looked at yet")));
     }
 
     /** Waits until nothing is under way any more, or the time is over. */
-    public ImmutableSortedMap<WorkloadId, Standing> await(Duration patience) throws InterruptedException {
+    public ImmutableSortedMap<WorkloadId, Progress> await(Duration patience) throws InterruptedException {
         lock.lockInterruptibly();
         try {
             long left = patience.toNanos();
-            while (left > 0 && standings.values().stream().anyMatch(s -> s instanceof Standing.UnderWay)) {
+            while (left > 0 && workloads.values().stream().anyMatch(one -> one instanceof Progress.UnderWay)) {
                 left = changed.awaitNanos(left);
             }
-            return ImmutableSortedMap.copyOf(standings);
+            return ImmutableSortedMap.copyOf(workloads);
         } finally {
             lock.unlock();
         }
@@ -56,7 +56,7 @@ public final class Convergence implements PassListener {
 
     @Override
     public void starting(Step step) {
-        put(step.workload(), new Standing.UnderWay(step.word()));
+        put(step.workload(), new Progress.UnderWay(step.word()));
         delegate.starting(step);
     }
 
@@ -65,11 +65,11 @@ public final class Convergence implements PassListener {
     public void concerned(Set<WorkloadId> others) {
         lock.lock();
         try {
-            others.forEach(other -> standings.computeIfPresent(
+            others.forEach(other -> workloads.computeIfPresent(
                     other,
-                    (id, standing) -> standing instanceof Standing.Stuck
-                            ? new Standing.UnderWay("something that it waits for has changed")
-                            : standing));
+                    (id, progress) -> progress instanceof Progress.Stuck
+                            ? new Progress.UnderWay("something that it waits for has changed")
+                            : progress));
         } finally {
             lock.unlock();
         }
@@ -78,32 +78,32 @@ public final class Convergence implements PassListener {
 
     @Override
     public void finished(WorkloadId id, PassResult next) {
-        put(id, standing(next));
+        put(id, progress(next));
         delegate.finished(id, next);
     }
 
     @Override
     public void broken(WorkloadId id, Throwable problem) {
-        put(id, new Standing.UnderWay("internal error: " + problem.getMessage()));
+        put(id, new Progress.UnderWay("internal error: " + problem.getMessage()));
         delegate.broken(id, problem);
     }
 
-    private static Standing standing(PassResult next) {
+    private static Progress progress(PassResult next) {
         return switch (next) {
-            case PassResult.Settled settled -> new Standing.Converged();
-            case PassResult.Again again -> new Standing.UnderWay(again.step().word());
+            case PassResult.Settled settled -> new Progress.Converged();
+            case PassResult.Again again -> new Progress.UnderWay(again.step().word());
             case PassResult.Later later ->
                 switch (later.until().kind()) {
-                    case PROGRESS -> new Standing.UnderWay(later.until().why());
-                    case RETRY, DECLARATION -> new Standing.Stuck(later.until().why());
+                    case PROGRESS -> new Progress.UnderWay(later.until().why());
+                    case RETRY, DECLARATION -> new Progress.Stuck(later.until().why());
                 };
         };
     }
 
-    private void put(WorkloadId id, Standing standing) {
+    private void put(WorkloadId id, Progress progress) {
         lock.lock();
         try {
-            standings.put(id, standing);
+            workloads.put(id, progress);
             changed.signalAll();
         } finally {
             lock.unlock();

@@ -92,9 +92,9 @@ class ReconcilerTest {
         reconciler.hint(QUICK, Trigger.REQUEST);
 
         await().atMost(Duration.ofSeconds(30))
-                .until(() -> convergence.await(Duration.ZERO).get(QUICK) instanceof Convergence.Standing.Stuck);
+                .until(() -> convergence.await(Duration.ZERO).get(QUICK) instanceof Convergence.Progress.Stuck);
         assertInstanceOf(
-                Convergence.Standing.UnderWay.class,
+                Convergence.Progress.UnderWay.class,
                 convergence.await(Duration.ZERO).get(SLOW));
     }
 
@@ -105,12 +105,12 @@ class ReconcilerTest {
         reconciler.hint(SLOW, Trigger.REQUEST);
         reconciler.hint(QUICK, Trigger.REQUEST);
 
-        ImmutableSortedMap<WorkloadId, Convergence.Standing> standings = convergence.await(Duration.ofSeconds(30));
+        ImmutableSortedMap<WorkloadId, Convergence.Progress> progress = convergence.await(Duration.ofSeconds(30));
 
         assertEquals(
-                new Convergence.Standing.Stuck("could not install A: no such archive; waits for another declaration"),
-                standings.get(SLOW));
-        assertEquals(standings.get(SLOW), standings.get(QUICK));
+                new Convergence.Progress.Stuck("could not install A: no such archive; waits for another declaration"),
+                progress.get(SLOW));
+        assertEquals(progress.get(SLOW), progress.get(QUICK));
     }
 
     @Test
