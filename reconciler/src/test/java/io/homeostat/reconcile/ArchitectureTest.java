@@ -78,6 +78,8 @@ class ArchitectureTest {
                 .definedBy("..reconcile.record..")
                 .layer("loop")
                 .definedBy("..reconcile.loop..")
+                .layer("logs")
+                .definedBy("..reconcile.logs..")
                 .layer("status")
                 .definedBy("..reconcile.status..")
                 .layer("secrets")
@@ -102,8 +104,10 @@ class ArchitectureTest {
                 .mayOnlyBeAccessedByLayers("loop", "command", "agent")
                 .whereLayer("loop")
                 .mayOnlyBeAccessedByLayers("command", "agent", "cli")
+                .whereLayer("logs")
+                .mayOnlyBeAccessedByLayers("loop", "command", "agent")
                 .whereLayer("secrets")
-                .mayOnlyBeAccessedByLayers("loop", "command", "cli")
+                .mayOnlyBeAccessedByLayers("logs", "command", "cli")
                 .check(ALL);
     }
 

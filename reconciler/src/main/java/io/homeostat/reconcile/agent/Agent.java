@@ -22,8 +22,8 @@ import io.homeostat.reconcile.agent.StateUpdates.Scope;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.controlplane.ControlPlane;
 import io.homeostat.reconcile.controlplane.Modules;
-import io.homeostat.reconcile.loop.LogFiles;
-import io.homeostat.reconcile.loop.LogTails.MaskedTails;
+import io.homeostat.reconcile.logs.LogFiles;
+import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.MachineSteps.ArchiveRules;
 import io.homeostat.reconcile.loop.PassId.Trigger;
@@ -122,7 +122,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 new TurnTaking(steps, turns),
                 store,
                 clock,
-                new MaskedTails(new LogFiles(layout), declared, store),
+                new MaskedTails(new LogFiles(layout), declared::declaration, store),
                 broadcast);
         this.reconciler = new Reconciler(
                 pass,

@@ -21,11 +21,11 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.InstanceClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.logs.LogFiles;
+import io.homeostat.reconcile.logs.LogKeeper;
+import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.Housekeeping;
-import io.homeostat.reconcile.loop.LogFiles;
-import io.homeostat.reconcile.loop.LogKeeper;
-import io.homeostat.reconcile.loop.LogTails.MaskedTails;
 import io.homeostat.reconcile.loop.MachineSteps;
 import io.homeostat.reconcile.loop.MachineSteps.ArchiveRules;
 import io.homeostat.reconcile.loop.PassId.Trigger;
@@ -169,7 +169,7 @@ public final class DirectEnforcer implements Enforcer {
                                         steps,
                                         store,
                                         clock,
-                                        new MaskedTails(new LogFiles(layout), source, store),
+                                        new MaskedTails(new LogFiles(layout), source::declaration, store),
                                         progress),
                                 progress,
                                 Reconciler.untilSettled(clock),

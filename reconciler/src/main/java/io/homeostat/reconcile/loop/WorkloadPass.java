@@ -14,6 +14,7 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
+import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;

@@ -1,8 +1,9 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.logs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -11,7 +12,7 @@ import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.Written;
-import io.homeostat.reconcile.loop.LogTails.MaskedTails;
+import io.homeostat.reconcile.logs.LogTails.MaskedTails;
 import io.homeostat.reconcile.sim.MemoryStore;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -23,10 +24,10 @@ class MaskedTailsTest {
     private Optional<Workload> declared = Optional.empty();
 
     private String masked(String lines) {
-        DesiredSource desired = DesiredSource.of(StoredState.desired(declared.stream()
+        DesiredState desired = StoredState.desired(declared.stream()
                 .map(workload -> new StoredDeclaration(SourceName.APPLIED, workload, "/a.yaml", 1, "hash", 0))
-                .collect(ImmutableList.toImmutableList())));
-        return new MaskedTails(id -> lines, desired, store).lastLines(ID);
+                .collect(ImmutableList.toImmutableList()));
+        return new MaskedTails(id -> lines, desired::get, store).lastLines(ID);
     }
 
     private static Workload given(String config, String env) {

@@ -1,11 +1,14 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.logs;
 
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
+import java.util.Optional;
+import java.util.function.Function;
 
 /** The end of a workload's log. */
 public interface LogTails {
@@ -21,11 +24,11 @@ public interface LogTails {
         static final int SHORTEST = 8;
 
         private final LogTails logs;
-        private final DesiredSource desired;
+        private final Function<WorkloadId, Optional<Declaration>> desired;
         private final StateReader store;
 
         /** @param store has the last good revision, which may run in place of the declared one; not closed */
-        public MaskedTails(LogTails logs, DesiredSource desired, StateReader store) {
+        public MaskedTails(LogTails logs, Function<WorkloadId, Optional<Declaration>> desired, StateReader store) {
             this.logs = logs;
             this.desired = desired;
             this.store = store;
@@ -38,7 +41,7 @@ public interface LogTails {
                 return lines;
             }
             SecretMask mask = new SecretMask(SHORTEST);
-            desired.declaration(id).ifPresent(declared -> learn(declared.workload(), mask));
+            desired.apply(id).ifPresent(declared -> learn(declared.workload(), mask));
             LastKnownGood lastKnownGood = store.history(id).lastKnownGood();
             if (lastKnownGood != null) {
                 learn(lastKnownGood.workload(), mask);

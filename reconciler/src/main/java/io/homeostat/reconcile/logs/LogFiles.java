@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.logs;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;

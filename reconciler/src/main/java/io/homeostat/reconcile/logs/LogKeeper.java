@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.logs;
 
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LogRotation;

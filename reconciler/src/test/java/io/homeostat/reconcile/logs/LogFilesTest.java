@@ -1,4 +1,4 @@
-package io.homeostat.reconcile.loop;
+package io.homeostat.reconcile.logs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
