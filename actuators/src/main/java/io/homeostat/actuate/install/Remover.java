@@ -4,6 +4,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.actuate.launch.Sockets;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.install.Installation;

@@ -1,6 +1,7 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -14,9 +15,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Plugins listen on the socket that they are told at their launch, and end when they are asked to. Sockets are in a directory closed to everybody else, so that nobody can listen in a plugin's place and receive its
- * configuration. A plugin that runs as another user cannot create anything there: it listens in a directory of that user, and a symlink
- * is at the usual place.
+ * Plugins listen on the socket that they are told at their launch, and end when they are asked to. Sockets are in a directory closed
+ * to everybody else, so that nobody can listen in a plugin's place and receive its configuration. A plugin that runs as another user
+ * cannot create anything there: it listens in a directory of that user, and a symlink is at the usual place.
  */
 public final class PluginProtocol implements ProcessProtocol {
     private final Layout layout;
@@ -51,6 +52,8 @@ public final class PluginProtocol implements ProcessProtocol {
         Path socket = layout.socket(instance.workload(), instance.revision());
         SecureDirectories.create(parent(socket), SecureDirectories.OURS);
         ended(instance);
+        // It can't listen where anything else is.
+        Files.deleteIfExists(socket);
         if (account == null) {
             return socket;
         }
@@ -65,20 +68,9 @@ public final class PluginProtocol implements ProcessProtocol {
         return real;
     }
 
-    /** Does nothing when there is no socket, or cannot be one. */
     @Override
     public void ended(Instance instance) throws IOException {
-        Path socket;
-        try {
-            socket = layout.socket(instance.workload(), instance.revision());
-        } catch (IllegalStateException e) {
-            // The run directory is too long for any socket, as the launch has said; undoing it must be possible.
-            return;
-        }
-        if (Files.isSymbolicLink(socket)) {
-            Files.deleteIfExists(Files.readSymbolicLink(socket));
-        }
-        Files.deleteIfExists(socket);
+        Sockets.delete(layout, new LocalDisk(), instance.workload(), instance.revision());
     }
 
     /** Not longer than the usual directory, so that paths in it are never too long. */

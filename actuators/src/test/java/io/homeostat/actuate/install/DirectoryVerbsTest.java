@@ -10,6 +10,8 @@ import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Machine;
 import io.homeostat.actuate.launch.LaunchDirectories;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -150,17 +152,35 @@ final class DirectoryVerbsTest {
     @Test
     void theSocketOfALaunchThatHasNoInstallationIsRemovedWithTheWorkload() throws Exception {
         new LaunchDirectories(machine.layout(), new ProcFs()).write(instance("local"));
-        Path socket = machine.layout().socket(ID, "local");
-        Files.createDirectories(socket.toAbsolutePath().getParent());
-        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-            server.bind(UnixDomainSocketAddress.of(socket));
-        }
+        Path socket = listenedOn(machine.layout().socket(ID, "local"));
         Files.createSymbolicLink(machine.layout().launch(ID, "stray"), temp);
 
         remover.remove(ID);
 
         assertFalse(Files.exists(socket));
         assertTrue(Files.exists(temp.resolve("run")), "what a stray symlink leads to");
+    }
+
+    @Test
+    void theSocketOfAWorkloadOfAnotherKindThatHasTheSameNameStays() throws Exception {
+        WorkloadId process = WorkloadId.process(ID.name());
+        WorkloadId other = new WorkloadId(new Kind("Other", "others", ProcessSpec.class), ID.name());
+        new LaunchDirectories(machine.layout(), new ProcFs()).write(instance(process, "1"));
+        Path removed = listenedOn(machine.layout().socket(process, "1"));
+        Path kept = listenedOn(machine.layout().socket(other, "1"));
+
+        remover.remove(process);
+
+        assertFalse(Files.exists(removed));
+        assertTrue(Files.exists(kept));
+    }
+
+    private static Path listenedOn(Path socket) throws IOException {
+        Files.createDirectories(socket.toAbsolutePath().getParent());
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(socket));
+        }
+        return socket;
     }
 
     @Test
@@ -181,8 +201,12 @@ final class DirectoryVerbsTest {
     }
 
     private static Instance instance(String revision) {
+        return instance(ID, revision);
+    }
+
+    private static Instance instance(WorkloadId id, String revision) {
         return new Instance(
-                "l1", ID, "hash", revision, null, ImmutableSortedMap.of(), Instant.EPOCH, null, Phase.INTENDED, "");
+                "l1", id, "hash", revision, null, ImmutableSortedMap.of(), Instant.EPOCH, null, Phase.INTENDED, "");
     }
 
     @Test

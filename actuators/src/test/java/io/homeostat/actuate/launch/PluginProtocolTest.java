@@ -21,6 +21,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
@@ -161,6 +162,18 @@ class PluginProtocolTest {
         bed.stop(instance, Duration.ofSeconds(20));
 
         assertFalse(Files.exists(socket));
+    }
+
+    @Test
+    void whatASymlinkInTheSocketsPlaceLeadsToIsLeftAlone() throws Exception {
+        Instance instance = bed.launch(TestBed.PLUGIN, bed.program("p", "exec sleep 1000"));
+        Path precious = Files.createFile(root.resolve("precious"));
+        Path socket = Files.createSymbolicLink(bed.layout.socket(TestBed.PLUGIN, "r1"), precious);
+
+        bed.stop(instance, Duration.ofSeconds(20));
+
+        assertTrue(Files.exists(precious));
+        assertFalse(Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
     }
 
     private static int bytes(Path path) {

@@ -12,15 +12,13 @@ import org.jspecify.annotations.Nullable;
  * completion) needs no change for a new one. There is one object per kind, as with an enum.
  */
 public final class Kind implements Comparable<Kind> {
-    public static final Kind PLUGIN =
-            new Kind("Plugin", "plugins", PluginSpec.class, "plugin-connections", "errors.log", true);
+    public static final Kind PLUGIN = new Kind("Plugin", "plugins", PluginSpec.class, "errors.log", true);
     public static final Kind PROCESS = new Kind("Process", "processes", ProcessSpec.class);
 
     private final String title;
     private final String word;
     private final String plural;
     private final Class<? extends WorkloadSpec> spec;
-    private final String sockets;
     private final @Nullable String errorLog;
     private final boolean reported;
 
@@ -32,21 +30,19 @@ public final class Kind implements Comparable<Kind> {
      * @param spec the record that its documents declare
      */
     public Kind(String title, String plural, Class<? extends WorkloadSpec> spec) {
-        this(title, plural, spec, "connections", null, false);
+        this(title, plural, spec, null, false);
     }
 
     private Kind(
             String title,
             String plural,
             Class<? extends WorkloadSpec> spec,
-            String sockets,
             @Nullable String errorLog,
             boolean reported) {
         this.title = title;
         this.word = title.toLowerCase(Locale.ROOT);
         this.plural = plural;
         this.spec = spec;
-        this.sockets = sockets;
         this.errorLog = errorLog;
         this.reported = reported;
     }
@@ -88,11 +84,6 @@ public final class Kind implements Comparable<Kind> {
     /** The record that its documents declare. */
     public Class<? extends WorkloadSpec> spec() {
         return spec;
-    }
-
-    /** Name of the directory below the run directory in which its sockets are. */
-    public String sockets() {
-        return sockets;
     }
 
     /** Name of a second log that its processes are told to write beside their standard output; null when there is none. */

@@ -150,12 +150,13 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /**
-     * The socket on which a plugin has to listen; hashed if the readable name is too long.
+     * The socket on which a plugin has to listen; hashed if the readable name is too long. Each kind has a directory of its own, so that
+     * workloads of two kinds with one name have two sockets.
      *
      * @throws IllegalStateException if the run directory itself is too long; the message names the remedy
      */
     public Path socket(WorkloadId id, String revision) {
-        Path directory = runDir.resolve(id.kind().sockets());
+        Path directory = runDir.resolve(id.kind().word() + "-connections");
         Path readable = directory.resolve(installName(id, revision, null) + ".sock");
         if (bytes(readable) <= MAX_SOCKET_PATH) {
             return readable;

@@ -1,4 +1,4 @@
-package io.homeostat.actuate.install;
+package io.homeostat.actuate.launch;
 
 import io.homeostat.actuate.Disk;
 import io.homeostat.desired.model.WorkloadId;
@@ -11,16 +11,16 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /** Deletes socket files that plugins leave behind; some do not unlink theirs. */
-final class Sockets {
+public final class Sockets {
     private Sockets() {}
 
     /** Deletes the socket of a revision that does not run; a file that is not a socket is not ours. */
-    static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
+    public static void delete(Layout layout, Disk disk, WorkloadId id, String revision) throws IOException {
         Path socket;
         try {
             socket = layout.socket(id, revision);
         } catch (IllegalStateException e) {
-            // The run directory is too long for any socket.
+            // The run directory is too long for any socket, as the launch has said; undoing it must be possible.
             return;
         }
         try {
