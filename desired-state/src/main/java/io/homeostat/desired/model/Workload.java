@@ -1,6 +1,7 @@
 package io.homeostat.desired.model;
 
 import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Lifecycle.Execution;
 import org.jspecify.annotations.Nullable;
 
 /** One declared workload: a document that was read and found valid, paths and defaults filled in. */
@@ -15,6 +16,11 @@ public record Workload(WorkloadId id, ImmutableSortedMap<String, String> labels,
 
     public @Nullable Source source() {
         return spec.source();
+    }
+
+    /** Whether its program is expected to end. */
+    public boolean isOneShot() {
+        return lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
     /** The program that is launched for it; throws an IllegalStateException when its kind launches none. */

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.controlplane;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -121,7 +120,7 @@ public final class PluginStates {
     /** As declared; if it no longer is, as it last was. */
     private static boolean isOneShot(Situation situation) {
         Workload workload = workload(situation);
-        return workload != null && workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
+        return workload != null && workload.isOneShot();
     }
 
     private static @Nullable Workload workload(Situation situation) {

@@ -59,7 +59,7 @@ final class DaemonPlanner {
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null
                         || lastKnownGood.hash().equals(declared.hash())
-                        || Work.isOneShot(lastKnownGood.workload())
+                        || lastKnownGood.workload().isOneShot()
                 ? null
                 : Target.of(lastKnownGood, situation.installations());
     }

@@ -186,7 +186,7 @@ public final class DependencyGraph {
     /** The same, as far as what is remembered is of its declaration. */
     private static boolean servesOthers(Declaration declared, HostFacts host, Remembered neighbour) {
         return is(Condition.Type.HEALTHY, neighbour)
-                && (Work.isOneShot(declared.workload())
+                && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
                         : runs(declared, host, neighbour));
     }
@@ -316,7 +316,7 @@ public final class DependencyGraph {
 
     private boolean isDaemon(WorkloadId id) {
         return desired.get(id)
-                .filter(declaration -> !Work.isOneShot(declaration.workload()))
+                .filter(declaration -> !declaration.workload().isOneShot())
                 .isPresent();
     }
 

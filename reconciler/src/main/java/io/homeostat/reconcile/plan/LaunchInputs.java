@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
-import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -37,7 +36,7 @@ public final class LaunchInputs {
 
     /** Why this instance is not what is declared; empty when it is. */
     public static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
-        if (Work.isOneShot(instance) != (wanted.lifecycle().execution().type() == Execution.Type.ONE_SHOT)) {
+        if (Work.isOneShot(instance) != wanted.isOneShot()) {
             return Optional.of(Reason.EXECUTION_CHANGED);
         }
         return difference(instance.revision(), instance.directory(), instance.inputs(), wanted, directory);
@@ -104,7 +103,7 @@ public final class LaunchInputs {
         if (parent != null) {
             inputs.put(PARENT, parent);
         }
-        if (Work.isOneShot(workload)) {
+        if (workload.isOneShot()) {
             inputs.put(Work.INPUT, Work.of(workload));
         }
         return inputs.buildOrThrow();

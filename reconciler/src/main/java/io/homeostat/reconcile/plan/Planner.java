@@ -56,7 +56,7 @@ public final class Planner {
         if (enablement.state() == Execution.State.DISABLED) {
             return disabled(situation, enablement);
         }
-        return Work.isOneShot(declared.workload())
+        return declared.workload().isOneShot()
                 ? new OneShotPlanner(situation, declared).plan()
                 : new DaemonPlanner(situation, declared).plan();
     }

@@ -92,7 +92,7 @@ public record Situation(
                 && stop.cause() == Step.Stop.Cause.REPLACED
                 && !Work.isOneShot(stop.instance())
                 && runsWell(stop.instance());
-        return declared == null || !disrupts || Work.isOneShot(declared.workload())
+        return declared == null || !disrupts || declared.workload().isOneShot()
                 ? Optional.empty()
                 : Optional.ofNullable(declared.workload().lifecycle().maxDisruption());
     }

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.hash.Hashing;
-import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Instance;
@@ -17,10 +16,6 @@ public final class Work {
     static final String INPUT = "work";
 
     private Work() {}
-
-    public static boolean isOneShot(Workload workload) {
-        return workload.lifecycle().execution().type() == Execution.Type.ONE_SHOT;
-    }
 
     /** Whether an instance was launched to run to its end. */
     public static boolean isOneShot(Instance instance) {

@@ -17,7 +17,6 @@ import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
-import io.homeostat.reconcile.plan.Work;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Instant;
 import java.util.List;
@@ -59,7 +58,7 @@ public final class Conditions {
                     situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.CANNOT_OBSERVE, plan.message());
         }
         Declaration declared = situation.declared();
-        if (declared != null && Work.isOneShot(declared.workload())) {
+        if (declared != null && declared.workload().isOneShot()) {
             return ran(situation, declared);
         }
         RunRecord run = situation.history().run();

@@ -20,7 +20,6 @@ import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
-import io.homeostat.reconcile.plan.Work;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -113,7 +112,7 @@ final class Notes {
      */
     void launchFailed(String hash, FailureCause cause, String error, boolean fatal) {
         Declaration declared = situation.declared();
-        if (declared != null && Work.isOneShot(declared.workload())) {
+        if (declared != null && declared.workload().isOneShot()) {
             if (declared.hash().equals(hash)) {
                 OneShotRecorder.startFailed(situation, this, declared, error, fatal);
             }
@@ -134,7 +133,7 @@ final class Notes {
         boolean exhausted = fatal || starts.count() >= allowed;
         LastKnownGood lastKnownGood = history.lastKnownGood();
         String revision = declared.workload().revision();
-        if (!exhausted || lastKnownGood == null || Work.isOneShot(lastKnownGood.workload())) {
+        if (!exhausted || lastKnownGood == null || lastKnownGood.workload().isOneShot()) {
             attempts(attempts -> attempts.withStart(starts));
             if (exhausted && (fatal || starts.count() == allowed)) {
                 failure(EventType.PLUGIN_INSTALL_FAILED, revision, cause, error);

@@ -82,7 +82,7 @@ public final class ObservationRecorder {
             if (notes.leavesRemains()) {
                 seen = seen.withResidue();
             }
-            if (declared != null && Work.isOneShot(declared.workload())) {
+            if (declared != null && declared.workload().isOneShot()) {
                 OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {
                 noteProof(situation, notes, alive.get(0));

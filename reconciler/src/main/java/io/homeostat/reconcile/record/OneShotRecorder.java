@@ -124,7 +124,7 @@ final class OneShotRecorder {
         if (declared == null
                 || run == null
                 || !run.hasStarted()
-                || !Work.isOneShot(declared.workload())
+                || !declared.workload().isOneShot()
                 || !run.work().equals(Work.of(declared.workload()))
                 || !(situation.seen().installations()
                         instanceof Observation.Seen<ImmutableList<Installation>>(var installations))) {
@@ -144,7 +144,7 @@ final class OneShotRecorder {
     static void forget(Declaration declared, Notes notes, List<ObservedInstance> instances) {
         OneShotRun run = notes.history().run().oneShot();
         if (run != null
-                && !Work.isOneShot(declared.workload())
+                && !declared.workload().isOneShot()
                 && instances.stream().noneMatch(process -> run.isOf(process.instance()))) {
             notes.run(books -> books.withOneShot(null));
         }
@@ -171,7 +171,7 @@ final class OneShotRecorder {
     /** Some say themselves when they are done, and nothing may take longer than declared. The instance is stopped afterwards. */
     private static void judge(
             Situation situation, Notes notes, Declaration declared, Instance instance, Running running) {
-        if (situation.pause() != null || !Work.isOneShot(declared.workload())) {
+        if (situation.pause() != null || !declared.workload().isOneShot()) {
             return;
         }
         underWay(notes, instance).ifPresent(run -> {

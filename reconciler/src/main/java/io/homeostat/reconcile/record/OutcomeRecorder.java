@@ -18,7 +18,6 @@ import io.homeostat.reconcile.plan.BackoffPolicies;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
-import io.homeostat.reconcile.plan.Work;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Objects;
 import java.util.Optional;
@@ -92,7 +91,7 @@ public final class OutcomeRecorder {
                 LastKnownGood lastKnownGood = notes.history().lastKnownGood();
                 if (lastKnownGood != null
                         && lastKnownGood.hash().equals(step.hash())
-                        && !Work.isOneShot(step.declared())) {
+                        && !step.declared().isOneShot()) {
                     notes.run(run -> run.withRestart());
                 }
             }

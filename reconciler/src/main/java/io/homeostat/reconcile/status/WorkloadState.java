@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.status;
 
 import io.homeostat.desired.model.Declaration;
-import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
@@ -63,7 +62,7 @@ public enum WorkloadState {
     private static WorkloadState atRest(Situation situation, WorkloadPlan plan) {
         Declaration declared = situation.declared();
         WorkloadHistory history = situation.history();
-        if (declared != null && !isKeptStopped(plan) && isOneShot(declared)) {
+        if (declared != null && !isKeptStopped(plan) && declared.workload().isOneShot()) {
             return ofOneShot(situation, declared, plan);
         }
         if (declared == null
@@ -92,10 +91,6 @@ public enum WorkloadState {
     /** By its rules, or on request. */
     private static boolean isKeptStopped(WorkloadPlan plan) {
         return plan.reason() == Reason.DISABLED || plan.reason() == Reason.STOPPED;
-    }
-
-    private static boolean isOneShot(Declaration declared) {
-        return declared.workload().lifecycle().execution().type() == Execution.Type.ONE_SHOT;
     }
 
     private static WorkloadState ofOneShot(Situation situation, Declaration declared, WorkloadPlan plan) {
