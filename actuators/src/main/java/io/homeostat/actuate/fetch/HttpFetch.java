@@ -365,8 +365,7 @@ final class HttpFetch implements AutoCloseable {
         @Override
         public boolean fill(Chunk chunk, Deadline deadline) throws IOException, InterruptedException, FailedAttempt {
             // If the connection breaks before the client has handed over the response, it hands over only the failure,
-            // and what has
-            // come is lost: nothing may come before there is a reader.
+            // and what has come is lost: nothing may come before there is a reader.
             if (!reading) {
                 reading = true;
                 ask(WINDOW);

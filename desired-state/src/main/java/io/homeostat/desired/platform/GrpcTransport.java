@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one class that knows what carries gRPC: Netty's NIO, which needs no native code. It is loaded, and its one thread started, when
- * the first channel is asked for.
+ * What carries gRPC to plugins, probes and the control plane: Netty's NIO, which needs no native code. It is loaded, and its one
+ * thread started, when the first channel is asked for.
  *
  * <p>A channel serves one question or one stream and is shut down by its user. Keeping it would save a millisecond but report stale
  * failures: a channel whose peer has gone backs off and refuses calls although the next process may be listening already.

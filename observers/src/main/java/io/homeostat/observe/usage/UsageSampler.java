@@ -111,7 +111,7 @@ public final class UsageSampler {
         return known == null ? Optional.empty() : Optional.ofNullable(known.latest);
     }
 
-    /** The newest undelivered samples of one workload, oldest first. */
+    /** The newest sample of each workload that has any. */
     public synchronized ImmutableSortedMap<WorkloadId, Usage> latest() {
         ImmutableSortedMap.Builder<WorkloadId, Usage> all = ImmutableSortedMap.naturalOrder();
         followed.forEach((id, known) -> {

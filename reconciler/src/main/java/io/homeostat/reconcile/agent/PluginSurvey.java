@@ -51,7 +51,7 @@ final class PluginSurvey implements PassListener {
     ImmutableList<Finding> plugins() throws InterruptedException {
         awaitFirst();
         Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
-                .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isPlugin);
+                .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isReported);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
         return findings.workloads();
     }
@@ -61,7 +61,7 @@ final class PluginSurvey implements PassListener {
         long left = patience.toNanos();
         lock.lock();
         try {
-            while (!complete && !looked.containsAll(plugins(declared))) {
+            while (!complete && !looked.containsAll(reported(declared))) {
                 if (left <= 0) {
                     LOG.warn(
                             "the loop has not been at every plugin within {} s; how they are is told without it",
@@ -77,13 +77,13 @@ final class PluginSurvey implements PassListener {
         }
     }
 
-    private static ImmutableSet<WorkloadId> plugins(DeclaredState declared) {
+    private static ImmutableSet<WorkloadId> reported(DeclaredState declared) {
         return declared.now().declarations().keySet().stream()
-                .filter(PluginSurvey::isPlugin)
+                .filter(PluginSurvey::isReported)
                 .collect(ImmutableSet.toImmutableSet());
     }
 
-    private static boolean isPlugin(WorkloadId id) {
+    private static boolean isReported(WorkloadId id) {
         return id.kind().isReported();
     }
 

@@ -6,7 +6,7 @@ import io.homeostat.desired.yaml.DocumentReader;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 
-/** Makes workloads of texts, and the form in which they are stored of workloads: so that a test can count it. */
+/** Parses documents and prints their stored form; an interface so that a test can count calls. */
 public interface DocumentFormat {
     /** The one there is. */
     DocumentFormat STANDARD = new DocumentFormat() {};
