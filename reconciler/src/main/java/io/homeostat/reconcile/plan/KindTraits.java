@@ -10,8 +10,13 @@ import java.util.ServiceLoader;
 public interface KindTraits {
     Kind kind();
 
-    /** The same for every declaration of the kind, so that it is known of what is no longer declared, too. */
-    Traits.Start start();
+    /**
+     * Whether an instance is told to start, once, as soon as it listens; else it runs once it is there. The same for every declaration
+     * of the kind, so that it is known of what is no longer declared, too.
+     */
+    default boolean isStartedExplicitly() {
+        return false;
+    }
 
     /**
      * Whether an instance leaves something behind when it ends, such as a cgroup or a socket, and has to be destroyed after its end is

@@ -137,7 +137,7 @@ final class OneShotPlanner {
 
     private WorkloadPlan begin(RunningInstance attended, Running running) {
         attended.confine();
-        if (target.traits().isStartedExplicitly() && !running.listening()) {
+        if (target.isStartedExplicitly() && !running.listening()) {
             attended.awaitStart();
         } else {
             plan.because(Action.RUN, Reason.START_NOT_FINISHED, "it is launched but not started");

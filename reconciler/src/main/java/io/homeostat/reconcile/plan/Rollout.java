@@ -269,7 +269,7 @@ final class Rollout {
     }
 
     void start() {
-        if (target.traits().isStartedExplicitly()) {
+        if (target.isStartedExplicitly()) {
             plan.add(new Step.Start(
                     situation.id(),
                     target.traits().config(),

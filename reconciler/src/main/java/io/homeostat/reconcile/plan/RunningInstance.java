@@ -96,7 +96,7 @@ final class RunningInstance {
     }
 
     private void awaitReadiness() {
-        if (target.traits().isStartedExplicitly() && running.listening()) {
+        if (target.isStartedExplicitly() && running.listening()) {
             plan.because(Action.RESTART, Reason.START_NOT_FINISHED, "it is launched but not started");
             confine();
             rollout.start();

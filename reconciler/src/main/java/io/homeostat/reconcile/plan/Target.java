@@ -72,6 +72,10 @@ public record Target(
         return Traits.of(workload);
     }
 
+    boolean isStartedExplicitly() {
+        return KindTraits.of(workload.id().kind()).isStartedExplicitly();
+    }
+
     /** Whether the target itself is what was last seen well. */
     boolean isLastKnownGood(Situation situation) {
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();

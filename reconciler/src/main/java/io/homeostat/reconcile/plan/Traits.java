@@ -4,10 +4,8 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
-import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
@@ -17,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * All that planning, recording and status know of a declaration's kind. They ask these traits and never which kind it is, so that a
  * new kind only has to provide its own.
  *
- * @param start whether an instance has to be told to start
  * @param readiness what shows that an instance has started
  * @param completion what shows that the run of a one-shot is over
+ * @param askedForHealth whether an instance can say how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
  * @param limitable whether limits can be changed while an instance runs
  * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
@@ -28,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  * @param recreatedWithParent whether an instance ends with the parent's instance it was launched in
  */
 public record Traits(
-        Start start,
         Readiness readiness,
         Completion completion,
+        boolean askedForHealth,
         @Nullable Config config,
         boolean limitable,
         ImmutableList<LaunchInput> inputs,
@@ -41,9 +39,9 @@ public record Traits(
     /** Of what runs as soon as it is created, and until its end; whatever is special is added. */
     public Traits(ImmutableList<LaunchInput> inputs, @Nullable String entryPoint, boolean limitable) {
         this(
-                Start.IMPLICIT,
                 Readiness.STAYED_ALIVE,
                 Completion.EXIT,
+                false,
                 null,
                 limitable,
                 inputs,
@@ -52,26 +50,35 @@ public record Traits(
                 false);
     }
 
-    public Traits withStart(Start how, Readiness shown, Completion over) {
-        return new Traits(how, shown, over, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
+    /** Of what can say how it is, which need not be what shows that it has started, or is over. */
+    public Traits withHealth(Readiness shown, Completion over) {
+        return new Traits(shown, over, true, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
     }
 
     public Traits withConfig(@Nullable Config given) {
         return new Traits(
-                start, readiness, completion, given, limitable, inputs, entryPoint, parent, recreatedWithParent);
+                readiness,
+                completion,
+                askedForHealth,
+                given,
+                limitable,
+                inputs,
+                entryPoint,
+                parent,
+                recreatedWithParent);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {
         return new Traits(
-                start, readiness, completion, config, limitable, inputs, entryPoint, Optional.of(whole), recreated);
-    }
-
-    /** What makes a created instance run. */
-    public enum Start {
-        /** It is told to, once, as soon as it listens. */
-        EXPLICIT,
-        /** Nothing more: it runs once it is there. */
-        IMPLICIT
+                readiness,
+                completion,
+                askedForHealth,
+                config,
+                limitable,
+                inputs,
+                entryPoint,
+                Optional.of(whole),
+                recreated);
     }
 
     /** What shows that a one-shot's run is over. */
@@ -98,36 +105,12 @@ public record Traits(
      *
      * @throws IllegalArgumentException when nobody provides those of its kind
      */
-    public static Traits of(WorkloadSpec spec) {
-        for (KindTraits provider : KindTraits.all().values()) {
-            if (provider.kind().spec() == spec.getClass()) {
-                return provider.traits(spec);
-            }
-        }
-        throw new IllegalArgumentException(
-                "nobody provides the traits of " + spec.getClass().getName());
-    }
-
     public static Traits of(Workload workload) {
-        return of(workload.spec());
-    }
-
-    /** What is known of instances of which nothing is declared any more. */
-    public static Start startOf(Kind kind) {
-        return KindTraits.of(kind).start();
-    }
-
-    boolean isStartedExplicitly() {
-        return start == Start.EXPLICIT;
+        return KindTraits.of(workload.id().kind()).traits(workload.spec());
     }
 
     /** Empty when there is nothing that a running instance could be given. */
     public String configHash() {
         return Config.hash(config);
-    }
-
-    /** Whether there is anything to ask an instance for its health. */
-    public boolean isAskedForHealth() {
-        return readiness != Readiness.STAYED_ALIVE;
     }
 }

@@ -29,6 +29,7 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
@@ -217,7 +218,8 @@ public final class ObservationRecorder {
         if (Work.isOneShot(known)) {
             known = OneShotRecorder.alive(situation, notes, known, running);
         } else if (spec != null) {
-            if (known.phase().isBeforeStart() && Traits.of(spec).readiness().canBeSeen(running)) {
+            if (known.phase().isBeforeStart()
+                    && traits(situation, spec).readiness().canBeSeen(running)) {
                 known = known.withPhase(Phase.STARTED, "");
                 notes.event(
                         EventType.PLUGIN_STARTED,
@@ -234,11 +236,15 @@ public final class ObservationRecorder {
         return new ObservedInstance(known, true, running);
     }
 
+    private static Traits traits(Situation situation, WorkloadSpec spec) {
+        return KindTraits.of(situation.id().kind()).traits(spec);
+    }
+
     private static void noteHealth(Situation situation, Notes notes, WorkloadSpec spec, @Nullable Health health) {
         RunRecord run = notes.history().run();
         boolean unknown = health == null
                 // A dry run does not ask, so what was known before stays.
-                ? Traits.of(spec).isAskedForHealth()
+                ? traits(situation, spec).askedForHealth()
                 : health.verdict() == Health.Verdict.UNKNOWN;
         if (unknown) {
             return;

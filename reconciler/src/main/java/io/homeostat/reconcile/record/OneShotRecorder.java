@@ -17,6 +17,7 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.install.Installation;
+import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
@@ -216,6 +217,6 @@ final class OneShotRecorder {
     }
 
     private static boolean startsByItself(Instance instance) {
-        return Traits.startOf(instance.workload().kind()) == Traits.Start.IMPLICIT;
+        return !KindTraits.of(instance.workload().kind()).isStartedExplicitly();
     }
 }

@@ -215,9 +215,7 @@ public record WorkloadStatus(
         String configHash(Situation situation) {
             Declaration declared = situation.declared();
             boolean ran = run != null && run.hasStarted();
-            return ran && declared != null
-                    ? Traits.of(declared.workload().spec()).configHash()
-                    : "";
+            return ran && declared != null ? Traits.of(declared.workload()).configHash() : "";
         }
 
         String error() {

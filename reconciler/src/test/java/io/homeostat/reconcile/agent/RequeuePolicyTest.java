@@ -14,6 +14,7 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -28,7 +29,8 @@ class RequeuePolicyTest {
     private double chance;
     private final RequeuePolicy cadence = new RequeuePolicy(
             () -> new DesiredState(
-                    declared.map(one -> ImmutableSortedMap.of(ID, one)).orElse(ImmutableSortedMap.of())),
+                    declared.map(one -> ImmutableSortedMap.of(one.workload().id(), one))
+                            .orElse(ImmutableSortedMap.of())),
             () -> NOW,
             () -> RESYNC,
             () -> chance);
@@ -56,6 +58,13 @@ class RequeuePolicyTest {
     }
 
     @Test
+    void soIsWhatSaysByItselfHowItIsAlthoughItHasStartedOnceItHasStayedAlive() {
+        declare("Timer", "revision: '1', interval: 5s, health: {interval: 3s}");
+        assertEquals(
+                Optional.of(Duration.ofSeconds(3)), cadence.apply(new WorkloadId(TimerKind.TIMER, "a"), settled()));
+    }
+
+    @Test
     void anIntervalLongerThanTheResyncMakesNothingLater() {
         declare("probe: {tcp: {address: \"127.0.0.1:1\"}}, health: {interval: 1h}");
         assertEquals(Optional.of(RESYNC), cadence.apply(ID, settled()));
@@ -76,12 +85,16 @@ class RequeuePolicyTest {
     }
 
     private void declare(String more) {
+        declare("Process", "install: local, entryPoint: /bin/sleep" + (more.isEmpty() ? "" : ", " + more));
+    }
+
+    private void declare(String kind, String spec) {
         String text = """
                 apiVersion: homeostat.io/v1
-                kind: Process
+                kind: %s
                 metadata: {name: a}
-                spec: {install: local, entryPoint: /bin/sleep%s}
-                """.formatted(more.isEmpty() ? "" : ", " + more);
+                spec: {%s}
+                """.formatted(kind, spec);
         declared =
                 Optional.of(new Declaration(Written.workload(text), SourceName.FILES, 1, "hash", ImmutableList.of()));
     }

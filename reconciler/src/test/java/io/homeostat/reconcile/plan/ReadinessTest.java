@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
@@ -16,14 +16,14 @@ import org.junit.jupiter.api.Test;
 
 /** When a launch counts as started, and how long it is left alone until then. */
 class ReadinessTest {
-    private static final WorkloadSpec PLAIN = process("");
-    private static final WorkloadSpec PROBED = process("probe: {tcp: {address: \"127.0.0.1:80\"}}");
-    private static final WorkloadSpec PLUGIN = Written.workload("""
+    private static final Workload PLAIN = process("");
+    private static final Workload PROBED = process("probe: {tcp: {address: \"127.0.0.1:80\"}}");
+    private static final Workload PLUGIN = Written.workload("""
                     apiVersion: homeostat.io/v1
                     kind: Plugin
                     metadata: {name: p}
                     spec: {revision: r1, install: local, entryPoint: /bin/true}
-                    """).spec();
+                    """);
     private static final Health WELL = Health.healthy(NOW);
     private static final Health SICK = Health.failed(Health.Verdict.UNHEALTHY, "connection refused", NOW);
 
@@ -70,7 +70,7 @@ class ReadinessTest {
 
     @Test
     void anythingElseIsLookedAtOftenAtFirstAndThenOnceASecond() {
-        for (WorkloadSpec spec : new WorkloadSpec[] {PROBED, PLUGIN}) {
+        for (Workload spec : new Workload[] {PROBED, PLUGIN}) {
             assertEquals(Duration.ofMillis(20), readiness(spec).poll(aged(10, null)));
             assertEquals(Duration.ofMillis(300), readiness(spec).poll(aged(3_000, null)));
             assertEquals(Duration.ofSeconds(1), readiness(spec).poll(aged(25_000, null)));
@@ -81,7 +81,7 @@ class ReadinessTest {
         return new Running(new ProcessIdentity(1, 1, "boot"), Duration.ofMillis(millis), false, health);
     }
 
-    private static WorkloadSpec process(String more) {
+    private static Workload process(String more) {
         return Written.workload("""
                         apiVersion: homeostat.io/v1
                         kind: Process
@@ -90,14 +90,14 @@ class ReadinessTest {
                           install: local
                           entryPoint: /bin/true
                           %s
-                        """.formatted(more)).spec();
+                        """.formatted(more));
     }
 
-    private static Readiness readiness(WorkloadSpec spec) {
+    private static Readiness readiness(Workload spec) {
         return Traits.of(spec).readiness();
     }
 
-    private static boolean isOverdue(WorkloadSpec spec, Running running) {
+    private static boolean isOverdue(Workload spec, Running running) {
         return readiness(spec).isOverdue(spec.lifecycle().start().timeout(), running);
     }
 }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.Written;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class StayingAliveTest {
     @Test
     void aProcessThatNeedsNoMoreThanToStayAliveHasTheTimeToDoSoWhateverItsTimeout() {
-        WorkloadSpec spec = process("start: {timeout: 200ms}");
+        Workload spec = process("start: {timeout: 200ms}");
 
         assertFalse(isOverdue(spec, aged(Duration.ofMillis(999))));
         assertTrue(readiness(spec).canBeSeen(aged(Duration.ofSeconds(1))));
@@ -22,7 +22,7 @@ class StayingAliveTest {
 
     @Test
     void aProcessWhoseProbeDoesNotSucceedInTimeIsOverdue() {
-        WorkloadSpec spec = process("start: {timeout: 200ms}, probe: {tcp: {address: '127.0.0.1:1'}}");
+        Workload spec = process("start: {timeout: 200ms}, probe: {tcp: {address: '127.0.0.1:1'}}");
 
         assertFalse(isOverdue(spec, aged(Duration.ofMillis(199))));
         assertTrue(isOverdue(spec, aged(Duration.ofMillis(200))));
@@ -38,24 +38,24 @@ class StayingAliveTest {
                 readiness(process("user: nobody")).missing(aged(Duration.ZERO)));
     }
 
-    private static WorkloadSpec process(String more) {
+    private static Workload process(String more) {
         return Written.workload("""
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: p}
                 spec: {install: local, entryPoint: /bin/true, %s}
-                """.formatted(more)).spec();
+                """.formatted(more));
     }
 
     private static Running aged(Duration age) {
         return new Running(new ProcessIdentity(1, 1, "boot"), age, false, null);
     }
 
-    private static Readiness readiness(WorkloadSpec spec) {
+    private static Readiness readiness(Workload spec) {
         return Traits.of(spec).readiness();
     }
 
-    private static boolean isOverdue(WorkloadSpec spec, Running running) {
+    private static boolean isOverdue(Workload spec, Running running) {
         return readiness(spec).isOverdue(spec.lifecycle().start().timeout(), running);
     }
 }

@@ -21,15 +21,15 @@ public final class PluginKind implements RuntimeProvider {
     }
 
     @Override
-    public Traits.Start start() {
-        return Traits.Start.EXPLICIT;
+    public boolean isStartedExplicitly() {
+        return true;
     }
 
     @Override
     public Traits traits(WorkloadSpec spec) {
         PluginSpec plugin = (PluginSpec) spec;
         return ProcessKind.traits(plugin.program())
-                .withStart(start(), Readiness.START_ANSWERED, Traits.Completion.STATUS)
+                .withHealth(Readiness.START_ANSWERED, Traits.Completion.STATUS)
                 .withConfig(plugin.config());
     }
 

@@ -26,17 +26,10 @@ public final class ProcessKind implements RuntimeProvider {
     }
 
     @Override
-    public Traits.Start start() {
-        return Traits.Start.IMPLICIT;
-    }
-
-    @Override
     public Traits traits(WorkloadSpec spec) {
         ProcessSpec process = (ProcessSpec) spec;
         Traits traits = traits(process.program());
-        return process.probe() == null
-                ? traits
-                : traits.withStart(start(), Readiness.PROBE_SUCCEEDED, Traits.Completion.EXIT);
+        return process.probe() == null ? traits : traits.withHealth(Readiness.PROBE_SUCCEEDED, Traits.Completion.EXIT);
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -28,11 +29,6 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     }
 
     @Override
-    public Traits.Start start() {
-        return Traits.Start.IMPLICIT;
-    }
-
-    @Override
     public boolean leavesRemains() {
         return true;
     }
@@ -45,7 +41,8 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
                 ImmutableList.of(timer.interval().toString(), String.valueOf(timer.parent())),
                 Reason.ARGUMENTS_CHANGED);
         boolean limitable = !timer.revision().startsWith("boundless");
-        Traits traits = new Traits(ImmutableList.of(interval), null, limitable);
+        Traits traits = new Traits(ImmutableList.of(interval), null, limitable)
+                .withHealth(Readiness.STAYED_ALIVE, Traits.Completion.EXIT);
         return Optional.ofNullable(timer.parent())
                 .flatMap(WorkloadId::parse)
                 .map(parent -> traits.withParent(parent, true))
