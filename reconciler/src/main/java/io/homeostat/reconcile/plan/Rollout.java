@@ -68,7 +68,7 @@ final class Rollout {
                 continue;
             }
             if (newest != null) {
-                plan.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one process of it runs");
+                plan.because(Action.STOP, Reason.PROCESS_SURPLUS, "more than one instance of it runs");
                 if (!plan.waitIf(Planner.pending(situation, newest))) {
                     plan.stop(newest.instance(), Cause.SURPLUS);
                 }

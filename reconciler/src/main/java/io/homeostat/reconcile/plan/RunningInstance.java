@@ -220,8 +220,7 @@ final class RunningInstance {
         Attempts attempts = situation.history().attempts();
         if (attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
-                plan.because(
-                        Action.RESTART, Reason.CONFIG_CHANGED, "config changed, and the plugin takes it only at Start");
+                plan.because(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, which it takes only at Start");
                 rollout.restart(instance, Cause.REPLACED);
             }
             return;
@@ -233,7 +232,7 @@ final class RunningInstance {
                 retry,
                 situation,
                 Reason.CONFIGURE_FAILED,
-                "the plugin did not accept its configuration: " + failures.error(),
+                "it did not accept its configuration: " + failures.error(),
                 Wait.Kind.RETRY))) {
             return;
         }
