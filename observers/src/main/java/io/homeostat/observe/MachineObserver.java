@@ -9,7 +9,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observer.Checks;
-import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.observe.host.HostObserver;

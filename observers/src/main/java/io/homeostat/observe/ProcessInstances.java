@@ -10,7 +10,6 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.Observer.Checks;
-import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.LostFiles;
@@ -70,10 +69,6 @@ public final class ProcessInstances implements InstanceObserver {
             }
         }
         return limits.look(id, pids.build());
-    }
-
-    public InstanceHealth health() {
-        return health;
     }
 
     @Override

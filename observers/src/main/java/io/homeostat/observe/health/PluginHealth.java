@@ -36,11 +36,6 @@ public final class PluginHealth implements InstanceHealth {
         this.clock = clock;
     }
 
-    /** What else speaks with plugins may use it. */
-    public PluginChannel plugins() {
-        return plugins;
-    }
-
     @Override
     public void close() {
         plugins.close();

@@ -33,7 +33,7 @@ import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.loop.Turns.TurnTaking;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.runtime.InstanceObservers;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.nio.file.Path;

@@ -20,7 +20,7 @@ import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.runtime.InstanceObservers;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.status.Survey;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.Survey.Memory;

@@ -1,32 +1,35 @@
 package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import com.google.common.io.Closer;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.MachineObserver;
-import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Access;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /** The observers of the instances of all kinds on this machine. */
 public final class InstanceObservers implements AutoCloseable {
     private final Machine machine;
-    private final ImmutableMap<Kind, InstanceObserver> observers;
+    private final ImmutableMap<Kind, Access> kinds;
 
     public InstanceObservers(Machine machine) {
-        this(machine, RuntimeProvider.ofAllKinds(provider -> provider.observer(machine)));
+        this(machine, RuntimeProvider.openAll(machine));
     }
 
-    InstanceObservers(Machine machine, ImmutableMap<Kind, InstanceObserver> observers) {
+    InstanceObservers(Machine machine, ImmutableMap<Kind, Access> kinds) {
         this.machine = machine;
-        this.observers = observers;
+        this.kinds = kinds;
     }
 
-    Machine machine() {
-        return machine;
+    /** A new runtime of each kind, which may use what its observer has opened. */
+    ImmutableMap<Kind, KindRuntime> runtimes() {
+        return ImmutableMap.copyOf(
+                Maps.transformValues(kinds, access -> access.runtime().get()));
     }
 
     /**
@@ -39,7 +42,7 @@ public final class InstanceObservers implements AutoCloseable {
     }
 
     InstanceObserver of(Kind kind) {
-        return RuntimeProvider.of(kind, observers);
+        return RuntimeProvider.of(kind, kinds).observer();
     }
 
     /** As {@link InstanceObserver#watch}. */
@@ -51,7 +54,7 @@ public final class InstanceObservers implements AutoCloseable {
     @Override
     public void close() {
         try (Closer all = Closer.create()) {
-            observers.values().forEach(observer -> all.register(observer::close));
+            kinds.values().forEach(access -> all.register(access.observer()::close));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,63 +1,34 @@
 package io.homeostat.reconcile.runtime;
 
-import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Kind;
-import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.platform.Layout;
-import io.homeostat.desired.state.Instance;
-import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.observe.limits.CgroupLayout;
-import io.homeostat.observe.process.ProcFs;
+import io.homeostat.observe.InstanceObserver;
 import io.homeostat.reconcile.plan.KindTraits;
-import io.homeostat.reconcile.plan.LaunchInputs;
-import java.time.InstantSource;
-import java.util.Optional;
-import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** One kind: its traits for the planner, and how its instances are seen and handled. Has a row in the services file of {@link KindTraits}. */
 public interface RuntimeProvider extends KindTraits {
-    /**
-     * What all kinds share; used, not closed.
-     *
-     * @param instances what is remembered of those of a workload
-     */
-    record Machine(
-            Layout layout,
-            ProcFs procFs,
-            CgroupLayout cgroups,
-            InstantSource clock,
-            Function<WorkloadId, ImmutableList<Instance>> instances) {
-        public Machine(
-                Layout layout,
-                ProcFs procFs,
-                InstantSource clock,
-                Function<WorkloadId, ImmutableList<Instance>> instances) {
-            this(layout, procFs, CgroupLayout.detect(layout), clock, instances);
-        }
-
-        /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */
-        public Optional<Instance> parent(Instance instance) {
-            return LaunchInputs.parent(instance, instances);
-        }
-    }
-
-    /** Sees instances; all that is needed by what changes nothing. */
-    InstanceObserver observer(Machine machine);
+    /** The observer is closed by the caller. */
+    Access open(Machine machine);
 
     /**
-     * Creates and ends instances.
+     * What sees the instances of a kind on a machine, and what creates and ends them.
      *
-     * @param observer as made here for that machine, and closed later: what it has opened can be used
+     * @param observer all that is needed by what changes nothing
+     * @param runtime asked for once, by what changes something; may use what the observer has opened, until that is closed
      */
-    KindRuntime runtime(Machine machine, InstanceObserver observer);
+    record Access(InstanceObserver observer, Supplier<KindRuntime> runtime) {}
 
-    /** Makes one thing for each kind. */
-    static <T> ImmutableMap<Kind, T> ofAllKinds(Function<RuntimeProvider, T> part) {
+    /**
+     * That of all kinds.
+     *
+     * @throws IllegalStateException when a kind has traits and nothing else
+     */
+    static ImmutableMap<Kind, Access> openAll(Machine machine) {
         return ImmutableMap.copyOf(Maps.transformValues(KindTraits.all(), kind -> {
             if (kind instanceof RuntimeProvider provider) {
-                return part.apply(provider);
+                return provider.open(machine);
             }
             throw new IllegalStateException(kind.kind() + " is registered without a runtime");
         }));

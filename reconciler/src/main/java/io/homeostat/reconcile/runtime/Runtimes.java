@@ -9,8 +9,7 @@ public final class Runtimes {
 
     /** @param observers used, not closed */
     public Runtimes(InstanceObservers observers) {
-        this.runtimes = RuntimeProvider.ofAllKinds(
-                provider -> provider.runtime(observers.machine(), observers.of(provider.kind())));
+        this.runtimes = observers.runtimes();
     }
 
     /**

@@ -13,7 +13,7 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.runtime.InstanceObservers;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
 import io.homeostat.reconcile.status.Survey.Finding;

@@ -32,7 +32,7 @@ import io.homeostat.reconcile.loop.MachineSteps.ArchiveRules;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.InstanceObservers;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;

@@ -9,13 +9,13 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.Observer.Checks;
-import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.RuntimeProvider.Access;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.util.ArrayList;
@@ -35,14 +35,20 @@ final class InstanceObserversTest {
         InstanceObservers observers = new InstanceObservers(
                 machine,
                 ImmutableMap.of(
-                        Kind.PLUGIN, new Failing("first"),
-                        Kind.PROCESS, new Failing("second")));
+                        Kind.PLUGIN, access(new Failing("first")),
+                        Kind.PROCESS, access(new Failing("second"))));
 
         RuntimeException thrown = assertThrows(IllegalStateException.class, observers::close);
 
         assertEquals(List.of("second", "first"), closed);
         assertEquals("second", thrown.getMessage());
         assertEquals("first", thrown.getSuppressed()[0].getMessage());
+    }
+
+    private static Access access(InstanceObserver observer) {
+        return new Access(observer, () -> {
+            throw new AssertionError("not asked");
+        });
     }
 
     private final class Failing implements InstanceObserver {

@@ -3,13 +3,11 @@ package io.homeostat.reconcile.runtime.plugin;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.WorkloadSpec;
-import io.homeostat.observe.Observer.InstanceObserver;
-import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginHealth;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
-import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import io.homeostat.reconcile.runtime.process.ProcessKind;
 
@@ -34,14 +32,9 @@ public final class PluginKind implements RuntimeProvider {
     }
 
     @Override
-    public InstanceObserver observer(Machine machine) {
+    public Access open(Machine machine) {
         PluginChannel plugins = new PluginChannel(machine.clock());
-        return ProcessKind.observer(machine, new PluginHealth(machine.layout(), plugins, machine.clock()));
-    }
-
-    @Override
-    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
-        PluginHealth health = (PluginHealth) ((ProcessInstances) observer).health();
-        return new PluginRuntime(machine, health.plugins());
+        PluginHealth health = new PluginHealth(machine.layout(), plugins, machine.clock());
+        return new Access(ProcessKind.observer(machine, health), () -> new PluginRuntime(machine, plugins));
     }
 }

@@ -18,7 +18,7 @@ import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.KindRuntime.Startable;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.process.ProcessRuntime;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -7,7 +7,7 @@ import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.observe.Observer.InstanceObserver;
+import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.ProbeHealth;
@@ -15,7 +15,7 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
-import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 
 /** A process runs once it is launched; only a probe can tell its health. */
@@ -33,13 +33,10 @@ public final class ProcessKind implements RuntimeProvider {
     }
 
     @Override
-    public InstanceObserver observer(Machine machine) {
-        return observer(machine, new ProbeHealth(machine.clock()));
-    }
-
-    @Override
-    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
-        return new ProcessRuntime(machine, ProcessProtocol.NONE);
+    public Access open(Machine machine) {
+        return new Access(
+                observer(machine, new ProbeHealth(machine.clock())),
+                () -> new ProcessRuntime(machine, ProcessProtocol.NONE));
     }
 
     /** Sees instances that are processes of this host; {@code health} checks those that run. */

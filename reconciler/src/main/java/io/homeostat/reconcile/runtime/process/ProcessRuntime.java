@@ -19,7 +19,7 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

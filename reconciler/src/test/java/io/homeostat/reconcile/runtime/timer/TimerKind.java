@@ -6,11 +6,10 @@ import io.homeostat.desired.model.KindProvider;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.history.Reason;
-import io.homeostat.observe.Observer.InstanceObserver;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
-import io.homeostat.reconcile.runtime.KindRuntime;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
 import java.util.Optional;
 
@@ -50,12 +49,8 @@ public final class TimerKind implements KindProvider, RuntimeProvider {
     }
 
     @Override
-    public InstanceObserver observer(Machine machine) {
-        return new TimerRuntime(Timers.of(machine.layout().stateDir()), machine);
-    }
-
-    @Override
-    public KindRuntime runtime(Machine machine, InstanceObserver observer) {
-        return (TimerRuntime) observer;
+    public Access open(Machine machine) {
+        TimerRuntime timers = new TimerRuntime(Timers.of(machine.layout().stateDir()), machine);
+        return new Access(timers, () -> timers);
     }
 }

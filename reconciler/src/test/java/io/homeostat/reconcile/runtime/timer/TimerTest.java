@@ -39,7 +39,7 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
-import io.homeostat.reconcile.runtime.RuntimeProvider.Machine;
+import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;

@@ -1,0 +1,37 @@
+package io.homeostat.reconcile.runtime;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.plan.LaunchInputs;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * What all kinds share; used, not closed.
+ *
+ * @param instances what is remembered of those of a workload
+ */
+public record Machine(
+        Layout layout,
+        ProcFs procFs,
+        CgroupLayout cgroups,
+        InstantSource clock,
+        Function<WorkloadId, ImmutableList<Instance>> instances) {
+    public Machine(
+            Layout layout,
+            ProcFs procFs,
+            InstantSource clock,
+            Function<WorkloadId, ImmutableList<Instance>> instances) {
+        this(layout, procFs, CgroupLayout.detect(layout), clock, instances);
+    }
+
+    /** The parent's instance that this one was launched in; empty when there was none, and when it has ended. */
+    public Optional<Instance> parent(Instance instance) {
+        return LaunchInputs.parent(instance, instances);
+    }
+}
