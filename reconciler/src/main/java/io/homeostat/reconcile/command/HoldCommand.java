@@ -7,12 +7,9 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.Identity.ProcessIdentity;
-import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -22,7 +19,6 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.stream.Stream;
@@ -151,8 +147,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
     }
 
     private int stop(Workspace workspace, Instant now) throws InterruptedException {
-        ImmutableList<WorkloadId> idle =
-                workloads.stream().filter(id -> !mayRun(id, workspace)).collect(ImmutableList.toImmutableList());
+        ImmutableList<WorkloadId> idle = workspace.idle(workloads);
         int status = workspace
                 .enforcer()
                 .enforce(
@@ -164,19 +159,6 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
                                 timeout));
         idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
         return status;
-    }
-
-    private static boolean mayRun(WorkloadId id, Workspace workspace) {
-        ProcFs procFs = new ProcFs();
-        return workspace.instances(id).stream().map(Instance::process).anyMatch(identity -> mayRun(procFs, identity));
-    }
-
-    private static boolean mayRun(ProcFs procFs, @Nullable ProcessIdentity identity) {
-        try {
-            return identity == null || procFs.runs(identity);
-        } catch (IOException e) {
-            throw new CommandFailure("cannot look at process " + identity.pid() + ": " + e.getMessage(), e);
-        }
     }
 
     private static ImmutableMap<WorkloadId, Pause> pauses(Workspace workspace) {

@@ -76,6 +76,17 @@ public record Workspace(String word, Environment environment, Console console, L
         return remembered(reader -> reader.instances(id)).orElse(ImmutableList.of());
     }
 
+    /** Those of which nothing runs. */
+    public ImmutableList<WorkloadId> idle(ImmutableList<WorkloadId> workloads) {
+        try (InstanceObservers observers = observers(this::instances)) {
+            return workloads.stream().filter(id -> !observers.mayRun(id)).collect(ImmutableList.toImmutableList());
+        }
+    }
+
+    private InstanceObservers observers(Function<WorkloadId, ImmutableList<Instance>> instances) {
+        return new InstanceObservers(new Machine(layout, new ProcFs(), environment.clock(), instances));
+    }
+
     /**
      * Every workload that has left a trace on the machine.
      *
@@ -112,11 +123,7 @@ public record Workspace(String word, Environment environment, Console console, L
                 .orElseGet(() -> new Stored(
                         wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
         try (MetadataClient metadata = environment.metadata();
-                InstanceObservers instances = new InstanceObservers(new Machine(
-                        layout,
-                        new ProcFs(),
-                        environment.clock(),
-                        memory.memory().instances()::get))) {
+                InstanceObservers instances = observers(memory.memory().instances()::get)) {
             Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())
                     .everything(memory.desired(), depth, asked);
             if (!seen.blind().isEmpty()) {

@@ -1,13 +1,19 @@
 package io.homeostat.reconcile.runtime;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Maps;
 import com.google.common.io.Closer;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.MachineObserver;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.Observer.Checks;
 import io.homeostat.reconcile.runtime.RuntimeProvider.Access;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -43,6 +49,18 @@ public final class InstanceObservers implements AutoCloseable {
 
     InstanceObserver of(Kind kind) {
         return RuntimeProvider.of(kind, kinds).observer();
+    }
+
+    /** Whether anything of a workload runs, or may. What an instance that is over has left behind does not. */
+    public boolean mayRun(WorkloadId id) {
+        ImmutableList<Instance> remembered = machine.instances().apply(id).stream()
+                .filter(instance -> !instance.isOver())
+                .collect(ImmutableList.toImmutableList());
+        return switch (of(id.kind()).look(id, remembered, Checks.NONE)) {
+            case Observation.Seen<ImmutableList<ObservedInstance>>(var found) ->
+                found.stream().anyMatch(instance -> !(instance.liveness() instanceof Liveness.Ended));
+            case Observation.Unseen<ImmutableList<ObservedInstance>> unseen -> true;
+        };
     }
 
     /** As {@link InstanceObserver#watch}. */

@@ -153,7 +153,7 @@ public final class Shell {
                 .orElseThrow();
     }
 
-    private ImmutableList<Instance> instances() {
+    ImmutableList<Instance> instances() {
         try (StateReader reader = StateStores.openForReading(layout()).orElseThrow()) {
             return reader.instances();
         }

@@ -9,6 +9,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.runtime.timer.TimerKind;
+import io.homeostat.reconcile.runtime.timer.Timers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -85,6 +87,30 @@ class StopTest {
         assertTrue(stopped.err().contains("process/a was not running; it stays so until"), stopped.err());
         apply();
         assertTrue(shell.run("status", "process/a").out().contains("STOPPED"));
+    }
+
+    @Test
+    void whatIsNoProcessIsAskedForInItsOwnWay() throws IOException {
+        shell.write("tick.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Timer
+                metadata: {name: tick}
+                spec: {revision: '1', interval: 5s}
+                """);
+        WorkloadId tick = new WorkloadId(TimerKind.TIMER, "tick");
+        assertEquals(0, shell.run("apply", "-f", directory + "/tick.yaml").status());
+        assertEquals("", shell.run("stop", "timer/tick").err());
+        assertEquals(0, shell.run("start", "timer/tick").status());
+        String launchId = shell.instances().stream()
+                .filter(instance -> instance.workload().equals(tick))
+                .findFirst()
+                .orElseThrow()
+                .launchId();
+
+        Timers.of(shell.layout().stateDir()).end(launchId);
+
+        String told = shell.run("stop", "timer/tick").err();
+        assertTrue(told.contains("timer/tick was not running; it stays so until"), told);
     }
 
     @Test
