@@ -17,7 +17,6 @@ import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ExitWatcher;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.usage.UsageSampler;
-import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.agent.StateUpdates.Scope;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
 import io.homeostat.reconcile.controlplane.ControlPlane;

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.observe.Observer;
-import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situations;

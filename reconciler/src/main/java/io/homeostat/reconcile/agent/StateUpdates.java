@@ -14,12 +14,10 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.agent.PassBroadcast.Following;
-import io.homeostat.reconcile.loop.DesiredSource;
 import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.WorkloadPass;
-import java.util.Objects;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
@@ -190,29 +188,5 @@ final class StateUpdates {
 
     private Scope scope(DesiredState desired) {
         return Scope.of(desired, store, observer);
-    }
-
-    /** What is declared now: a copy of what is stored, so that no pass has to read a thousand documents to find its own. */
-    static final class DeclaredState implements DesiredSource {
-        private volatile DesiredState now = DesiredState.EMPTY;
-
-        @Override
-        public DesiredState now() {
-            return now;
-        }
-
-        /** Replaces what passes go by; returns the workloads for which that makes a difference. */
-        synchronized ImmutableSortedSet<WorkloadId> become(DesiredState next) {
-            DesiredState before = now;
-            now = next;
-            return Sets.union(
-                            before.declarations().keySet(), next.declarations().keySet())
-                    .stream()
-                    .filter(id -> !before.policy().equals(next.policy())
-                            || !Objects.equals(
-                                    before.declarations().get(id),
-                                    next.declarations().get(id)))
-                    .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
-        }
     }
 }

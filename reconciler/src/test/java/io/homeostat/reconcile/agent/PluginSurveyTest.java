@@ -11,7 +11,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ProcFs;
-import io.homeostat.reconcile.agent.StateUpdates.DeclaredState;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.sim.Declarations;
