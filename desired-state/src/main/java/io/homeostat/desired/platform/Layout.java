@@ -37,13 +37,13 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     }
 
     /** The {@link MachineIdentity} to which the state belongs, as JSON. */
-    public Path instanceFile() {
+    public Path machineFile() {
         return stateDir.resolve("instance");
     }
 
-    /** The same directories for another instance. */
-    public Layout of(String otherInstance) {
-        return new Layout(stateDir, runDir, otherInstance);
+    /** The same directories for another machine. */
+    public Layout of(String otherMachine) {
+        return new Layout(stateDir, runDir, otherMachine);
     }
 
     /** Which agent runs on this state directory, if any, and where it listens. */
@@ -70,13 +70,13 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return stateDir.resolve("cache").resolve("downloads");
     }
 
-    public Path instance() {
+    public Path machineDirectory() {
         return stateDir.resolve(instanceId);
     }
 
     /** Where the installed revisions of a kind and the symlinks to the active ones are. */
     public Path installs(Kind kind) {
-        return instance().resolve(kind.plural());
+        return machineDirectory().resolve(kind.plural());
     }
 
     public Path installs(WorkloadId id) {
@@ -104,7 +104,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** One directory a workload of this kind, see {@link #workloadState(WorkloadId)}. */
     public Path workloadStates(Kind kind) {
-        return instance().resolve("agent_state").resolve(kind.plural());
+        return machineDirectory().resolve("agent_state").resolve(kind.plural());
     }
 
     /** The workload's own state, kept across revisions. */
@@ -123,7 +123,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** One directory a workload of this kind, see {@link #launches(WorkloadId)}. */
     public Path launches(Kind kind) {
-        return instance().resolve("launches").resolve(kind.plural());
+        return machineDirectory().resolve("launches").resolve(kind.plural());
     }
 
     /** Our own notes on launches of this workload, one directory a launch; workloads can't write here. */

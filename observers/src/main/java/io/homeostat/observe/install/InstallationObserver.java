@@ -112,13 +112,13 @@ public final class InstallationObserver {
     public Observation<Boolean> residue(WorkloadId id) {
         return look(
                 "what is left of " + id,
-                layout.instance(),
+                layout.machineDirectory(),
                 () -> exists(layout.staging(id)) || exists(layout.workloadState(id)) || exists(layout.launches(id)));
     }
 
     /** Every workload of which anything is on disk. */
     public Observation<ImmutableSet<WorkloadId>> traces() {
-        return look("the installed workloads", layout.instance(), () -> {
+        return look("the installed workloads", layout.machineDirectory(), () -> {
             ImmutableSortedSet.Builder<WorkloadId> found = ImmutableSortedSet.naturalOrder();
             for (Kind kind : Kind.all()) {
                 addInstalled(kind, found);

@@ -115,7 +115,7 @@ final class InstallationObserverTest extends InstalledMachine {
 
     @Test
     void whatCanNotBeLookedAtIsUnseenAndNotAbsent() throws IOException {
-        Files.createDirectories(layout.instance());
+        Files.createDirectories(layout.machineDirectory());
         Files.writeString(layout.installs(ID), "a file where the directory of all plugins should be");
         Files.createDirectories(layout.archives().getParent());
         Files.writeString(layout.archives(), "");

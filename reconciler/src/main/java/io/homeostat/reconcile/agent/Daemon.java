@@ -27,7 +27,7 @@ import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
-import io.homeostat.reconcile.command.environment.InstanceClaim;
+import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
@@ -87,7 +87,7 @@ public final class Daemon {
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
                 StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
-            InstanceClaim.Claimed claimed = new InstanceClaim(environment).claim(unclaimed, config.instanceId());
+            MachineClaim.Claimed claimed = new MachineClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();
             StateStores.Opened opened = StateStores.openForWriting(layout, clock);
             try (StateStore store = opened.store()) {
@@ -133,7 +133,7 @@ public final class Daemon {
     }
 
     private void enforce(
-            AgentConfig config, InstanceClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
+            AgentConfig config, MachineClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
         Layout layout = claimed.layout();
         ImmutableList<Path> sources = new UserDirectories(environment).desiredFiles();
         Telemetry telemetry = Telemetry.of(

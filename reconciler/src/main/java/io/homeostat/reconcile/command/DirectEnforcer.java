@@ -18,7 +18,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
 import io.homeostat.reconcile.command.environment.ExitStatus;
-import io.homeostat.reconcile.command.environment.InstanceClaim;
+import io.homeostat.reconcile.command.environment.MachineClaim;
 import io.homeostat.reconcile.command.environment.UserDirectories;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.logs.LogFiles;
@@ -102,8 +102,8 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         try (Interrupts.Guard _ = workspace.environment().interrupts().guard();
                 StateLock _ = lock(workspace, patience)) {
-            InstanceClaim.Claimed claimed =
-                    new InstanceClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
+            MachineClaim.Claimed claimed =
+                    new MachineClaim(workspace.environment()).claim(workspace.layout(), config.instanceId());
             StateStores.Opened opened = StateStores.openForWriting(claimed.layout(), clock);
             try (StateStore store = opened.store()) {
                 opened.setAside().ifPresent(console::say);

@@ -5,7 +5,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MachineIdentity;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.sqlite.InstanceState;
+import io.homeostat.desired.state.sqlite.MachineState;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -48,10 +48,10 @@ public final class UserDirectories {
         return layout.of(config.instanceId().equals(AUTO) ? lastKnown(layout) : config.instanceId());
     }
 
-    /** For commands that only look: the last known instance. Those that change something claim the directory, see {@link InstanceClaim}. */
+    /** For commands that only look: the last known machine. Those that change something claim the directory, see {@link MachineClaim}. */
     private static String lastKnown(Layout layout) {
         try {
-            return new InstanceState(layout).owner().map(MachineIdentity::id).orElse(layout.instanceId());
+            return new MachineState(layout).owner().map(MachineIdentity::id).orElse(layout.instanceId());
         } catch (StoreException e) {
             // The database can't be read either, then, and whoever needs it says why.
             return layout.instanceId();

@@ -7,7 +7,7 @@ import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore;
-import io.homeostat.desired.state.sqlite.InstanceState;
+import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -21,10 +21,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a state directory that of this machine's instance, under its lock and before its database is opened. Asks a metadata server on
+ * Makes a state directory that of this machine, under its lock and before its database is opened. Asks a metadata server on
  * Google's machines, and where one is configured.
  */
-public final class InstanceClaim {
+public final class MachineClaim {
     private static final Path PRODUCT = Path.of("/sys/class/dmi/id/product_name");
     private static final Duration BETWEEN_QUESTIONS = Duration.ofMillis(500);
 
@@ -36,11 +36,11 @@ public final class InstanceClaim {
     private final ProcFs procFs;
     private final Path machineId;
 
-    public InstanceClaim(Environment environment) {
+    public MachineClaim(Environment environment) {
         this(environment, new ProcFs(), UserDirectories.MACHINE_ID);
     }
 
-    public InstanceClaim(Environment environment, ProcFs procFs, Path machineId) {
+    public MachineClaim(Environment environment, ProcFs procFs, Path machineId) {
         this.environment = environment;
         this.procFs = procFs;
         this.machineId = machineId;
@@ -49,26 +49,26 @@ public final class InstanceClaim {
     /**
      * The result.
      *
-     * @param layout with the id of the instance
-     * @param metadataId what the metadata server calls the instance; empty when it has never answered
-     * @param news for people, until they are told: that this is another instance than before
+     * @param layout with the id of the machine
+     * @param metadataId what the metadata server calls it; empty when it has never answered
+     * @param news for people, until they are told: that this is another machine than before
      * @param doubt for people: that it may be another, and nobody could tell
      */
     public record Claimed(Layout layout, String metadataId, Optional<String> news, Optional<String> doubt) {
-        /** Says the news, in the database of the new instance, too. */
+        /** Says the news, in the database of the new machine, too. */
         public void tell(StateStore store, Consumer<String> say, InstantSource clock) {
             doubt.ifPresent(say);
             news.ifPresent(words -> {
                 say.accept(words);
                 store.record(new Event(clock.instant(), null, "", EventType.AGENT_STATE_SET_ASIDE, words));
-                new InstanceState(layout).told();
+                new MachineState(layout).told();
             });
         }
     }
 
     /** Claims the directory for the id in agent.yaml, or the one that is found out. */
     public Claimed claim(Layout layout, String configured) throws InterruptedException {
-        InstanceState state = new InstanceState(layout);
+        MachineState state = new MachineState(layout);
         MachineIdentity last = state.owner().orElse(null);
         String machine = UserDirectories.machineId(machineId).orElse("");
         AtomicReference<String> unanswered = new AtomicReference<>("");
@@ -77,7 +77,7 @@ public final class InstanceClaim {
                 configured.equals(UserDirectories.AUTO) ? null : configured,
                 machine,
                 bootId(),
-                !machine.isEmpty() && Files.isDirectory(layout.of(machine).instance()),
+                !machine.isEmpty() && Files.isDirectory(layout.of(machine).machineDirectory()),
                 patience -> ask(patience, unanswered::set));
         String former = last == null ? now.id() : last.id();
         boolean sameBoot = last != null && last.bootId().equals(now.bootId());
@@ -86,7 +86,7 @@ public final class InstanceClaim {
                 now,
                 "this is instance " + now.id() + " and not " + former
                         + " any more; the state of the former one is set aside in "
-                        + layout.of(former).instance()
+                        + layout.of(former).machineDirectory()
                         + (sameBoot ? LEFT_ALONE : ""));
         return new Claimed(
                 layout.of(now.id()),

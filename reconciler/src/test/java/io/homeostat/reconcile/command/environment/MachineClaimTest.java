@@ -19,7 +19,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
-import io.homeostat.desired.state.sqlite.InstanceState;
+import io.homeostat.desired.state.sqlite.MachineState;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
@@ -42,7 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /** With a real store and a metadata server; the machine's id and its boots are the test's. */
-class InstanceClaimTest {
+class MachineClaimTest {
     private static final String MACHINE = "0123456789abcdef0123456789abcdef";
 
     private static final int OK = 200;
@@ -52,7 +52,7 @@ class InstanceClaimTest {
     private final Layout layout;
     private final FakeMetadataServer metadata = new FakeMetadataServer();
 
-    InstanceClaimTest(@TempDir Path directory) throws IOException {
+    MachineClaimTest(@TempDir Path directory) throws IOException {
         this.directory = directory;
         this.layout = new Layout(directory.resolve("s"), directory.resolve("r"), "unclaimed");
     }
@@ -78,7 +78,7 @@ class InstanceClaimTest {
 
         boot("boot2");
         metadata.set("instance/id", "202");
-        InstanceClaim.Claimed clone = claim("auto");
+        MachineClaim.Claimed clone = claim("auto");
 
         assertEquals("202", clone.layout().instanceId());
         try (StateStore store =
@@ -104,7 +104,7 @@ class InstanceClaimTest {
         launched();
         claim("web-2");
 
-        InstanceClaim.Claimed next = claim("web-2");
+        MachineClaim.Claimed next = claim("web-2");
 
         assertTrue(next.news().orElseThrow().startsWith("this is instance web-2 and not web-1 any more"));
         try (StateStore store =
@@ -119,7 +119,7 @@ class InstanceClaimTest {
         Layout first = claim("auto").layout();
         boot("boot2");
 
-        assertEquals(new InstanceClaim.Claimed(first, "1", Optional.empty(), Optional.empty()), claim("auto"));
+        assertEquals(new MachineClaim.Claimed(first, "1", Optional.empty(), Optional.empty()), claim("auto"));
     }
 
     @Test
@@ -129,7 +129,7 @@ class InstanceClaimTest {
 
         boot("boot2");
         metadata.fail(SERVER_ERROR);
-        InstanceClaim.Claimed doubtful = claim("auto");
+        MachineClaim.Claimed doubtful = claim("auto");
 
         assertEquals("101", doubtful.layout().instanceId());
         String words = doubtful.doubt().orElseThrow();
@@ -148,12 +148,12 @@ class InstanceClaimTest {
         claim("web-1");
         Instance instance = launched();
 
-        InstanceClaim.Claimed other = claim("web-2");
+        MachineClaim.Claimed other = claim("web-2");
 
         assertEquals("web-2", other.layout().instanceId());
         assertEquals(
                 "this is instance web-2 and not web-1 any more; the state of the former one is set aside in "
-                        + layout.of("web-1").instance()
+                        + layout.of("web-1").machineDirectory()
                         + "; what that one started in this boot and still runs is not this one's, and is left alone:"
                         + " restart the machine to be rid of it",
                 other.news().orElseThrow());
@@ -173,8 +173,8 @@ class InstanceClaimTest {
         assertEquals("101", claim("auto").layout().instanceId());
         Instance instance = launched();
         Files.createDirectories(layout.of("101").installs(Kind.PROCESS));
-        Files.writeString(layout.instanceFile(), "{");
-        Logger logger = (Logger) LoggerFactory.getLogger(InstanceState.class);
+        Files.writeString(layout.machineFile(), "{");
+        Logger logger = (Logger) LoggerFactory.getLogger(MachineState.class);
         ListAppender<ILoggingEvent> heard = new ListAppender<>();
         heard.start();
         logger.addAppender(heard);
@@ -189,20 +189,20 @@ class InstanceClaimTest {
             assertEquals(List.of(instance), store.instances());
         }
         assertEquals(
-                List.of(layout.instanceFile() + " is damaged and does not say whose state this is;"
+                List.of(layout.machineFile() + " is damaged and does not say whose state this is;"
                         + " it is taken for that of instance 101, whose "
-                        + layout.of("101").instance() + " is the only one without a database of its own"),
+                        + layout.of("101").machineDirectory() + " is the only one without a database of its own"),
                 heard.list.stream()
                         .map(ILoggingEvent::getFormattedMessage)
                         // Tests beside this one are heard, too.
                         .filter(message ->
-                                message.startsWith(layout.instanceFile().toString()))
+                                message.startsWith(layout.machineFile().toString()))
                         .toList());
     }
 
     @Test
     void whereNobodySaysThereIsAMetadataServerNoneIsAsked() throws Exception {
-        InstanceClaim.Claimed claimed = new InstanceClaim(
+        MachineClaim.Claimed claimed = new MachineClaim(
                         environment(Map.of()), new ProcFs(directory.resolve("proc")), directory.resolve("machine-id"))
                 .claim(layout, "auto");
 
@@ -232,8 +232,8 @@ class InstanceClaimTest {
         assertEquals("202", claim("auto").layout().instanceId());
     }
 
-    private InstanceClaim.Claimed claim(String configured) throws InterruptedException {
-        return new InstanceClaim(
+    private MachineClaim.Claimed claim(String configured) throws InterruptedException {
+        return new MachineClaim(
                         environment(Map.of("GCE_METADATA_HOST", metadata.host())),
                         new ProcFs(directory.resolve("proc")),
                         directory.resolve("machine-id"))

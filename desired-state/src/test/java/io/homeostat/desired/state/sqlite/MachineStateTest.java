@@ -24,16 +24,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** On real databases. */
-class InstanceStateTest {
+class MachineStateTest {
     private static final MachineIdentity A = new MachineIdentity("a", "m", "1", "boot1");
     private static final MachineIdentity B = new MachineIdentity("b", "m", "2", "boot2");
 
     private final Layout layout;
-    private final InstanceState state;
+    private final MachineState state;
 
-    InstanceStateTest(@TempDir Path directory) {
+    MachineStateTest(@TempDir Path directory) {
         layout = new Layout(directory.resolve("s"), directory.resolve("r"), "a");
-        state = new InstanceState(layout);
+        state = new MachineState(layout);
     }
 
     @BeforeEach
@@ -50,14 +50,13 @@ class InstanceStateTest {
     void whoClaimedItIsKnownToNobodyElse() throws IOException {
         assertFalse(claim("a", A).isPresent());
 
-        assertEquals(Optional.of(A), new InstanceState(layout).owner());
-        assertEquals(
-                PosixFilePermissions.fromString("rw-------"), Files.getPosixFilePermissions(layout.instanceFile()));
+        assertEquals(Optional.of(A), new MachineState(layout).owner());
+        assertEquals(PosixFilePermissions.fromString("rw-------"), Files.getPosixFilePermissions(layout.machineFile()));
     }
 
     @Test
     void garbageInItsPlaceIsNobody() throws IOException {
-        Files.writeString(layout.instanceFile(), "{\"id\": ");
+        Files.writeString(layout.machineFile(), "{\"id\": ");
         assertEquals(Optional.empty(), state.owner());
 
         claim("a", A);
@@ -72,7 +71,7 @@ class InstanceStateTest {
         claim("a", B);
         installed("b");
         remember("process/of-b");
-        Files.writeString(layout.instanceFile(), "{\"id\": ");
+        Files.writeString(layout.machineFile(), "{\"id\": ");
 
         assertEquals(Optional.of("b"), state.owner().map(MachineIdentity::id));
 
@@ -86,11 +85,11 @@ class InstanceStateTest {
 
     @Test
     void whatCanNotBeReadIsAnError() throws IOException {
-        Files.createDirectory(layout.instanceFile());
+        Files.createDirectory(layout.machineFile());
 
         StoreException failure = assertThrows(StoreException.class, state::owner);
         assertTrue(String.valueOf(failure.getMessage())
-                .contains(layout.instanceFile().toString()));
+                .contains(layout.machineFile().toString()));
     }
 
     @Test
@@ -103,7 +102,7 @@ class InstanceStateTest {
         assertEquals(Optional.of(B), state.owner());
         assertFalse(Files.exists(layout.database()));
         assertEquals(0, remembered());
-        assertTrue(Files.exists(layout.instance().resolve("homeostat.db")));
+        assertTrue(Files.exists(layout.machineDirectory().resolve("homeostat.db")));
     }
 
     @Test
@@ -126,13 +125,13 @@ class InstanceStateTest {
         claim("a", A);
         remember("process/of-a");
         // Moved, and killed before the note was written.
-        Files.createDirectories(layout.instance());
-        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+        Files.createDirectories(layout.machineDirectory());
+        Files.move(layout.database(), layout.machineDirectory().resolve("homeostat.db"));
 
         claim("a", A);
         assertEquals(1, remembered());
 
-        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+        Files.move(layout.database(), layout.machineDirectory().resolve("homeostat.db"));
         claim("a", B);
         assertEquals(Optional.of(B), state.owner());
         assertEquals(0, remembered());
@@ -142,8 +141,8 @@ class InstanceStateTest {
     void aLogThatWasPartedFromItsDatabaseComesBackWhenTheInstanceIsTheFormerOneAfterAll() throws IOException {
         claim("a", A);
         Path log = StateDirectory.companion(layout.database(), "-wal");
-        Path aside = layout.instance().resolve(log.getFileName());
-        Files.createDirectories(layout.instance());
+        Path aside = layout.machineDirectory().resolve(log.getFileName());
+        Files.createDirectories(layout.machineDirectory());
         try (StateStore store =
                 StateStores.openForWriting(layout, Clock.systemUTC()).store()) {
             store.record(new Event(Clock.systemUTC().instant(), null, "", EventType.AGENT_STARTED, "process/of-a"));
@@ -169,7 +168,7 @@ class InstanceStateTest {
 
         // Killed before anybody could be told.
         assertEquals(Optional.of("a gives way to b"), claim("b", B));
-        new InstanceState(layout).told();
+        new MachineState(layout).told();
 
         assertEquals(Optional.empty(), claim("b", B));
         assertEquals(Optional.of(B), state.owner());
@@ -179,8 +178,8 @@ class InstanceStateTest {
     void aMoveThatWasCompleteWhenTheClaimWasBrokenOffIsNewsToo() throws IOException {
         claim("a", A);
         remember("process/of-a");
-        Files.createDirectories(layout.instance());
-        Files.move(layout.database(), layout.instance().resolve("homeostat.db"));
+        Files.createDirectories(layout.machineDirectory());
+        Files.move(layout.database(), layout.machineDirectory().resolve("homeostat.db"));
 
         assertEquals(Optional.of("a gives way to b"), claim("a", B));
     }
@@ -197,7 +196,7 @@ class InstanceStateTest {
     }
 
     private Optional<String> claim(String former, MachineIdentity now) {
-        return new InstanceState(layout).claim(former, now, former + " gives way to " + now.id());
+        return new MachineState(layout).claim(former, now, former + " gives way to " + now.id());
     }
 
     private void remember(String message) {

@@ -26,11 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which instance a state directory belongs to, and what belonged to former ones. The database of an instance that is not this one is
- * in the directory of its id; the note in {@link Layout#instanceFile} says which one this is. Who writes holds the {@link StateLock}.
+ * Which machine a state directory belongs to, and what belonged to former ones. The database of a machine that is not this one is
+ * in the directory of its id; the note in {@link Layout#machineFile} says which one this is. Who writes holds the {@link StateLock}.
  */
-public final class InstanceState {
-    private static final Logger LOG = LoggerFactory.getLogger(InstanceState.class);
+public final class MachineState {
+    private static final Logger LOG = LoggerFactory.getLogger(MachineState.class);
     private static final JsonFactory JSON = new JsonFactory();
     /** In the note: the news of the last claim, until they have been told. */
     private static final String NEWS = "news";
@@ -40,11 +40,11 @@ public final class InstanceState {
     private final Path database;
     private final Path note;
 
-    public InstanceState(Layout layout) {
+    public MachineState(Layout layout) {
         this.layout = layout;
         this.stateDir = layout.stateDir();
         this.database = layout.database();
-        this.note = layout.instanceFile();
+        this.note = layout.machineFile();
     }
 
     /**
@@ -86,13 +86,13 @@ public final class InstanceState {
             return entries.map(entry -> String.valueOf(entry.getFileName()))
                     .filter(id -> Kind.all().stream()
                             .anyMatch(kind -> Files.isDirectory(layout.of(id).installs(kind))))
-                    .filter(id -> !Files.exists(layout.of(id).instance().resolve(database.getFileName())))
+                    .filter(id -> !Files.exists(layout.of(id).machineDirectory().resolve(database.getFileName())))
                     .toList();
         }
     }
 
     /**
-     * Makes this the instance's state directory: sets the database of another instance aside, undeleted, and takes back this one's. May
+     * Makes this the machine's state directory: sets the database of another machine aside, undeleted, and takes back this one's. May
      * be repeated after an interruption at any point.
      *
      * @param former whose state it was
@@ -135,7 +135,7 @@ public final class InstanceState {
     }
 
     /**
-     * Takes back what an interrupted move parted from its database: the move may not be repeated, as this may be the former instance
+     * Takes back what an interrupted move parted from its database: the move may not be repeated, as this may be the former machine
      * after all. Without its log, a database lacks the newest commits.
      */
     private void rejoin(String former) throws IOException {
@@ -163,8 +163,8 @@ public final class InstanceState {
         return moved;
     }
 
-    private void write(MachineIdentity instance, String news) throws IOException {
-        if (noted().filter(instance::equals).isPresent()
+    private void write(MachineIdentity machine, String news) throws IOException {
+        if (noted().filter(machine::equals).isPresent()
                 && notedNews().orElse("").equals(news)) {
             return;
         }
@@ -176,10 +176,10 @@ public final class InstanceState {
                         StateDirectory.PRIVATE_FILE);
                 JsonGenerator json = JSON.createGenerator(Channels.newOutputStream(channel))) {
             json.writeStartObject();
-            json.writeStringField("id", instance.id());
-            json.writeStringField("machineId", instance.machineId());
-            json.writeStringField("metadataId", instance.metadataId());
-            json.writeStringField("bootId", instance.bootId());
+            json.writeStringField("id", machine.id());
+            json.writeStringField("machineId", machine.machineId());
+            json.writeStringField("metadataId", machine.metadataId());
+            json.writeStringField("bootId", machine.bootId());
             if (!news.isEmpty()) {
                 json.writeStringField(NEWS, news);
             }
