@@ -2,6 +2,7 @@ package io.homeostat.reconcile.logs;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.Streams;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -17,9 +18,9 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,16 +49,13 @@ public final class LogFiles implements LogTails {
     /** Right after a rotation the last lines are in the rotated copy. */
     private String withOlder(WorkloadId id, String logged) {
         ImmutableList<Path> copies = LogRotation.copies(layout.log(id));
-        List<String> lines =
-                logged.isEmpty() ? ImmutableList.of() : Splitter.on('\n').splitToList(logged);
-        if (lines.size() >= LINES || copies.isEmpty()) {
+        if (copies.isEmpty()) {
             return logged;
         }
-        String older = linesOf(id, copies.getLast());
-        List<String> all = older.isEmpty()
-                ? new ArrayList<>()
-                : new ArrayList<>(Splitter.on('\n').splitToList(older));
-        all.addAll(lines);
+        List<String> all = Stream.of(linesOf(id, copies.getLast()), logged)
+                .filter(lines -> !lines.isEmpty())
+                .flatMap(Splitter.on('\n')::splitToStream)
+                .toList();
         return String.join("\n", all.subList(Math.max(0, all.size() - LINES), all.size()));
     }
 
@@ -66,12 +64,11 @@ public final class LogFiles implements LogTails {
         String log = layout.log(id).toString();
         Path launches = layout.launches(id);
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(launches)) {
-            List<String> said = new ArrayList<>();
-            entries.forEach(launch -> Splitter.on('\n')
-                    .splitToStream(linesOf(id, new LaunchDirectory(launch).outputFile()))
+            return Streams.stream(entries)
+                    .map(launch -> linesOf(id, new LaunchDirectory(launch).outputFile()))
+                    .flatMap(Splitter.on('\n')::splitToStream)
                     .filter(line -> line.contains(log))
-                    .forEach(said::add));
-            return String.join("\n", said);
+                    .collect(Collectors.joining("\n"));
         } catch (NoSuchFileException e) {
             return "";
         } catch (IOException | DirectoryIteratorException e) {
