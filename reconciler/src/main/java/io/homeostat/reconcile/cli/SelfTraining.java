@@ -28,18 +28,12 @@ import org.apache.commons.compress.archivers.tar.TarArchiveOutputStream;
  * Runs the usual commands once, in a temporary directory, so that a JVM that records loaded classes can make an archive of them for
  * faster starts. Prints nothing.
  */
-final class SelfTraining {
+record SelfTraining(Environment outside) {
     private static final int DOCUMENTS = 200;
     private static final int EXECUTABLE = 0100755;
     private static final Duration NO_ANSWER = Duration.ofMillis(200);
     private static final Duration AGENT_TIME = Duration.ofSeconds(10);
     private static final Duration LOOK = Duration.ofMillis(10);
-
-    private final Environment outside;
-
-    SelfTraining(Environment environment) {
-        this.outside = environment;
-    }
 
     int run() throws InterruptedException {
         try {

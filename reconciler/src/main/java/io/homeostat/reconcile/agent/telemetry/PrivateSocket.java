@@ -30,7 +30,11 @@ final class PrivateSocket implements AutoCloseable {
 
     /** @throws IOException when the place is taken, or no socket can be made there; says why */
     static PrivateSocket prepare(Path place) throws IOException {
-        checkFree(place);
+        switch (new SocketFile(place).occupant()) {
+            case NOBODY, A_DEAD_PROCESS -> {}
+            case A_LISTENER -> throw new FileAlreadyExistsException(place + " is in use by another process");
+            case NO_SOCKET -> throw new FileAlreadyExistsException(place + " is in the way and no socket");
+        }
         Path parent = Objects.requireNonNull(place.toAbsolutePath().getParent(), "a socket needs a directory");
         return new PrivateSocket(
                 place,
@@ -52,14 +56,6 @@ final class PrivateSocket implements AutoCloseable {
         Files.move(bound, place, StandardCopyOption.ATOMIC_MOVE);
         // Now, not at the end: one that is killed would leave it behind, each time another.
         Files.deleteIfExists(directory);
-    }
-
-    private static void checkFree(Path place) throws IOException {
-        switch (new SocketFile(place).occupant()) {
-            case NOBODY, A_DEAD_PROCESS -> {}
-            case A_LISTENER -> throw new FileAlreadyExistsException(place + " is in use by another process");
-            case NO_SOCKET -> throw new FileAlreadyExistsException(place + " is in the way and no socket");
-        }
     }
 
     private static @Nullable Object key(Path path) throws IOException {
