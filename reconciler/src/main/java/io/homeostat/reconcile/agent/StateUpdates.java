@@ -55,6 +55,7 @@ final class StateUpdates {
             ImmutableSortedSet<WorkloadId> wanted =
                     ImmutableSortedSet.copyOf(desired.declarations().keySet());
             TreeSet<WorkloadId> all = new TreeSet<>(wanted);
+            // These are known even when traces can't be seen, at which a command would give up.
             all.addAll(store.histories().keySet());
             store.instances().stream().map(Instance::workload).forEach(all::add);
             switch (observer.traces()) {

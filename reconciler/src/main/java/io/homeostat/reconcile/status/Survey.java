@@ -110,6 +110,7 @@ public final class Survey {
             throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(memory.instances().keySet());
+        // What is paused is shown even when nothing is left of it.
         ids.addAll(memory.pauses().keySet());
         ImmutableList.Builder<String> blind = ImmutableList.builder();
         switch (observer.traces()) {
