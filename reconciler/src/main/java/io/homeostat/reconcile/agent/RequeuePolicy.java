@@ -51,7 +51,7 @@ final class RequeuePolicy implements BiFunction<WorkloadId, PassResult, Optional
 
     private Duration healthInterval(Declaration declared) {
         Duration interval = declared.workload().lifecycle().health().interval();
-        boolean asked = Traits.of(declared.workload()).askedForHealth();
+        boolean asked = Traits.of(declared.workload()).hasHealth();
         return asked && interval.compareTo(resync.get()) < 0 ? interval : resync.get();
     }
 }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param readiness what shows that an instance has started
  * @param completion what shows that the run of a one-shot is over
- * @param askedForHealth whether an instance can say how it is
+ * @param hasHealth whether an instance can be asked how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
  * @param limitable whether limits can be changed while an instance runs
  * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public record Traits(
         Readiness readiness,
         Completion completion,
-        boolean askedForHealth,
+        boolean hasHealth,
         @Nullable Config config,
         boolean limitable,
         ImmutableList<LaunchInput> inputs,
@@ -57,28 +57,12 @@ public record Traits(
 
     public Traits withConfig(@Nullable Config given) {
         return new Traits(
-                readiness,
-                completion,
-                askedForHealth,
-                given,
-                limitable,
-                inputs,
-                entryPoint,
-                parent,
-                recreatedWithParent);
+                readiness, completion, hasHealth, given, limitable, inputs, entryPoint, parent, recreatedWithParent);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {
         return new Traits(
-                readiness,
-                completion,
-                askedForHealth,
-                config,
-                limitable,
-                inputs,
-                entryPoint,
-                Optional.of(whole),
-                recreated);
+                readiness, completion, hasHealth, config, limitable, inputs, entryPoint, Optional.of(whole), recreated);
     }
 
     /** What shows that a one-shot's run is over. */

@@ -244,7 +244,7 @@ public final class ObservationRecorder {
         RunRecord run = notes.history().run();
         boolean unknown = health == null
                 // A dry run does not ask, so what was known before stays.
-                ? traits(situation, spec).askedForHealth()
+                ? traits(situation, spec).hasHealth()
                 : health.verdict() == Health.Verdict.UNKNOWN;
         if (unknown) {
             return;
