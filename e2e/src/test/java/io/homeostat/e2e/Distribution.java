@@ -54,27 +54,29 @@ final class Distribution {
      */
     static void train() {
         Path cache = home().resolve("homeostat.aot");
+        Path partial = cache.resolveSibling("homeostat.aot.new");
         try {
-            if (!Files.exists(cache)) {
-                train(cache);
-            }
+            // Side by side: both have phases that keep one processor busy.
+            Process training = Files.exists(cache) ? null : startTraining(partial);
             trainGreeter();
+            if (training != null) {
+                awaitEnd(training);
+                if (Files.exists(partial)) {
+                    Files.move(partial, cache, StandardCopyOption.ATOMIC_MOVE);
+                }
+            }
         } catch (IOException e) {
             throw new UncheckedIOException("cannot prepare " + home() + "; was it built with mvn package?", e);
         }
     }
 
-    private static void train(Path cache) throws IOException {
-        Path partial = cache.resolveSibling("homeostat.aot.new");
+    private static Process startTraining(Path cache) throws IOException {
         ProcessBuilder training = new ProcessBuilder(program().toString(), "self-train")
                 .redirectInput(Path.of("/dev/null").toFile())
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
-        training.environment().put("HOMEOSTAT_TRAIN_CACHE", partial.toString());
-        awaitEnd(training.start());
-        if (Files.exists(partial)) {
-            Files.move(partial, cache, StandardCopyOption.ATOMIC_MOVE);
-        }
+        training.environment().put("HOMEOSTAT_TRAIN_CACHE", cache.toString());
+        return training.start();
     }
 
     private static void trainGreeter() throws IOException {
