@@ -3,6 +3,8 @@ package io.homeostat.desired.state.sqlite;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.io.MoreFiles;
+import com.google.common.io.RecursiveDeleteOption;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,11 +18,13 @@ import java.util.concurrent.TimeUnit;
 final class ChildJvm implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
+    private final Path directory;
     private final Path errors;
     private final List<String> lines = new ArrayList<>();
 
-    private ChildJvm(Process process, Path errors) {
+    private ChildJvm(Process process, Path directory, Path errors) {
         this.process = process;
+        this.directory = directory;
         this.output = process.inputReader();
         this.errors = errors;
     }
@@ -30,19 +34,22 @@ final class ChildJvm implements AutoCloseable {
     }
 
     static ChildJvm start(List<String> jvmArguments, Class<?> main, String... arguments) throws IOException {
-        Path errors = Files.createTempFile("child-jvm", ".err");
+        Path directory = Files.createTempDirectory("child-jvm");
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED",
+                // When it is killed it leaves the native library that it has unpacked.
+                "-Dorg.sqlite.tmpdir=" + directory,
                 "-cp",
                 System.getProperty("java.class.path")));
         command.addAll(jvmArguments);
         command.add(main.getName());
         command.addAll(List.of(arguments));
+        Path errors = directory.resolve("errors");
         return new ChildJvm(
-                new ProcessBuilder(command).redirectError(errors.toFile()).start(), errors);
+                new ProcessBuilder(command).redirectError(errors.toFile()).start(), directory, errors);
     }
 
     long pid() {
@@ -93,7 +100,7 @@ final class ChildJvm implements AutoCloseable {
             if (!process.waitFor(1, TimeUnit.MINUTES)) {
                 fail("process " + process.pid() + " can't be killed");
             }
-            Files.deleteIfExists(errors);
+            MoreFiles.deleteRecursively(directory, RecursiveDeleteOption.ALLOW_INSECURE);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             fail(e);
