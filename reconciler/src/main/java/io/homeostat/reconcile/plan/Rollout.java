@@ -120,7 +120,7 @@ final class Rollout {
 
     private Optional<Hold> failedInstall() {
         Attempts attempts = situation.history().attempts();
-        // The trial's failures are those of the declaration; the last good revision has once been installed well.
+        // The attempts are those of the declaration; the last good revision has once been installed well.
         Failures failures = target.hash().equals(attempts.hash()) ? attempts.install() : attempts.upkeep();
         String words = "could not install " + target.workload().revision() + ": " + failures.error();
         return failures.fatal()

@@ -153,7 +153,7 @@ final class Notes {
     }
 
     /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */
-    void proven(Declaration declared, Target target) {
+    void knownGood(Declaration declared, Target target) {
         LastKnownGood before = history.lastKnownGood();
         if (before != null
                 && before.hash().equals(declared.hash())

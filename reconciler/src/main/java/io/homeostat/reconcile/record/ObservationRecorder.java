@@ -86,7 +86,7 @@ public final class ObservationRecorder {
             if (declared != null && declared.workload().isOneShot()) {
                 OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {
-                noteProof(situation, notes, alive.get(0));
+                noteKnownGood(situation, notes, alive.get(0));
             }
         }
         return new Learned(
@@ -270,10 +270,10 @@ public final class ObservationRecorder {
     }
 
     /**
-     * A declaration is proven when its instance runs, has started, has its configuration and its limits, and has not failed a health check
+     * A declaration is known to be good when its instance runs, has started, has its configuration and its limits, and has not failed a health check
      * since: one that the declaration asks for, not the last good one.
      */
-    private static void noteProof(Situation situation, Notes notes, ObservedInstance process) {
+    private static void noteKnownGood(Situation situation, Notes notes, ObservedInstance process) {
         Declaration declared = situation.declared();
         if (declared == null
                 || !(process.liveness() instanceof Liveness.Running running)
@@ -292,7 +292,7 @@ public final class ObservationRecorder {
                 && (running.health() == null || running.health().verdict() == Health.Verdict.HEALTHY)
                 && notes.history().run().healthFailures() == 0;
         if (runs) {
-            notes.proven(declared, target);
+            notes.knownGood(declared, target);
         }
     }
 

@@ -133,7 +133,7 @@ final class OneShotRecorder {
         }
         Target target = Target.of(declared.workload(), declared.hash(), installations);
         if (target.installed()) {
-            notes.proven(declared, target);
+            notes.knownGood(declared, target);
         }
     }
 

@@ -44,7 +44,7 @@ class ConfigureHandlerConfigTest {
     @Test
     void applyChangesTheConfigurationAndNothingElse() {
         here.receive(install("a", "1", item -> item.getPluginBuilder().addArguments("-v")))
-                .proven("a");
+                .knownGood("a");
         Program before = program("a");
 
         here.receive(apply("a", "level: debug"));
@@ -80,7 +80,7 @@ class ConfigureHandlerConfigTest {
     @Test
     void aConfigurationThatThePluginHasAlreadyIsSaidToBeApplied() {
         here.receive(install("a", "1", item -> item.getManifestBuilder().setStringConfig("same")))
-                .proven("a");
+                .knownGood("a");
 
         here.receive(apply("a", "same"));
 

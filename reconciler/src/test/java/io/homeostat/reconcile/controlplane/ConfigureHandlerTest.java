@@ -58,7 +58,7 @@ class ConfigureHandlerTest {
 
     @Test
     void theSameRevisionWithOtherArgumentsIsAnotherDeclaration() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
 
         here.receive(install("a", "1", item -> item.getPluginBuilder().addArguments("--verbose")));
 
@@ -69,7 +69,7 @@ class ConfigureHandlerTest {
 
     @Test
     void theSameRevisionWithOtherLimitsIsToldToBeInstalled() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
 
         here.receive(install("a", "1", item -> item.getManifestBuilder().setMaxCpuUsagePercentage(20)));
 
@@ -79,7 +79,7 @@ class ConfigureHandlerTest {
 
     @Test
     void whatIsInstalledAlreadyIsSaidToBeAndPausesAfterFailuresEnd() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
         here.remember("a", here.history("a").withRun(here.history("a").run().withCrashes(attempts())));
 
         here.receive(install("a", "1"));
@@ -103,7 +103,7 @@ class ConfigureHandlerTest {
 
     @Test
     void anUpgradeThatWasUndoneIsSaidToHaveFailedWhenItIsSentAgain() {
-        here.receive(install("a", "1")).proven("a").receive(install("a", "2")).looked("a");
+        here.receive(install("a", "1")).knownGood("a").receive(install("a", "2")).looked("a");
         FailedRevision failed =
                 new FailedRevision(here.declaration("a").hash(), "2", 1, Declaring.NOW, "it did not start");
         here.remember("a", here.history("a").withFailed(failed));
@@ -117,7 +117,7 @@ class ConfigureHandlerTest {
 
     @Test
     void backToTheRevisionThatStillRunsIsInstalledAtOnce() {
-        here.receive(install("a", "1")).proven("a").receive(install("a", "2")).looked("a");
+        here.receive(install("a", "1")).knownGood("a").receive(install("a", "2")).looked("a");
 
         here.receive(install("a", "1"));
 
@@ -127,7 +127,7 @@ class ConfigureHandlerTest {
 
     @Test
     void removeWithdrawsAndTheLoopTellsTheRest() {
-        here.receive(install("a", "1"), install("b", "1")).proven("a").proven("b");
+        here.receive(install("a", "1"), install("b", "1")).knownGood("a").knownGood("b");
 
         here.receive(remove("a"));
 
@@ -147,7 +147,7 @@ class ConfigureHandlerTest {
 
     @Test
     void aRemovalThatIsUnderWayIsNoUnknownName() {
-        here.receive(install("a", "1")).proven("a").receive(remove("a"));
+        here.receive(install("a", "1")).knownGood("a").receive(remove("a"));
 
         here.receive(remove("a"));
 
@@ -176,7 +176,7 @@ class ConfigureHandlerTest {
     void whatIsWithdrawnGivesWayToWhoeverElseDeclaresIt() {
         here.declaredBy(SourceName.LOCAL, install("a", "1"))
                 .receive(install("a", "1"))
-                .proven("a");
+                .knownGood("a");
 
         here.receive(remove("a"));
 
@@ -189,7 +189,7 @@ class ConfigureHandlerTest {
     void ofARevisionThatGivesWayToAnotherOneTheLoopTellsThatItWasRemoved() {
         here.declaredBy(SourceName.LOCAL, install("a", "1"))
                 .receive(install("a", "2"))
-                .proven("a");
+                .knownGood("a");
 
         here.receive(remove("a"));
 
@@ -200,7 +200,7 @@ class ConfigureHandlerTest {
 
     @Test
     void messagesWithoutEffectKeepWhatIsRemembered() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
         WorkloadHistory before = here.history("a");
 
         here.receive(install("a", "1"));
@@ -211,7 +211,7 @@ class ConfigureHandlerTest {
 
     @Test
     void aDocumentIsPrintedOnceAndNeverParsedOnItsWayIntoTheStore() {
-        here.receive(install("a", "1"), install("b", "1")).proven("a");
+        here.receive(install("a", "1"), install("b", "1")).knownGood("a");
         assertEquals(2, here.printed());
 
         ControlPlaneChange change = here.translated(

@@ -107,7 +107,7 @@ final class Declaring implements AutoCloseable {
     }
 
     /** The loop has brought it about and seen it well. */
-    Declaring proven(String name) {
+    Declaring knownGood(String name) {
         looked(name);
         Declaration declaration = declaration(name);
         return remember(

@@ -26,7 +26,7 @@ class EventTrimmerTest {
     void open() {
         here = new Declaring(directory);
         here.store().outbox().open();
-        here.receive(Messages.install("a", "1")).proven("a");
+        here.receive(Messages.install("a", "1")).knownGood("a");
         trimmer = new EventTrimmer(here.store());
         trimmer.limit(10);
     }

@@ -67,7 +67,7 @@ class ManyRefusalsTest {
 
     @Test
     void whatIsThereAlreadyIsToldOnceOfAllThatAskForItInARow() {
-        here.receive(install("a", "1")).proven("a").told();
+        here.receive(install("a", "1")).knownGood("a").told();
 
         here.receive(Collections.nCopies(MOST, install("a", "1")).toArray(ConfigurePlugin[]::new));
 
@@ -76,7 +76,7 @@ class ManyRefusalsTest {
 
     @Test
     void moreThanAMessageOfRefusalsForUndeclaredNamesIsCountedInsteadAndOfDeclaredOnesStillTold() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
         here.receive(many(i -> remove("x" + i))).told();
 
         here.receive(many(i -> remove("y" + i)));
@@ -88,7 +88,7 @@ class ManyRefusalsTest {
 
     @Test
     void ofADeclaredPluginTooNoMoreThanAMessageOfRefusalsIsToldAtOnce() {
-        here.receive(install("a", "1")).proven("a").told();
+        here.receive(install("a", "1")).knownGood("a").told();
         for (String round : List.of("x", "y")) {
             here.receive(many(i -> install("a", round + i, ManyRefusalsTest::wrong)));
         }

@@ -41,7 +41,7 @@ class PluginStatesTest {
                 .wants("A")
                 .installed("A")
                 .active("A")
-                .proven("A")
+                .knownGood("A")
                 .runs("A", Phase.STARTED, Duration.ofHours(1), answer));
 
         assertEquals("p", state.getName());
@@ -59,7 +59,7 @@ class PluginStatesTest {
                 .wants("A")
                 .installed("A")
                 .active("A")
-                .proven("A")
+                .knownGood("A")
                 .runs("A", Phase.STARTED, Duration.ofHours(1), silence));
 
         assertStatus(StatusValue.RUNNING, 1, List.of("no answer within 2s"), NOW, state.getCurrentPluginStatus());
@@ -89,7 +89,7 @@ class PluginStatesTest {
     @Test
     void anUpgradeIsPendingWhileTheOldRevisionRuns() {
         DaemonPluginState state = daemon(
-                Example.plugin().wants("B").installed("A").active("A").runs("A").proven("A"));
+                Example.plugin().wants("B").installed("A").active("A").runs("A").knownGood("A"));
 
         assertEquals("A", state.getCurrentRevisionId());
         assertEquals(StatusValue.RUNNING, state.getCurrentPluginStatus().getStatus());
@@ -105,7 +105,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .runs("A")
-                .proven("A")
+                .knownGood("A")
                 .attempts(attempts -> attempts.withInstall(Example.failed(1, failed))));
 
         assertStatus(StatusValue.RUNNING, 0, List.of(), NOW, state.getCurrentPluginStatus());
@@ -119,7 +119,7 @@ class PluginStatesTest {
                 .wants("B")
                 .installed("A")
                 .active("A")
-                .proven("A")
+                .knownGood("A")
                 .history(history -> history.withRun(history.run().withExit(exit)))
                 .attempts(attempts -> attempts.withInstall(Example.failed(1, NOW))));
 
@@ -141,7 +141,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .runs("A")
-                .proven("A")
+                .knownGood("A")
                 .undone(1, undone));
 
         assertEquals("A", state.getCurrentRevisionId());
@@ -158,7 +158,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .runs("A")
-                .proven("A")
+                .knownGood("A")
                 .undone(1, NOW));
 
         assertEquals("A", state.getCurrentRevisionId());
@@ -173,7 +173,7 @@ class PluginStatesTest {
                 .installed("A")
                 .active("A")
                 .runs("A")
-                .proven("A"));
+                .knownGood("A"));
 
         assertEquals("A", state.getCurrentRevisionId());
         assertEquals(StatusValue.STOPPING, state.getCurrentPluginStatus().getStatus());
@@ -186,7 +186,7 @@ class PluginStatesTest {
                 .wants("A")
                 .installed("A")
                 .active("A")
-                .proven("A")
+                .knownGood("A")
                 .blind("no permission"));
 
         Status status = state.getCurrentPluginStatus();

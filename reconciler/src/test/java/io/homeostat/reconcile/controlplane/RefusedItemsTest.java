@@ -134,7 +134,7 @@ class RefusedItemsTest {
 
     @Test
     void removedAndInstalledByOneMessageIsToldAsBoth() {
-        here.receive(install("a", "1")).proven("a");
+        here.receive(install("a", "1")).knownGood("a");
 
         here.receive(remove("a"), install("a", "1"));
 

@@ -253,7 +253,7 @@ public final class Example {
     }
 
     /** The revision was once seen well. */
-    public Example proven(String revision) {
+    public Example knownGood(String revision) {
         Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");
         history = history.withLastKnownGood(new LastKnownGood(old.workload(), old.hash(), "p_" + revision));
         return this;

@@ -46,7 +46,7 @@ class FailurePlanningTest {
                 row(
                         "an upgrade that can't be fetched leaves the old revision running",
                         "wait INSTALL_FAILED: wait",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -69,7 +69,7 @@ class FailurePlanningTest {
                 row(
                         "an undone upgrade: the last good revision is brought back",
                         "rollback REVISION_FAILED: activate launch start",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")
                                 .active("B")
@@ -88,7 +88,7 @@ class FailurePlanningTest {
                 row(
                         "and held",
                         "wait REVISION_FAILED: wait",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")
                                 .active("A")
@@ -98,7 +98,7 @@ class FailurePlanningTest {
                 row(
                         "until its pause is over",
                         "upgrade REVISION_CHANGED: stop activate launch start collectGarbage",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")
                                 .active("A")
@@ -109,14 +109,14 @@ class FailurePlanningTest {
                         "a crash loop has pauses",
                         "wait CRASH_LOOP: wait",
                         () -> plugin().wants("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .history(h -> h.withRun(h.run().withCrashes(failed(9, NOW))))),
                 row(
                         "what can't be stopped is left alone for a while",
                         "wait STEP_FAILED: wait",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -125,7 +125,7 @@ class FailurePlanningTest {
     }
 
     private static Example undone() {
-        return plugin().proven("A").installed("A").installed("B").wants("B").undone(1, NOW);
+        return plugin().knownGood("A").installed("A").installed("B").wants("B").undone(1, NOW);
     }
 
     @Test
@@ -133,6 +133,6 @@ class FailurePlanningTest {
         assertEquals(new WorkloadPlan.Facts("A"), undone().active("B").plan().after());
         assertEquals(
                 new WorkloadPlan.Facts("B"),
-                plugin().proven("A").installed("A").wants("B").plan().after());
+                plugin().knownGood("A").installed("A").wants("B").plan().after());
     }
 }

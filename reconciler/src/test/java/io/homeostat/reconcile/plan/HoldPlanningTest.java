@@ -37,7 +37,7 @@ class HoldPlanningTest {
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .paused("why")),
                 row(
                         "it is not started again",
@@ -79,7 +79,7 @@ class HoldPlanningTest {
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .stopped("why")),
                 row(
                         "it is not started again",
@@ -91,7 +91,7 @@ class HoldPlanningTest {
                         () -> plugin().wants("B")
                                 .installed("A")
                                 .active("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .stopped("why")),
                 row(
                         "but removed when nobody wants it any more",

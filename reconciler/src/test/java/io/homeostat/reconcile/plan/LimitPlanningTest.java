@@ -38,7 +38,7 @@ class LimitPlanningTest {
 
     @Test
     void changedLimitsAreSetWithoutARestart() {
-        Example example = running(MORE).proven("A").limited(SOME);
+        Example example = running(MORE).knownGood("A").limited(SOME);
         assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
         assertEquals("limits changed: memory 64Mi -> 128Mi", example.plan().message());
     }
@@ -46,7 +46,7 @@ class LimitPlanningTest {
     @Test
     void whetherAllIsKilledTogetherIsALimitLikeTheOthers() {
         Limits together = new Limits(SOME.memory(), SOME.cpu(), false, true);
-        Example example = running(together).proven("A").limited(SOME);
+        Example example = running(together).knownGood("A").limited(SOME);
         assertEquals("configure LIMITS_CHANGED: setLimits", example.planned());
         assertEquals("limits changed: oomGroup false -> true", example.plan().message());
         assertEquals(
@@ -140,7 +140,7 @@ class LimitPlanningTest {
     @Test
     void limitsThatCouldNotBeSetStopNoUpgrade() {
         Example example = plugin().wants("B", SOME)
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .installed("B")
                 .active("A")
@@ -203,7 +203,7 @@ class LimitPlanningTest {
     @Test
     void theLastGoodRevisionIsKeptWhenItsSuccessorMayNotRun() {
         Example successor = plugin().wants("B", REQUIRED)
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .installed("B")
                 .active("A")
@@ -219,12 +219,12 @@ class LimitPlanningTest {
         assertEquals(
                 Optional.empty(),
                 detected(drift.attempts(attempts -> attempts.withLimits(failed(3, NOW.minusSeconds(600))))));
-        assertEquals(Optional.empty(), detected(running(MORE).proven("A").limited(SOME)));
+        assertEquals(Optional.empty(), detected(running(MORE).knownGood("A").limited(SOME)));
     }
 
     @Test
     void aChangeOfLimitsIsToldWithItsOutcome() {
-        Example change = running(MORE).proven("A").limited(SOME);
+        Example change = running(MORE).knownGood("A").limited(SOME);
         assertEquals(
                 List.of(EventType.PLUGIN_CONFIG_APPLY, EventType.PLUGIN_CONFIG_APPLIED), told(change, Outcome.done()));
         assertEquals(

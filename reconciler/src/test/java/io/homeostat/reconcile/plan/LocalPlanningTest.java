@@ -31,7 +31,7 @@ class LocalPlanningTest {
                         "the symlink goes before the local program is launched, and what was installed when that is well",
                         "upgrade REVISION_CHANGED: stop activate launch collectGarbage",
                         () -> process()
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -39,7 +39,7 @@ class LocalPlanningTest {
                 row(
                         "without a symlink there is none to remove",
                         "upgrade REVISION_CHANGED: stop launch collectGarbage",
-                        () -> process().proven("A").installed("A").runs("A").wants(LOCAL)),
+                        () -> process().knownGood("A").installed("A").runs("A").wants(LOCAL)),
                 row(
                         "the installed one takes its place again",
                         "upgrade REVISION_CHANGED: stop activate launch",
@@ -54,7 +54,7 @@ class LocalPlanningTest {
     @Test
     void theSymlinkIsRemovedAndNotPointedElsewhere() {
         WorkloadPlan plan = process()
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .runs("A")

@@ -70,7 +70,7 @@ class OrderedRepairTest {
         for (ObservedInstance.Loss loss : ObservedInstance.Loss.values()) {
             Example example = Example.plugin()
                     .wants("A")
-                    .proven("A")
+                    .knownGood("A")
                     .installed("A")
                     .active("A")
                     .lost("A", loss);
@@ -85,7 +85,7 @@ class OrderedRepairTest {
     @Test
     void whatIsBroughtBackOutsideItsWindowIsNotGivenItsNewLimitsWhileItStarts() {
         Example example = Example.plugin()
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .runs("A", Phase.CREATED, Duration.ofMillis(100), null)
@@ -137,7 +137,7 @@ class OrderedRepairTest {
 
     private static Example upgrade() {
         return Example.plugin()
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .installed("B")
                 .active("A")
@@ -147,7 +147,7 @@ class OrderedRepairTest {
     /** Running from files that are damaged; whole ones are there beside them. */
     private static Example damaged() {
         return Example.plugin()
-                .proven("A")
+                .knownGood("A")
                 .damaged("A")
                 .installedBeside("A")
                 .active("A")

@@ -122,7 +122,7 @@ class ParentPlanningTest {
     private static Example undone(Relations relations) {
         return Example.process()
                 .wants("B")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .undone(1, Example.NOW)

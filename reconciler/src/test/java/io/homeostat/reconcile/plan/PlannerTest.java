@@ -94,7 +94,7 @@ class PlannerTest {
                 row(
                         "the old revision runs until the new one is unpacked",
                         "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -102,7 +102,7 @@ class PlannerTest {
                 row(
                         "a fresh revision is there: swap",
                         "upgrade REVISION_CHANGED: stop activate launch start collectGarbage",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")
                                 .active("A")
@@ -111,11 +111,11 @@ class PlannerTest {
                 row(
                         "the old revision died while the new one is not there yet: it is needed once more",
                         "restart PROCESS_MISSING: launch start",
-                        () -> plugin().proven("A").installed("A").active("A").wants("B")),
+                        () -> plugin().knownGood("A").installed("A").active("A").wants("B")),
                 row(
                         "the old revision crashes for ever: the new one, which may be the remedy, is fetched meanwhile",
                         "upgrade REVISION_CHANGED: download unpack activate launch start collectGarbage",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .wants("B")
@@ -123,7 +123,7 @@ class PlannerTest {
                 row(
                         "the old revision is starting: the new one is fetched meanwhile",
                         "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A", Phase.CREATED, Duration.ofSeconds(2), null)
@@ -131,7 +131,7 @@ class PlannerTest {
                 row(
                         "other arguments need a restart",
                         "restart ARGUMENTS_CHANGED: stop launch start",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -139,7 +139,7 @@ class PlannerTest {
                 row(
                         "another config is applied in place",
                         "configure CONFIG_CHANGED: applyConfig",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -147,7 +147,7 @@ class PlannerTest {
                 row(
                         "unless the plugin takes it only at Start",
                         "restart CONFIG_CHANGED: stop launch start",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -156,7 +156,7 @@ class PlannerTest {
                 row(
                         "a plugin that refused its config is left alone for a while",
                         "wait CONFIGURE_FAILED: wait",
-                        () -> plugin().proven("A")
+                        () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -170,7 +170,7 @@ class PlannerTest {
                         "what nobody declares is stopped and removed",
                         "remove NO_LONGER_DECLARED: stop remove",
                         () -> plugin().wasWanted()
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")),
@@ -188,13 +188,13 @@ class PlannerTest {
     @Test
     void onlyARemovedPluginIsToldToCleanUp() {
         Step.Stop removed = (Step.Stop) plugin().wasWanted()
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .runs("A")
                 .plan()
                 .steps()
                 .get(0);
-        Step.Stop replaced = (Step.Stop) plugin().proven("A")
+        Step.Stop replaced = (Step.Stop) plugin().knownGood("A")
                 .installed("A")
                 .installed("B")
                 .active("A")

@@ -38,7 +38,7 @@ class RepairPlanningTest {
                         "a process that ended is launched again at once",
                         "restart PROCESS_EXITED: launch start",
                         () -> plugin().wants("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .ended("A", KILLED)),
@@ -46,7 +46,7 @@ class RepairPlanningTest {
                         "a process that left children behind loses them first",
                         "restart PROCESS_EXITED: stop launch start",
                         () -> plugin().wants("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .is("A", new Liveness.Orphaned(KILLED, 2))),
@@ -54,7 +54,7 @@ class RepairPlanningTest {
                         "of two processes the older one goes",
                         "stop PROCESS_SURPLUS: stop",
                         () -> plugin().wants("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("A")
                                 .runs("A")
@@ -63,7 +63,7 @@ class RepairPlanningTest {
                         "a symlink that was moved is put right",
                         "activate LINK_MOVED: activate",
                         () -> plugin().wants("A")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("X")
                                 .runs("A")),
@@ -71,14 +71,14 @@ class RepairPlanningTest {
                         "what is put right in place goes before the change",
                         "activate LINK_MOVED: activate download unpack stop activate launch start collectGarbage",
                         () -> plugin().wants("B")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .active("X")
                                 .runs("A")),
                 row(
                         "an installation that is gone is made again",
                         "reinstall INSTALL_MISSING: download unpack activate",
-                        () -> plugin().wants("A").proven("A").runs("A")),
+                        () -> plugin().wants("A").knownGood("A").runs("A")),
                 row(
                         "whether Start was heard is not known: another process gets the only one",
                         "restart START_NOT_FINISHED: stop launch start",
@@ -174,7 +174,7 @@ class RepairPlanningTest {
                         "what a superseded revision left is collected",
                         "cleanup SUPERSEDED_REVISION: collectGarbage",
                         () -> plugin().wants("B")
-                                .proven("B")
+                                .knownGood("B")
                                 .installed("A")
                                 .installed("B")
                                 .active("B")
@@ -183,7 +183,7 @@ class RepairPlanningTest {
                         "what an upgrade leaves is kept until the new revision is seen well",
                         "none AT_DESIRED_STATE",
                         () -> plugin().wants("B")
-                                .proven("A")
+                                .knownGood("A")
                                 .installed("A")
                                 .installed("B")
                                 .active("B")
@@ -195,11 +195,11 @@ class RepairPlanningTest {
                 row(
                         "who can't look does nothing",
                         "wait CANNOT_OBSERVE: wait",
-                        () -> plugin().wants("A").proven("A").blind("permission denied")));
+                        () -> plugin().wants("A").knownGood("A").blind("permission denied")));
     }
 
     private static Example damaged() {
-        return plugin().wants("A").proven("A").damaged("A").active("A");
+        return plugin().wants("A").knownGood("A").damaged("A").active("A");
     }
 
     private static WorkloadHistory repairedJustNow(WorkloadHistory history) {
@@ -212,7 +212,7 @@ class RepairPlanningTest {
     }
 
     private static Example well() {
-        return plugin().wants("A").proven("A").installed("A").active("A");
+        return plugin().wants("A").knownGood("A").installed("A").active("A");
     }
 
     private static Example unhealthy(int before) {
@@ -234,7 +234,7 @@ class RepairPlanningTest {
     @Test
     void theReasonOfARestartIsHowTheProcessEnded() {
         WorkloadPlan plan = plugin().wants("A")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .ended("A", KILLED)
@@ -249,7 +249,7 @@ class RepairPlanningTest {
     void whoCanNotBeAskedAfterAFailedCheckIsAskedAgainAnIntervalLater() {
         Health unknown = Health.failed(Health.Verdict.UNKNOWN, "too many open files", NOW);
         WorkloadPlan plan = plugin().wants("A")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .history(h -> h.withRun(h.run().unhealthy(NOW.minusSeconds(60))))

@@ -93,7 +93,7 @@ class LastKnownGoodTest {
 
     @Test
     void proofEndsTheTrialAndTheUpgradeThatFailedBefore() {
-        Example again = good().proven("B")
+        Example again = good().knownGood("B")
                 .undone(2, NOW.minus(LONG))
                 .attempts(attempts -> attempts.withStart(failed(2, NOW))
                         .withInstall(failed(1, NOW))

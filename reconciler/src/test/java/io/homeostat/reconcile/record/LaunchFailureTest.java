@@ -133,7 +133,7 @@ class LaunchFailureTest {
 
     /** Revision A was seen well, B is to take its place. */
     private static Example upgrade(UnaryOperator<Attempts> attempts) {
-        return plugin().wants("B").proven("A").attempts(attempts);
+        return plugin().wants("B").knownGood("A").attempts(attempts);
     }
 
     private static String hash(Example example) {

@@ -39,7 +39,7 @@ class ObservationRecorderTest {
     @Test
     void anotherDeclarationForgetsTheFailuresOfTheOneBefore() {
         Learned learned = plugin().wants("B")
-                .proven("A")
+                .knownGood("A")
                 .attempts(attempts -> Attempts.of("former").withStart(failed(2, NOW)))
                 .history(history -> history.withFailed(new FailedRevision("former", "X", 1, NOW, "it does not listen"))
                         .withRun(history.run().withCrashes(failed(4, NOW))))
@@ -55,7 +55,7 @@ class ObservationRecorderTest {
     @Test
     void whatIsWithdrawnForgetsItsTrialAndItsRunAndNamesTheRevisionThatWasSeenWell() {
         OneShotRun run = OneShotRun.begun("work", "launch", "boot", "instance", NOW);
-        Learned learned = plugin().proven("A")
+        Learned learned = plugin().knownGood("A")
                 .history(history -> history.withAttempts(
                                 4, Attempts.of("former").withStart(failed(2, NOW)))
                         .withFailed(new FailedRevision("former", "B", 1, NOW, "it does not listen"))
@@ -73,7 +73,7 @@ class ObservationRecorderTest {
 
     @Test
     void theEndOfWhatNobodyWantsIsNoCrash() {
-        Learned learned = plugin().wasWanted().proven("A").ended("A", KILLED).learned();
+        Learned learned = plugin().wasWanted().knownGood("A").ended("A", KILLED).learned();
 
         assertEquals(List.of("PLUGIN_STOPPED A"), told(learned));
         assertEquals(Failures.NONE, learned.situation().history().run().crashes());

@@ -46,7 +46,7 @@ class OutcomeRecorderTest {
 
     @Test
     void theLastGoodRevisionThatCanNotBeFetchedCountsNotAgainstWhatIsDeclared() {
-        Example gone = plugin().wants("B").proven("A").runs("A").undone(1, NOW);
+        Example gone = plugin().wants("B").knownGood("A").runs("A").undone(1, NOW);
         Change change = after(gone, "download", FAILED);
         assertEquals(ONCE, history(change).attempts().upkeep());
         assertEquals(Failures.NONE, history(change).attempts().install());
@@ -130,7 +130,7 @@ class OutcomeRecorderTest {
     @Test
     void aConfigurationIsToldOnceHoweverOftenItIsTried() {
         Example other = plugin().wants("A", "other")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .runs("A");
@@ -158,7 +158,7 @@ class OutcomeRecorderTest {
         assertEquals(Exit.Reason.STOPPED, exit(upgrade).reason());
 
         Example arguments = plugin().wants("A", "c", "-v")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .active("A")
                 .runs("A");
@@ -219,7 +219,7 @@ class OutcomeRecorderTest {
 
     @Test
     void whatIsRemovedIsForgottenAndWhatCanNotBeIsNot() {
-        Example unwanted = plugin().wasWanted().proven("A").installed("A");
+        Example unwanted = plugin().wasWanted().knownGood("A").installed("A");
         Change removed = after(unwanted, "remove", Outcome.done());
         assertTrue(removed.dropHistory());
         assertEquals(List.of("PLUGIN_REMOVED A"), told(removed));
@@ -232,7 +232,7 @@ class OutcomeRecorderTest {
 
     private static Example replaced() {
         return plugin().wants("B")
-                .proven("A")
+                .knownGood("A")
                 .installed("A")
                 .installed("B")
                 .active("A")

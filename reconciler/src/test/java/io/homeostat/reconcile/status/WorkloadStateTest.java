@@ -24,14 +24,14 @@ class WorkloadStateTest {
     void whatRunsAndWasStartedIsRunning() {
         expect(
                 WorkloadState.RUNNING,
-                Example.plugin().wants("A").installed("A").active("A").runs("A").proven("A"));
+                Example.plugin().wants("A").installed("A").active("A").runs("A").knownGood("A"));
     }
 
     @Test
     void anUpgradeThatIsStillToComeLeavesTheOldRevisionRunning() {
         expect(
                 WorkloadState.RUNNING,
-                Example.plugin().wants("B").installed("A").active("A").runs("A").proven("A"));
+                Example.plugin().wants("B").installed("A").active("A").runs("A").knownGood("A"));
     }
 
     @Test
@@ -60,7 +60,7 @@ class WorkloadStateTest {
                         .installed("A")
                         .active("A")
                         .runs("A")
-                        .proven("A"));
+                        .knownGood("A"));
     }
 
     @Test
@@ -109,7 +109,7 @@ class WorkloadStateTest {
                         .wants("A")
                         .installed("A")
                         .active("A")
-                        .proven("A")
+                        .knownGood("A")
                         .ended("A", KILLED));
         expect(
                 WorkloadState.CRASHED,
@@ -117,7 +117,7 @@ class WorkloadStateTest {
                         .wants("A")
                         .installed("A")
                         .active("A")
-                        .proven("A")
+                        .knownGood("A")
                         .is("A", new Liveness.Orphaned(KILLED, 2)));
     }
 
@@ -130,7 +130,7 @@ class WorkloadStateTest {
                         .wants("A")
                         .installed("A")
                         .active("A")
-                        .proven("A")
+                        .knownGood("A")
                         .history(history -> history.withRun(history.run().withExit(stopped))));
     }
 
@@ -158,7 +158,7 @@ class WorkloadStateTest {
                         .wants("A")
                         .installed("A")
                         .active("A")
-                        .proven("A")
+                        .knownGood("A")
                         .ended("A", KILLED)
                         .paused("why"));
     }

@@ -15,7 +15,7 @@ class WorkloadStatusTest {
     @Test
     void aProvenRevisionIsCurrentAndNothingIsPending() {
         WorkloadStatus status = status(
-                Example.plugin().wants("A").installed("A").active("A").runs("A").proven("A"));
+                Example.plugin().wants("A").installed("A").active("A").runs("A").knownGood("A"));
         assertEquals("A", status.desiredRevision());
         assertEquals("A", status.currentRevision());
         assertNull(status.pendingRevision());
@@ -25,7 +25,7 @@ class WorkloadStatusTest {
     @Test
     void anUpgradeIsPendingUntilItIsProven() {
         WorkloadStatus status = status(
-                Example.plugin().wants("B").installed("A").active("A").runs("A").proven("A"));
+                Example.plugin().wants("B").installed("A").active("A").runs("A").knownGood("A"));
         assertEquals("A", status.currentRevision());
         assertEquals("B", status.pendingRevision());
         assertEquals("", status.failure());
@@ -39,7 +39,7 @@ class WorkloadStatusTest {
                 .installed("A")
                 .active("A")
                 .runs("A")
-                .proven("A")
+                .knownGood("A")
                 .undone(1, Example.NOW));
         assertEquals("A", status.currentRevision());
         assertEquals("B", status.pendingRevision());
@@ -51,7 +51,7 @@ class WorkloadStatusTest {
     @Test
     void whatDoesNotRunIsCurrentWhereItsSymlinkPoints() {
         WorkloadStatus status =
-                status(Example.plugin().wants("A").installed("A").active("A").proven("A"));
+                status(Example.plugin().wants("A").installed("A").active("A").knownGood("A"));
         assertEquals("A", status.currentRevision());
         assertNull(status.pid());
         assertNull(status.health());

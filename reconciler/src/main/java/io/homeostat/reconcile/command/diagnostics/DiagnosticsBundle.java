@@ -132,10 +132,10 @@ public final class DiagnosticsBundle {
         return lines.map(line -> line + "\n").collect(Collectors.joining());
     }
 
-    /** Without the declaration that was proven. */
+    /** Without the declaration that was last known to be good. */
     private static String words(WorkloadId id, WorkloadHistory history) {
         return id + "\n  observed generation: " + history.observedGeneration() + "\n  run: " + history.run()
-                + "\n  trial: " + history.attempts() + "\n  failed: " + history.failed() + "\n  conditions: "
+                + "\n  attempts: " + history.attempts() + "\n  failed: " + history.failed() + "\n  conditions: "
                 + history.conditions();
     }
 

@@ -51,7 +51,7 @@ class StatusOfInstancesTest {
 
     private static WorkloadStatus status(Identity identity) {
         Situation situation =
-                Example.process().wants("A").proven("A").runs("A").learned().situation();
+                Example.process().wants("A").knownGood("A").runs("A").learned().situation();
         ObservedInstance process = situation.instances().getFirst();
         Situation elsewhere = situation.withSeen(situation
                 .seen()
