@@ -103,7 +103,10 @@ class ConfigureHandlerTest {
 
     @Test
     void anUpgradeThatWasUndoneIsSaidToHaveFailedWhenItIsSentAgain() {
-        here.receive(install("a", "1")).knownGood("a").receive(install("a", "2")).looked("a");
+        here.receive(install("a", "1"))
+                .knownGood("a")
+                .receive(install("a", "2"))
+                .looked("a");
         FailedRevision failed =
                 new FailedRevision(here.declaration("a").hash(), "2", 1, Declaring.NOW, "it did not start");
         here.remember("a", here.history("a").withFailed(failed));
@@ -117,7 +120,10 @@ class ConfigureHandlerTest {
 
     @Test
     void backToTheRevisionThatStillRunsIsInstalledAtOnce() {
-        here.receive(install("a", "1")).knownGood("a").receive(install("a", "2")).looked("a");
+        here.receive(install("a", "1"))
+                .knownGood("a")
+                .receive(install("a", "2"))
+                .looked("a");
 
         here.receive(install("a", "1"));
 

@@ -8,4 +8,13 @@ class AgentCrash extends RuntimeException {
         // Many die in a history, and only the last words of each are of interest.
         super("the agent dies " + where, null, false, false);
     }
+
+    /** The machine goes off here, and on again: nothing runs any more, and what was not made durable may be gone. */
+    static final class PowerCut extends AgentCrash {
+        private static final long serialVersionUID = 1L;
+
+        PowerCut(String where) {
+            super(where + ", in a power cut");
+        }
+    }
 }

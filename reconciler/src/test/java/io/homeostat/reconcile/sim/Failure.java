@@ -10,19 +10,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param faults all that struck in it
  */
-record Failure(Fate fate, Agent agent, ImmutableSet<FaultPoint> faults, Violation violation) {
+record Failure(Scenario fate, Agent agent, ImmutableSet<Fault.Point> faults, Invariant.Violation violation) {
 
     /** Plays a history; empty when all went well. */
-    static Optional<Failure> of(Fate fate, Agent agent) {
+    static Optional<Failure> of(Scenario fate, Agent agent) {
         return of(fate, agent, null);
     }
 
-    static Optional<Failure> of(Fate fate, Agent agent, @Nullable ImmutableSet<FaultPoint> allowed) {
+    static Optional<Failure> of(Scenario fate, Agent agent, @Nullable ImmutableSet<Fault.Point> allowed) {
         Simulation simulation = new Simulation(fate, agent, allowed, false);
         try {
             simulation.run();
             return Optional.empty();
-        } catch (Violation violation) {
+        } catch (Invariant.Violation violation) {
             return Optional.of(new Failure(fate, agent, ImmutableSet.copyOf(simulation.struck()), violation));
         }
     }
@@ -32,12 +32,12 @@ record Failure(Fate fate, Agent agent, ImmutableSet<FaultPoint> faults, Violatio
         return new Shrinking(this).result();
     }
 
-    /** For people: what broke, with which happenings and faults, and the story up to there. */
+    /** For people: what broke, with which events and faults, and the story up to there. */
     String report() {
         Simulation again = new Simulation(fate, agent, faults, true);
         try {
             again.run();
-        } catch (Violation same) {
+        } catch (Invariant.Violation same) {
             // It is what is being told.
         }
         StringBuilder text = new StringBuilder("seed " + fate.seed() + ": " + violation.getMessage() + "\n");

@@ -9,7 +9,7 @@ import io.homeostat.reconcile.record.Outcome;
 
 /** The steps that change directories, as coarse as the real ones are atomic and as durable as those are. */
 final class FakeDirectoryVerbs {
-    private final Dice dice;
+    private final FaultInjector faults;
     private final VirtualClock clock;
     private final FakeDisk disk;
     private final FakeProcesses processes;
@@ -28,8 +28,13 @@ final class FakeDirectoryVerbs {
     }
 
     FakeDirectoryVerbs(
-            Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, StepRules rules, Interlude may) {
-        this.dice = dice;
+            FaultInjector faults,
+            VirtualClock clock,
+            FakeDisk disk,
+            FakeProcesses processes,
+            StepRules rules,
+            Interlude may) {
+        this.faults = faults;
         this.clock = clock;
         this.disk = disk;
         this.processes = processes;
@@ -42,12 +47,12 @@ final class FakeDirectoryVerbs {
             return new Outcome.Failed(
                     FailureCause.of(FailureCause.Kind.HTTP_STATUS),
                     "404",
-                    dice.pick(Dice.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
+                    faults.pick(FaultInjector.Draw.WHETHER_FATAL, step.workload(), 100) < 30);
         }
-        if (dice.strikes(Fault.DOWNLOAD_BREAKS, step.workload())) {
+        if (faults.strikes(Fault.DOWNLOAD_BREAKS, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.CONNECTION_LOST), "connection reset", false);
         }
-        if (dice.strikes(Fault.DOWNLOAD_CRAWLS, step.workload())) {
+        if (faults.strikes(Fault.DOWNLOAD_CRAWLS, step.workload())) {
             clock.advance(step.source().timeout());
         }
         may.die(step.workload(), "in the middle of a download");
@@ -71,7 +76,7 @@ final class FakeDirectoryVerbs {
         if (Thread.currentThread().isInterrupted()) {
             return new Outcome.Interrupted();
         }
-        if (dice.strikes(Fault.UNPACK_FAILS, id)) {
+        if (faults.strikes(Fault.UNPACK_FAILS, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.DISK_FULL), "disk full", false);
         }
         if (disk.installs(id).containsKey(step.directory())) {
@@ -86,7 +91,7 @@ final class FakeDirectoryVerbs {
     }
 
     Outcome activate(Step.Activate step) {
-        if (dice.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
+        if (faults.strikes(Fault.ACTIVATE_FAILS, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "read-only file system", false);
         }
         if (step.directory() != null && !disk.installs(step.workload()).containsKey(step.directory())) {
@@ -109,7 +114,7 @@ final class FakeDirectoryVerbs {
             may.die(id, "before the removal of an installation is durable");
             disk.syncInstalls(id);
         }
-        if (dice.strikes(Fault.REMOVE_FAILS, id)) {
+        if (faults.strikes(Fault.REMOVE_FAILS, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
         }
         processes.forgetAllBut(ImmutableSet.of(), id);
@@ -123,7 +128,7 @@ final class FakeDirectoryVerbs {
         disk.syncInstalls(step.workload());
         for (String directory : step.directories()) {
             rules.beforeCollect(step, directory);
-            if (dice.strikes(Fault.COLLECT_FAILS, step.workload())) {
+            if (faults.strikes(Fault.COLLECT_FAILS, step.workload())) {
                 return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
             }
             disk.takeInstall(step.workload(), directory);

@@ -24,7 +24,7 @@ import java.util.function.Consumer;
 final class FakeExecutor implements StepExecutor {
     private static final long SLOW_BIRTH_MILLIS = 4000;
 
-    private final Dice dice;
+    private final FaultInjector faults;
     private final VirtualClock clock;
     private final FakeDisk disk;
     private final FakeProcesses processes;
@@ -37,14 +37,19 @@ final class FakeExecutor implements StepExecutor {
     private int failures;
 
     FakeExecutor(
-            Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, StepRules rules, StateStore store) {
-        this.dice = dice;
+            FaultInjector faults,
+            VirtualClock clock,
+            FakeDisk disk,
+            FakeProcesses processes,
+            StepRules rules,
+            StateStore store) {
+        this.faults = faults;
         this.clock = clock;
         this.disk = disk;
         this.processes = processes;
         this.rules = rules;
         this.store = store;
-        this.directories = new FakeDirectoryVerbs(dice, clock, disk, processes, rules, this::agentMayDie);
+        this.directories = new FakeDirectoryVerbs(faults, clock, disk, processes, rules, this::agentMayDie);
     }
 
     /** @param happens between two effects of a step */
@@ -63,11 +68,11 @@ final class FakeExecutor implements StepExecutor {
     public Outcome execute(Step step, ObservedWorkload seen) {
         WorkloadId id = step.workload();
         rules.beforeAny(step, seen);
-        dice.agentMayDie(Fault.AGENT_DIES_BEFORE_A_STEP, id, "before " + step.word());
-        if (dice.strikes(Fault.INTERRUPTED_BEFORE_A_STEP, id)) {
+        faults.agentMayDie(Fault.AGENT_DIES_BEFORE_A_STEP, id, "before " + step.word());
+        if (faults.strikes(Fault.INTERRUPTED_BEFORE_A_STEP, id)) {
             return new Outcome.Interrupted();
         }
-        clock.advanceMillis(1 + dice.pick(Dice.Draw.STEP_MILLIS, id, 20));
+        clock.advanceMillis(1 + faults.pick(FaultInjector.Draw.STEP_MILLIS, id, 20));
         processes.settle();
         Outcome outcome = switch (step) {
             case Step.Download download -> directories.download(download);
@@ -80,7 +85,7 @@ final class FakeExecutor implements StepExecutor {
             case Step.Remove remove -> directories.remove(remove);
             case Step.CollectGarbage garbage -> directories.collect(garbage);
             case Step.SetLimits limits -> limit(limits);
-            case Step.Wait wait -> throw new Violation(Invariant.NO_PASS_BREAKS, "a wait was executed");
+            case Step.Wait wait -> throw new Invariant.Violation(Invariant.NO_PASS_BREAKS, "a wait was executed");
         };
         if (outcome instanceof Outcome.Done) {
             executed.add(step);
@@ -88,14 +93,14 @@ final class FakeExecutor implements StepExecutor {
         boolean fetches = step instanceof Step.Download || step instanceof Step.Unpack;
         Invariant.ONLY_FETCHING_IS_BROKEN_OFF.require(
                 fetches || !Thread.currentThread().isInterrupted(), () -> "interrupted: " + step);
-        dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_STEP, id, "after " + step.word());
-        return dice.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : reworded(outcome);
+        faults.agentMayDie(Fault.AGENT_DIES_AFTER_A_STEP, id, "after " + step.word());
+        return faults.strikes(Fault.INTERRUPTED_AFTER_A_STEP, id) ? new Outcome.Interrupted() : reworded(outcome);
     }
 
     @Override
     public void destroyEnded(WorkloadId id) {
         for (Instance instance : store.instances(id)) {
-            if (instance.isOver() && !dice.strikes(Fault.REMOVE_FAILS, id)) {
+            if (instance.isOver() && !faults.strikes(Fault.REMOVE_FAILS, id)) {
                 processes.remains.remove(instance.launchId());
                 agentMayDie(id, "between removing what an instance left and forgetting it");
                 store.commit(Change.ofEnd(instance));
@@ -112,7 +117,7 @@ final class FakeExecutor implements StepExecutor {
 
     private void agentMayDie(WorkloadId id, String where) {
         meanwhile.accept(id);
-        dice.agentMayDie(Fault.AGENT_DIES_IN_A_STEP, id, where);
+        faults.agentMayDie(Fault.AGENT_DIES_IN_A_STEP, id, where);
     }
 
     private Outcome launch(Step.Launch step, ObservedWorkload seen) {
@@ -135,16 +140,16 @@ final class FakeExecutor implements StepExecutor {
         boolean fatal = Behaviour.of(instance.revision()) == Behaviour.UNLAUNCHABLE;
         String directory = step.directory();
         boolean gone = directory != null && !disk.installs(id).containsKey(directory);
-        if (fatal || gone || dice.strikes(Fault.LAUNCH_FAILS, id)) {
+        if (fatal || gone || faults.strikes(Fault.LAUNCH_FAILS, id)) {
             return undo(instance, fatal);
         }
         processes.syncNotes(id);
-        boolean slow = dice.strikes(Fault.BIRTH_IS_SLOW, id);
-        long takes = dice.pick(Dice.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
+        boolean slow = faults.strikes(Fault.BIRTH_IS_SLOW, id);
+        long takes = faults.pick(FaultInjector.Draw.BIRTH_MILLIS, id, 30) + (slow ? SLOW_BIRTH_MILLIS : 0);
         FakeProcess process =
                 processes.launch(instance, disk.behaviour(id, instance.revision()), clock.steadyMillis() + takes);
         process.limits = step.declared().lifecycle().limits();
-        process.exitOnDisk = !dice.strikes(Fault.EXIT_NOT_RECORDED, id);
+        process.exitOnDisk = !faults.strikes(Fault.EXIT_NOT_RECORDED, id);
         disk.residue.add(id);
         agentMayDie(id, "while a process is being born");
         clock.advanceMillis(takes);
@@ -178,10 +183,10 @@ final class FakeExecutor implements StepExecutor {
         rules.beforeStart(process);
         process.starts++;
         agentMayDie(id, "between Start and its answer");
-        if (process.behaviour == Behaviour.START_ERROR || dice.strikes(Fault.START_IS_REFUSED, id)) {
+        if (process.behaviour == Behaviour.START_ERROR || faults.strikes(Fault.START_IS_REFUSED, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "start refused", false);
         }
-        if (dice.strikes(Fault.START_HANGS, id)) {
+        if (faults.strikes(Fault.START_HANGS, id)) {
             clock.advance(step.timeout());
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.TIMED_OUT), "no answer", false);
         }
@@ -202,7 +207,7 @@ final class FakeExecutor implements StepExecutor {
         if (!process.alive()
                 || !process.lost.isEmpty()
                 || refuses
-                || dice.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
+                || faults.strikes(Fault.APPLY_IS_REFUSED, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.REFUSED), "not accepted", false);
         }
         process.configHash = Config.hash(step.config());
@@ -212,7 +217,7 @@ final class FakeExecutor implements StepExecutor {
     }
 
     private Outcome limit(Step.SetLimits step) {
-        if (dice.strikes(Fault.LIMITS_ARE_REFUSED, step.workload())) {
+        if (faults.strikes(Fault.LIMITS_ARE_REFUSED, step.workload())) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.INPUT_OUTPUT), "busy", false);
         }
         processes.living(step.workload()).forEach(process -> process.limits = step.limits());
@@ -230,7 +235,7 @@ final class FakeExecutor implements StepExecutor {
             clock.advance(step.timeout());
         }
         agentMayDie(id, "before a process has ended");
-        if (dice.strikes(Fault.STOP_FAILS, id)) {
+        if (faults.strikes(Fault.STOP_FAILS, id)) {
             return new Outcome.Failed(FailureCause.of(FailureCause.Kind.UNKILLABLE), "still there", false);
         }
         if (step.instance().process() != null) {

@@ -12,22 +12,22 @@ final class FakeMachine {
     final FakeHost host = new FakeHost();
     final TrueRuns runs = new TrueRuns();
     final FakeProcesses processes;
-    final Asked asked;
+    final DeclaredSnapshot asked;
     final FakeStore store;
     final FakeObserver observer;
     final FakeExecutor executor;
-    final Restraints restraints;
+    final StepConstraints restraints;
     final StepRules rules;
 
     /** @param desired what is wanted of it; the agent is to ask {@link #asked} instead */
-    FakeMachine(Dice dice, VirtualClock clock, Declarations desired, long seed) {
-        asked = new Asked(desired);
+    FakeMachine(FaultInjector faults, VirtualClock clock, Declarations desired, long seed) {
+        asked = new DeclaredSnapshot(desired);
         processes = new FakeProcesses(clock);
-        store = new FakeStore(dice, disk, processes, runs, seed);
-        observer = new FakeObserver(dice, clock, disk, processes, host, runs);
-        restraints = new Restraints(asked, disk, processes, store, clock);
+        store = new FakeStore(faults, disk, processes, runs, seed);
+        observer = new FakeObserver(faults, clock, disk, processes, host, runs);
+        restraints = new StepConstraints(asked, disk, processes, store, clock);
         rules = new StepRules(disk, processes, asked, store, runs, restraints, clock);
-        executor = new FakeExecutor(dice, clock, disk, processes, rules, store);
+        executor = new FakeExecutor(faults, clock, disk, processes, rules, store);
     }
 
     List<FakeProcess> living(WorkloadId id) {

@@ -43,15 +43,21 @@ final class FakeObserver implements Observer {
     /** A launch that is younger and of which there is no trace may be about to appear; by the wall clock, as in reality. */
     private static final Duration YOUNG = Duration.ofSeconds(2);
 
-    private final Dice dice;
+    private final FaultInjector faults;
     private final VirtualClock clock;
     private final FakeDisk disk;
     private final FakeProcesses processes;
     private final FakeHost host;
     private final TrueRuns runs;
 
-    FakeObserver(Dice dice, VirtualClock clock, FakeDisk disk, FakeProcesses processes, FakeHost host, TrueRuns runs) {
-        this.dice = dice;
+    FakeObserver(
+            FaultInjector faults,
+            VirtualClock clock,
+            FakeDisk disk,
+            FakeProcesses processes,
+            FakeHost host,
+            TrueRuns runs) {
+        this.faults = faults;
         this.clock = clock;
         this.disk = disk;
         this.processes = processes;
@@ -82,7 +88,7 @@ final class FakeObserver implements Observer {
     }
 
     private <T> Observation<T> unless(Fault fault, WorkloadId id, Supplier<T> look) {
-        return dice.strikes(fault, id) ? Observation.unseen("permission denied") : Observation.seen(look.get());
+        return faults.strikes(fault, id) ? Observation.unseen("permission denied") : Observation.seen(look.get());
     }
 
     private ImmutableList<ObservedInstance> launches(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
@@ -194,9 +200,9 @@ final class FakeObserver implements Observer {
 
     private Health health(FakeProcess process, boolean ready, WorkloadId id, int code) {
         Verdict verdict = ready ? process.feels : Verdict.UNHEALTHY;
-        if (dice.strikes(Fault.HEALTH_UNKNOWN, id)) {
+        if (faults.strikes(Fault.HEALTH_UNKNOWN, id)) {
             verdict = Verdict.UNKNOWN;
-        } else if (dice.strikes(Fault.HEALTH_ANSWER_LATE, id)) {
+        } else if (faults.strikes(Fault.HEALTH_ANSWER_LATE, id)) {
             verdict = Verdict.HUNG;
         }
         process.doubted |= verdict == Verdict.UNHEALTHY || verdict == Verdict.HUNG;
@@ -211,24 +217,24 @@ final class FakeObserver implements Observer {
 
     @Override
     public HostFacts host(ImmutableSet<HostFact> asked) {
-        // Asked in the name of no workload.
+        // DeclaredSnapshot in the name of no workload.
         return new HostFacts(
                 Observation.seen(processes.bootId()),
                 "instance",
-                host.answers(asked, fact -> dice.strikes(Fault.FACT_UNSEEN, Fate.IDS.get(0))));
+                host.answers(asked, fact -> faults.strikes(Fault.FACT_UNSEEN, Scenario.IDS.get(0))));
     }
 
     @Override
     public Observation<ImmutableSet<String>> archives() {
-        // Asked in the name of no workload.
-        return unless(Fault.ARCHIVES_UNSEEN, Fate.IDS.get(0), () -> ImmutableSet.copyOf(disk.archives));
+        // DeclaredSnapshot in the name of no workload.
+        return unless(Fault.ARCHIVES_UNSEEN, Scenario.IDS.get(0), () -> ImmutableSet.copyOf(disk.archives));
     }
 
     @Override
     public Observation<ImmutableSet<WorkloadId>> traces() {
         processes.settle();
         TreeSet<WorkloadId> traces = new TreeSet<>();
-        for (WorkloadId id : Fate.IDS) {
+        for (WorkloadId id : Scenario.IDS) {
             if (disk.hasTraceOf(id) || !processes.present(id).isEmpty()) {
                 traces.add(id);
             }

@@ -139,7 +139,7 @@ final class FakeProcesses {
         FakeProcess ours = launches.values().stream()
                 .filter(process -> identity.equals(process.identity))
                 .findFirst()
-                .orElseThrow(() -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "killed " + identity));
+                .orElseThrow(() -> new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "killed " + identity));
         end(ours, new Exit(0, null, Exit.Reason.EXITED, clock.instant()), ours.survivors);
     }
 

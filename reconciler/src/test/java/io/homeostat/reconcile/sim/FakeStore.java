@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * there or it isn't, as a whole. Whatever is written down is compared with what is true of the machine.
  */
 final class FakeStore extends MemoryStore {
-    private final Dice dice;
+    private final FaultInjector faults;
     private final FakeDisk disk;
     private final FakeProcesses processes;
     private final TrueRuns runs;
@@ -28,8 +28,8 @@ final class FakeStore extends MemoryStore {
     /** Whose history was changed from outside since the agent last read it. */
     private final Set<WorkloadId> amended = new HashSet<>();
 
-    FakeStore(Dice dice, FakeDisk disk, FakeProcesses processes, TrueRuns runs, long seed) {
-        this.dice = dice;
+    FakeStore(FaultInjector faults, FakeDisk disk, FakeProcesses processes, TrueRuns runs, long seed) {
+        this.faults = faults;
         this.disk = disk;
         this.processes = processes;
         this.runs = runs;
@@ -78,8 +78,8 @@ final class FakeStore extends MemoryStore {
 
     @Override
     public synchronized void commit(Change change) {
-        dice.agentMayDie(Fault.AGENT_DIES_BEFORE_A_COMMIT, change.workload(), "before a commit");
-        if (dice.strikes(Fault.STORE_FAILS, change.workload())) {
+        faults.agentMayDie(Fault.AGENT_DIES_BEFORE_A_COMMIT, change.workload(), "before a commit");
+        if (faults.strikes(Fault.STORE_FAILS, change.workload())) {
             throw new StoreException("no space left on device");
         }
         compareWithTheMachine(change);
@@ -91,7 +91,7 @@ final class FakeStore extends MemoryStore {
                         && Work.isOneShot(instance))
                 .forEach(instance -> runs.begun(instance, processes.bootId()));
         runs.written(change);
-        dice.agentMayDie(Fault.AGENT_DIES_AFTER_A_COMMIT, change.workload(), "after a commit");
+        faults.agentMayDie(Fault.AGENT_DIES_AFTER_A_COMMIT, change.workload(), "after a commit");
     }
 
     private void compareWithTheMachine(Change change) {

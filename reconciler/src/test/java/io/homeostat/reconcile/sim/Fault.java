@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.WorkloadId;
+
 /** What can go wrong at one point of a pass, and how often it does. */
 enum Fault {
     AGENT_DIES_BEFORE_A_STEP(20),
@@ -47,5 +49,19 @@ enum Fault {
 
     int permille() {
         return permille;
+    }
+
+    /**
+     * Where a fault struck. Names the place by what is there and not by how much was left to chance before, so that a history without
+     * one of its events or faults is still the same elsewhere.
+     *
+     * @param moment during which, see {@link Scenario.Moment#number}
+     * @param nth how often that fault had its chance with that workload since the moment began, from 0
+     */
+    record Point(int moment, Fault fault, WorkloadId workload, int nth) {
+        @Override
+        public String toString() {
+            return "#" + moment + " " + fault + " " + workload + " (chance " + (nth + 1) + ")";
+        }
     }
 }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** What must hold in every simulated history, each with the promise that it stands for. */
 enum Invariant {
@@ -66,6 +67,26 @@ enum Invariant {
     void require(boolean holds, Supplier<String> otherwise) {
         if (!holds) {
             throw new Violation(this, otherwise.get());
+        }
+    }
+
+    /** An invariant did not hold. */
+    static final class Violation extends AssertionError {
+        private static final long serialVersionUID = 1L;
+
+        private final Invariant invariant;
+
+        Violation(Invariant invariant, String what) {
+            this(invariant, what, null);
+        }
+
+        Violation(Invariant invariant, String what, @Nullable Throwable cause) {
+            super(invariant + " (" + invariant.promise() + "): " + what, cause);
+            this.invariant = invariant;
+        }
+
+        Invariant invariant() {
+            return invariant;
         }
     }
 }

@@ -46,7 +46,7 @@ final class Loop {
         this.world = world;
         this.agent = agent;
         this.pass = begin();
-        Fate.IDS.forEach(id -> due.put(id, 0L));
+        Scenario.IDS.forEach(id -> due.put(id, 0L));
     }
 
     /** What an agent keeps in its memory goes with it. */
@@ -88,21 +88,21 @@ final class Loop {
     /** The agent begins anew, with a look at everything. */
     void restart(AgentCrash crash) {
         story.tell(() -> String.valueOf(crash.getMessage()));
-        if (crash instanceof PowerCut) {
+        if (crash instanceof AgentCrash.PowerCut) {
             world.powerFails();
         }
         machine.processes.forgetWhoStopped();
         clock.advanceMillis(AGENT_STARTS_IN_MILLIS);
         pass = begin();
-        Fate.IDS.forEach(this::hint);
+        Scenario.IDS.forEach(this::hint);
     }
 
     /** Runs every pass that becomes due within this time. */
     void run(long millis) {
         long end = clock.steadyMillis() + millis;
         while (true) {
-            WorkloadId next = Fate.IDS.get(0);
-            for (WorkloadId id : Fate.IDS) {
+            WorkloadId next = Scenario.IDS.get(0);
+            for (WorkloadId id : Scenario.IDS) {
                 if (due.getOrDefault(id, 0L) < due.getOrDefault(next, 0L)) {
                     next = id;
                 }
@@ -141,7 +141,7 @@ final class Loop {
             story.tell(() -> "  " + id + " breaks off: " + e.getMessage());
             due.put(id, clock.steadyMillis() + AFTER_A_BROKEN_PASS_MILLIS);
         } catch (RuntimeException e) {
-            throw new Violation(Invariant.NO_PASS_BREAKS, id + ": " + e, e);
+            throw new Invariant.Violation(Invariant.NO_PASS_BREAKS, id + ": " + e, e);
         }
     }
 

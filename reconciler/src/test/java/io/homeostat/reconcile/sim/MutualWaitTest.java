@@ -28,9 +28,15 @@ class MutualWaitTest {
 
     private final VirtualClock clock = new VirtualClock();
     private final Declarations desired = new Declarations();
-    private final FakeMachine machine = new FakeMachine(Dice.kind(Fate.IDS), clock, desired, 1);
+    private final FakeMachine machine = new FakeMachine(FaultInjector.kind(Scenario.IDS), clock, desired, 1);
     private final WorkloadPass pass = new WorkloadPass(
-            new Changing(), machine.observer, this::execute, machine.store, clock, id -> "", new Silence());
+            new Changing(),
+            machine.observer,
+            this::execute,
+            machine.store,
+            clock,
+            id -> "",
+            new OneShotScene.Silence());
     private boolean stopsAreInterrupted;
     private Runnable duringTheLook = () -> {};
 

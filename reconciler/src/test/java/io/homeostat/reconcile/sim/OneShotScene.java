@@ -7,6 +7,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.plan.Step;
@@ -26,7 +27,7 @@ abstract class OneShotScene {
 
     final VirtualClock clock = new VirtualClock();
     final Declarations desired = new Declarations();
-    final FakeMachine machine = new FakeMachine(Dice.kind(List.of(PROCESS, PLUGIN)), clock, desired, 1);
+    final FakeMachine machine = new FakeMachine(FaultInjector.kind(List.of(PROCESS, PLUGIN)), clock, desired, 1);
     final FakeStore store = machine.store;
     final WorkloadPass pass = new WorkloadPass(
             machine.asked, machine.observer, machine.executor, store, clock, id -> "last words", new Silence());
@@ -92,5 +93,23 @@ abstract class OneShotScene {
                     + revision.substring(revision.indexOf('-') + 1));
         }
         return fresh;
+    }
+
+    /** For examples that ask the store what happened. */
+    static final class Silence implements PassListener {
+        @Override
+        public void starting(Step step) {
+            // The store tells.
+        }
+
+        @Override
+        public void finished(WorkloadId id, PassResult next) {
+            // The store tells.
+        }
+
+        @Override
+        public void broken(WorkloadId id, Throwable problem) {
+            throw new AssertionError(problem);
+        }
     }
 }

@@ -27,7 +27,7 @@ import java.util.Set;
  * agent has not looked for since, it can't know.
  */
 final class OrderRules {
-    private final Asked asked;
+    private final DeclaredSnapshot asked;
     private final FakeStore store;
     private final FakeProcesses processes;
     private final VirtualClock clock;
@@ -41,7 +41,7 @@ final class OrderRules {
     /** Those that had to be stopped before the workload of the pass under way, which nobody wants. */
     private ImmutableList<WorkloadId> leaving = ImmutableList.of();
 
-    OrderRules(Asked asked, FakeStore store, FakeProcesses processes, VirtualClock clock) {
+    OrderRules(DeclaredSnapshot asked, FakeStore store, FakeProcesses processes, VirtualClock clock) {
         this.asked = asked;
         this.store = store;
         this.processes = processes;
@@ -53,7 +53,7 @@ final class OrderRules {
         since = clock.steadyMillis();
         leaving = desired.get(id).isPresent()
                 ? ImmutableList.of()
-                : Fate.IDS.stream()
+                : Scenario.IDS.stream()
                         .filter(other -> !other.equals(id) && depended(other, id))
                         .collect(ImmutableList.toImmutableList());
     }
@@ -74,7 +74,7 @@ final class OrderRules {
         Traits.of(step.declared())
                 .parent()
                 .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
-                        desired.get(parent).filter(OneShotReckoning::isOneShot).isPresent()
+                        desired.get(parent).filter(OneShotChecks::isOneShot).isPresent()
                                 || store.instances(parent).stream()
                                         .anyMatch(
                                                 instance -> instance.launchId().equals(step.parent())),
@@ -100,7 +100,7 @@ final class OrderRules {
     void beforeReplacement(Step.Stop step) {
         WorkloadId id = step.workload();
         MaxDisruption disruption = asked.answer(id)
-                .filter(declared -> !OneShotReckoning.isOneShot(declared))
+                .filter(declared -> !OneShotChecks.isOneShot(declared))
                 .map(declared -> declared.workload().lifecycle().maxDisruption())
                 .orElse(null);
         if (disruption == null || Work.isOneShot(step.instance())) {
@@ -143,7 +143,7 @@ final class OrderRules {
 
     private boolean isDaemon(WorkloadId id) {
         return desired.get(id)
-                .filter(declared -> !OneShotReckoning.isOneShot(declared))
+                .filter(declared -> !OneShotChecks.isOneShot(declared))
                 .isPresent();
     }
 
@@ -178,7 +178,7 @@ final class OrderRules {
         if (declared == null) {
             return false;
         }
-        if (OneShotReckoning.isOneShot(declared)) {
+        if (OneShotChecks.isOneShot(declared)) {
             OneShotRun run = store.remembered(id).run().oneShot();
             return run != null
                     && run.result() == OneShotRun.Result.COMPLETED

@@ -25,24 +25,24 @@ final class Orders {
     }
 
     /** The same, or one of these instead. */
-    Happening instead(Happening happening) {
+    WorldEvent instead(WorldEvent event) {
         if (strikes(7)) {
             HostFact fact = FakeHost.FACTS.get(random.nextInt(FakeHost.FACTS.size()));
             return switch (random.nextInt(4)) {
-                case 0 -> new Happening.HideFact(fact);
-                case 1 -> new Happening.ShowFact(fact);
-                default -> new Happening.SetFact(fact, strikes(70) ? Optional.of(value()) : Optional.empty());
+                case 0 -> new WorldEvent.HideFact(fact);
+                case 1 -> new WorldEvent.ShowFact(fact);
+                default -> new WorldEvent.SetFact(fact, strikes(70) ? Optional.of(value()) : Optional.empty());
             };
         }
-        return happening instanceof Happening.Declare(var source, var id, var wish)
-                ? new Happening.Declare(source, id, ruled(wish.ordered(order(id))))
-                : happening;
+        return event instanceof WorldEvent.Declare(var source, var id, var wish)
+                ? new WorldEvent.Declare(source, id, ruled(wish.ordered(order(id))))
+                : event;
     }
 
     private Wish.Order order(WorkloadId id) {
         // Only on those before it, so that there are no circles.
-        ImmutableList<String> dependsOn = Fate.IDS.stream()
-                .limit(Fate.IDS.indexOf(id))
+        ImmutableList<String> dependsOn = Scenario.IDS.stream()
+                .limit(Scenario.IDS.indexOf(id))
                 .filter(other -> strikes(25))
                 .map(WorkloadId::toString)
                 .collect(ImmutableList.toImmutableList());
@@ -50,7 +50,7 @@ final class Orders {
                 dependsOn,
                 strikes(25) ? new MaxDisruption(Wish.LABEL, 1 + random.nextInt(2)) : null,
                 strikes(15) ? window() : null,
-                id.kind().equals(TimerKind.TIMER) && strikes(50) ? Fate.IDS.getFirst() : null);
+                id.kind().equals(TimerKind.TIMER) && strikes(50) ? Scenario.IDS.getFirst() : null);
     }
 
     /** Histories begin at midnight and take an hour, as long as nobody sets the clock: open, open for a while, closed. */

@@ -100,10 +100,10 @@ class PlantedBugTest {
     }
 
     @Test
-    void theSameFateIsTheSameHistory() {
-        Fate fate = Fate.of(7);
+    void theSameSeedIsTheSameHistory() {
+        Scenario fate = Scenario.of(7);
         Simulation one = new Simulation(fate, Agent.REAL, null, true);
-        Simulation other = new Simulation(Fate.of(7), Agent.REAL, null, true);
+        Simulation other = new Simulation(Scenario.of(7), Agent.REAL, null, true);
         one.run();
         other.run();
 
@@ -114,7 +114,7 @@ class PlantedBugTest {
 
     private static Failure find(Agent agent) {
         return LongStream.rangeClosed(1, SEEDS)
-                .mapToObj(seed -> Failure.of(Fate.of(seed), agent))
+                .mapToObj(seed -> Failure.of(Scenario.of(seed), agent))
                 .flatMap(Optional::stream)
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("not found in " + SEEDS + " histories"));

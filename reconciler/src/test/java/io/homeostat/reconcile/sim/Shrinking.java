@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Makes a failing history small: delta debugging on its happenings and on the faults that struck, for as long as either gives. A
+ * Makes a failing history small: delta debugging on its events and on the faults that struck, for as long as either gives. A
  * smaller history counts when it breaks the same invariant.
  */
 final class Shrinking {
@@ -41,11 +41,11 @@ final class Shrinking {
         return smallest.fate().moments().size() + smallest.faults().size();
     }
 
-    private Optional<Failure> withMoments(List<Moment> moments) {
+    private Optional<Failure> withMoments(List<Scenario.Moment> moments) {
         return Failure.of(smallest.fate().withMoments(moments), smallest.agent(), smallest.faults());
     }
 
-    private Optional<Failure> withFaults(List<FaultPoint> faults) {
+    private Optional<Failure> withFaults(List<Fault.Point> faults) {
         return Failure.of(smallest.fate(), smallest.agent(), ImmutableSet.copyOf(faults));
     }
 

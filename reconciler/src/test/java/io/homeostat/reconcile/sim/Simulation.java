@@ -19,67 +19,67 @@ final class Simulation {
     /** Longer than every pause between two attempts; an undone upgrade may rest a day, and wait for its window after that. */
     private static final Duration AT_MOST_CALM = Duration.ofHours(76);
 
-    private final Fate fate;
+    private final Scenario fate;
     private final VirtualClock clock = new VirtualClock();
     private final Declarations desired = new Declarations();
-    private final Dice dice;
+    private final FaultInjector faults;
     private final FakeMachine machine;
     private final Story story;
     private final World world;
     private final Loop loop;
-    private final Prospects prospects;
-    private final Reckoning reckoning;
+    private final Achievability prospects;
+    private final ConvergenceChecks reckoning;
 
     /**
      * @param allowed the only faults that may strike; null: all that the fate has in store
      * @param told whether the story is wanted
      */
-    Simulation(Fate fate, Agent agent, @Nullable ImmutableSet<FaultPoint> allowed, boolean told) {
+    Simulation(Scenario fate, Agent agent, @Nullable ImmutableSet<Fault.Point> allowed, boolean told) {
         this.fate = fate;
-        this.dice = new Dice(Fate.IDS, fate.harshness(), allowed);
-        this.machine = new FakeMachine(dice, clock, desired, fate.seed());
+        this.faults = new FaultInjector(Scenario.IDS, fate.harshness(), allowed);
+        this.machine = new FakeMachine(faults, clock, desired, fate.seed());
         this.story = new Story(clock, told);
-        this.world = new World(dice, clock, desired, machine, story);
+        this.world = new World(faults, clock, desired, machine, story);
         this.loop = new Loop(clock, machine, story, agent, world, fate.hints());
-        this.prospects = new Prospects(desired, machine);
-        this.reckoning = new Reckoning(clock, desired, machine, loop);
+        this.prospects = new Achievability(desired, machine);
+        this.reckoning = new ConvergenceChecks(clock, desired, machine, loop);
     }
 
     List<String> story() {
         return story.lines();
     }
 
-    List<FaultPoint> struck() {
-        return dice.struck();
+    List<Fault.Point> struck() {
+        return faults.struck();
     }
 
-    /** @throws Violation when an invariant does not hold */
+    /** @throws Invariant.Violation when an invariant does not hold */
     void run() {
-        for (Moment moment : fate.moments()) {
+        for (Scenario.Moment moment : fate.moments()) {
             live(moment);
         }
         world.calmDown();
         calmDown();
-        for (WorkloadId id : Fate.IDS) {
+        for (WorkloadId id : Scenario.IDS) {
             reckoning.requireConverged(id);
         }
-        new Rehearsal(clock, desired, machine, loop).requireForetells(fate.seed());
+        new DryRunCheck(clock, desired, machine, loop).requireForetells(fate.seed());
         reckoning.requireRestartAtOnce();
     }
 
-    private void live(Moment moment) {
-        dice.begin(moment);
+    private void live(Scenario.Moment moment) {
+        faults.begin(moment);
         come(() -> world.come(moment));
-        if (moment.hinted() && moment.happening() instanceof Happening.OfWorkload of) {
+        if (moment.hinted() && moment.event() instanceof WorldEvent.OfWorkload of) {
             loop.hint(of.id());
         }
         loop.run(moment.thenMillis());
         come(world::comeAnyway);
     }
 
-    private void come(Runnable happening) {
+    private void come(Runnable event) {
         try {
-            happening.run();
+            event.run();
         } catch (AgentCrash crash) {
             loop.restart(crash);
         }
@@ -92,7 +92,7 @@ final class Simulation {
         loop.run(AT_LEAST_CALM.toMillis());
         reckoning.requirePacing(machine.processes.count() - launchesBefore, AT_LEAST_CALM);
         long end = clock.steadyMillis() + AT_MOST_CALM.toMillis();
-        while (clock.steadyMillis() < end && !Fate.IDS.stream().allMatch(this::rests)) {
+        while (clock.steadyMillis() < end && !Scenario.IDS.stream().allMatch(this::rests)) {
             loop.run(AT_LEAST_CALM.toMillis());
         }
         // Whoever is part of what was changed last is looked at once more.

@@ -30,7 +30,7 @@ final class SimulationMain {
             Optional<Failure> failure = LongStream.rangeClosed(next, end)
                     .parallel()
                     .peek(seed -> played.incrementAndGet())
-                    .mapToObj(seed -> Failure.of(Fate.of(seed), Agent.REAL))
+                    .mapToObj(seed -> Failure.of(Scenario.of(seed), Agent.REAL))
                     .flatMap(Optional::stream)
                     .findFirst();
             if (failure.isPresent()) {

@@ -29,7 +29,7 @@ class SimulationTest {
         long first = only == null ? firstSeed() : only;
         Optional<Failure> failure = LongStream.range(first, only == null ? first + SEEDS : first + 1)
                 .parallel()
-                .mapToObj(seed -> Failure.of(Fate.of(seed), Agent.REAL))
+                .mapToObj(seed -> Failure.of(Scenario.of(seed), Agent.REAL))
                 .flatMap(Optional::stream)
                 .findFirst();
         failure.ifPresent(found -> fail(found.shrunk().report(), found.violation()));

@@ -31,10 +31,10 @@ final class StepRules {
 
     private final FakeDisk disk;
     private final FakeProcesses processes;
-    private final Asked asked;
+    private final DeclaredSnapshot asked;
     private final FakeStore store;
     private final TrueRuns runs;
-    private final Restraints restraints;
+    private final StepConstraints restraints;
     private final VirtualClock clock;
     /** Of the pass that is under way. */
     private @Nullable WorkloadId paused;
@@ -42,10 +42,10 @@ final class StepRules {
     StepRules(
             FakeDisk disk,
             FakeProcesses processes,
-            Asked asked,
+            DeclaredSnapshot asked,
             FakeStore store,
             TrueRuns runs,
-            Restraints restraints,
+            StepConstraints restraints,
             VirtualClock clock) {
         this.disk = disk;
         this.processes = processes;
@@ -58,7 +58,7 @@ final class StepRules {
 
     /** A pass has looked and is about to plan: what is paused only later may still get the step that was decided on. */
     void looked(WorkloadId id) {
-        if (asked.answer(id).filter(OneShotReckoning::isOneShot).isEmpty()) {
+        if (asked.answer(id).filter(OneShotChecks::isOneShot).isEmpty()) {
             runs.excuse(id);
         }
         paused = store.pause(id).isPresent() ? id : null;
@@ -104,8 +104,8 @@ final class StepRules {
         ObservedInstance process = instances(seen).stream()
                 .filter(p -> p.instance().equals(instance))
                 .findFirst()
-                .orElseThrow(
-                        () -> new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
+                .orElseThrow(() ->
+                        new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what was not seen: " + step));
         switch (process.liveness()) {
             case Liveness.Running(Identity identity, var age, var listening, var health, var lost) ->
                 Invariant.NEVER_A_FOREIGN_PROCESS.require(
@@ -114,9 +114,10 @@ final class StepRules {
                 // Its children carry its launch id.
             }
             case Liveness.Pending pending ->
-                throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has no identity yet: " + step);
+                throw new Invariant.Violation(
+                        Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has no identity yet: " + step);
             case Liveness.Ended ended ->
-                throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has ended: " + step);
+                throw new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "stops what has ended: " + step);
         }
         if (instances(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
             boolean asWanted = asked.answer(step.workload())
@@ -218,7 +219,7 @@ final class StepRules {
                 && running.identity().equals(process.identity)
                 && running.identity().equals(one.instance().identity());
         if (process == null || !itself) {
-            throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, step + " is sent to " + one);
+            throw new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, step + " is sent to " + one);
         }
         return process;
     }
@@ -235,7 +236,7 @@ final class StepRules {
     FakeProcess beforeStop(Step.Stop step) {
         FakeProcess process = processes.of(step.instance().launchId());
         if (process == null) {
-            throw new Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "no launch of ours: " + step);
+            throw new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "no launch of ours: " + step);
         }
         return process;
     }
@@ -262,7 +263,7 @@ final class StepRules {
     /** Whether a one-shot takes its place that has run before: nothing is gone back to from it, and it need not be due now. */
     private boolean isRunInstead(WorkloadId id) {
         return asked.answer(id)
-                .filter(OneShotReckoning::isOneShot)
+                .filter(OneShotChecks::isOneShot)
                 .filter(declared -> disk.hasWorked(id, declared.workload().revision()))
                 .isPresent();
     }
@@ -290,7 +291,7 @@ final class StepRules {
         return switch (seen.instances()) {
             case Observation.Seen<ImmutableList<ObservedInstance>>(var all) -> all;
             case Observation.Unseen<ImmutableList<ObservedInstance>>(String why) ->
-                throw new Violation(Invariant.BLIND_DOES_NOTHING, "a step although blind: " + seen.id());
+                throw new Invariant.Violation(Invariant.BLIND_DOES_NOTHING, "a step although blind: " + seen.id());
         };
     }
 }

@@ -19,10 +19,16 @@ final class ToldEvents {
 
     private final VirtualClock clock = new VirtualClock();
     final Declarations desired = new Declarations();
-    final FakeMachine machine = new FakeMachine(Dice.kind(List.of(ID)), clock, desired, 1);
+    final FakeMachine machine = new FakeMachine(FaultInjector.kind(List.of(ID)), clock, desired, 1);
     final FakeStore store = machine.store;
     final WorkloadPass pass = new WorkloadPass(
-            machine.asked, machine.observer, machine.executor, store, clock, id -> "last words", new Silence());
+            machine.asked,
+            machine.observer,
+            machine.executor,
+            store,
+            clock,
+            id -> "last words",
+            new OneShotScene.Silence());
     private long told;
 
     void declare(String revision, String config, String... arguments) {

@@ -19,14 +19,14 @@ import org.jspecify.annotations.Nullable;
 
 /** What must hold of changes of what was seen well, while its maintenance window is closed. */
 final class WindowRules {
-    private final Asked asked;
+    private final DeclaredSnapshot asked;
     private final FakeStore store;
     private final FakeDisk disk;
     private final VirtualClock clock;
     /** When the pass under way looked, by the clock that the agent goes by. */
     private Instant since = Instant.EPOCH;
 
-    WindowRules(Asked asked, FakeStore store, FakeDisk disk, VirtualClock clock) {
+    WindowRules(DeclaredSnapshot asked, FakeStore store, FakeDisk disk, VirtualClock clock) {
         this.asked = asked;
         this.store = store;
         this.disk = disk;
@@ -41,7 +41,7 @@ final class WindowRules {
         WorkloadId id = step.workload();
         LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id)
-                .filter(answer -> !OneShotReckoning.isOneShot(answer))
+                .filter(answer -> !OneShotChecks.isOneShot(answer))
                 .filter(answer -> lastKnownGood != null && !lastKnownGood.hash().equals(answer.hash()))
                 .orElse(null);
         Optional<Instant> opens = opens(declared);

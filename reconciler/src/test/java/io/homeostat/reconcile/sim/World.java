@@ -24,22 +24,22 @@ final class World implements StepExecutor, Observer {
     /** After which the kernel has written to disk what nobody has synced. */
     private static final long WRITTEN_BACK_MILLIS = 35_000;
 
-    private final Dice dice;
+    private final FaultInjector faults;
     private final VirtualClock clock;
     private final Declarations desired;
     private final FakeMachine machine;
     private final Story story;
     private @Nullable WorkloadPass agent;
     /** What is to strike in the middle of the next pass that does something. */
-    private @Nullable Moment pending;
+    private Scenario.@Nullable Moment pending;
 
-    World(Dice dice, VirtualClock clock, Declarations desired, FakeMachine machine, Story story) {
-        this.dice = dice;
+    World(FaultInjector faults, VirtualClock clock, Declarations desired, FakeMachine machine, Story story) {
+        this.faults = faults;
         this.clock = clock;
         this.desired = desired;
         this.machine = machine;
         this.story = story;
-        machine.executor.meanwhile(id -> strike(id, Moment.When.IN_A_STEP));
+        machine.executor.meanwhile(id -> strike(id, Scenario.Moment.When.IN_A_STEP));
     }
 
     /** Whom those talk to who want something of the agent while it runs. */
@@ -47,11 +47,11 @@ final class World implements StepExecutor, Observer {
         agent = pass;
     }
 
-    /** Lets a moment's happening happen, or keeps it for the middle of a pass. */
-    void come(Moment moment) {
-        if (moment.when() == Moment.When.BETWEEN_PASSES) {
+    /** Lets a moment's event happen, or keeps it for the middle of a pass. */
+    void come(Scenario.Moment moment) {
+        if (moment.when() == Scenario.Moment.When.BETWEEN_PASSES) {
             story.tell(moment::toString);
-            happen(moment.happening());
+            happen(moment.event());
         } else {
             pending = moment;
         }
@@ -59,20 +59,20 @@ final class World implements StepExecutor, Observer {
 
     /** Lets happen what has waited for a pass in vain. */
     void comeAnyway() {
-        Moment moment = pending;
+        Scenario.Moment moment = pending;
         if (moment != null) {
             pending = null;
             story.tell(moment::toString);
-            happen(moment.happening());
+            happen(moment.event());
         }
     }
 
     /** Nothing goes wrong any more by chance; what has gone wrong stays so until the agent repairs it, and nothing is left paused. */
     void calmDown() {
         story.tell(() -> "faults stop");
-        dice.stopFaults();
+        faults.stopFaults();
         FakeHost.FACTS.forEach(machine.host::show);
-        for (WorkloadId id : Fate.IDS) {
+        for (WorkloadId id : Scenario.IDS) {
             machine.store.resume(id, "", clock.instant());
             machine.runs.excuse(id);
             machine.living(id).stream()
@@ -84,7 +84,7 @@ final class World implements StepExecutor, Observer {
     @Override
     public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
         ObservedWorkload seen = machine.observer.look(id, instances, checks);
-        strike(id, Moment.When.DURING_A_LOOK);
+        strike(id, Scenario.Moment.When.DURING_A_LOOK);
         machine.rules.looked(id);
         machine.restraints.looked(id);
         return seen;
@@ -109,9 +109,9 @@ final class World implements StepExecutor, Observer {
 
     @Override
     public Outcome execute(Step step, ObservedWorkload seen) {
-        strike(step.workload(), Moment.When.BEFORE_A_STEP);
+        strike(step.workload(), Scenario.Moment.When.BEFORE_A_STEP);
         Outcome outcome = machine.executor.execute(step, seen);
-        strike(step.workload(), Moment.When.AFTER_A_STEP);
+        strike(step.workload(), Scenario.Moment.When.AFTER_A_STEP);
         return outcome;
     }
 
@@ -120,10 +120,10 @@ final class World implements StepExecutor, Observer {
         machine.executor.destroyEnded(id);
     }
 
-    private void strike(WorkloadId id, Moment.When when) {
-        Moment moment = pending;
+    private void strike(WorkloadId id, Scenario.Moment.When when) {
+        Scenario.Moment moment = pending;
         boolean concerned = moment != null
-                && (!(moment.happening() instanceof Happening.OfWorkload of)
+                && (!(moment.event() instanceof WorldEvent.OfWorkload of)
                         || of.id().equals(id));
         if (moment != null && concerned && moment.when() == when) {
             comeAnyway();
@@ -131,57 +131,57 @@ final class World implements StepExecutor, Observer {
     }
 
     /** @throws AgentCrash when it ends the agent */
-    private void happen(Happening happening) {
+    private void happen(WorldEvent event) {
         machine.processes.settle();
-        switch (happening) {
-            case Happening.Declare declare -> {
+        switch (event) {
+            case WorldEvent.Declare declare -> {
                 desired.declare(declare.source(), declare.id(), declare.wish());
                 abandonFetching(declare.id());
             }
-            case Happening.Withdraw withdraw -> {
+            case WorldEvent.Withdraw withdraw -> {
                 for (SourceName source : withdraw.sources()) {
                     desired.withdraw(source, withdraw.id());
                 }
                 abandonFetching(withdraw.id());
             }
-            case Happening.BreakFile file -> desired.breakFile(file.source(), file.id());
-            case Happening.MendFile file -> {
+            case WorldEvent.BreakFile file -> desired.breakFile(file.source(), file.id());
+            case WorldEvent.MendFile file -> {
                 desired.mendFile(file.source(), file.id());
                 abandonFetching(file.id());
             }
-            case Happening.Pause pause ->
+            case WorldEvent.Pause pause ->
                 amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
-            case Happening.Resume resume -> {
+            case WorldEvent.Resume resume -> {
                 machine.runs.excuse(resume.id());
                 amend(resume.id(), () -> machine.store.resume(resume.id(), "", clock.instant()));
             }
-            case Happening.RetryNow retry -> {
+            case WorldEvent.RetryNow retry -> {
                 machine.runs.excuse(retry.id());
                 amend(retry.id(), () -> machine.store.retryNow(ImmutableList.of(retry.id())));
             }
-            case Happening.Kill kill -> machine.kill(kill.id(), kill.survivors());
-            case Happening.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
-            case Happening.Spoil spoil -> {
+            case WorldEvent.Kill kill -> machine.kill(kill.id(), kill.survivors());
+            case WorldEvent.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
+            case WorldEvent.Spoil spoil -> {
                 machine.kill(spoil.id(), 0);
                 desired.declaration(spoil.id())
                         .ifPresent(declared -> machine.disk.spoil(
                                 spoil.id(), declared.workload().revision()));
             }
-            case Happening.MoveLink move -> machine.disk.moveLink(move.id());
-            case Happening.DeleteInstalls delete -> machine.disk.deleteInstalls(delete.id());
-            case Happening.DamageInstalls damage -> machine.disk.damageInstalls(damage.id());
-            case Happening.DeleteOpenFile delete ->
+            case WorldEvent.MoveLink move -> machine.disk.moveLink(move.id());
+            case WorldEvent.DeleteInstalls delete -> machine.disk.deleteInstalls(delete.id());
+            case WorldEvent.DamageInstalls damage -> machine.disk.damageInstalls(damage.id());
+            case WorldEvent.DeleteOpenFile delete ->
                 machine.living(delete.id()).forEach(process -> process.lose(delete.loss()));
-            case Happening.RecyclePid recycle -> machine.processes.recycle(recycle.id());
-            case Happening.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
-            case Happening.SetFact set -> machine.host.set(set.fact(), set.value());
-            case Happening.HideFact hide -> machine.host.hide(hide.fact());
-            case Happening.ShowFact show -> machine.host.show(show.fact());
-            case Happening.EmptyCache empty -> machine.disk.archives.clear();
-            case Happening.SetClock set -> clock.set(set.by());
-            case Happening.KillAgent kill -> throw new AgentCrash("by kill -9");
-            case Happening.Reboot reboot -> throw new PowerCut("in a reboot");
-            case Happening.LoseDatabase lose -> {
+            case WorldEvent.RecyclePid recycle -> machine.processes.recycle(recycle.id());
+            case WorldEvent.SetLimits set -> machine.living(set.id()).forEach(process -> process.limits = set.limits());
+            case WorldEvent.SetFact set -> machine.host.set(set.fact(), set.value());
+            case WorldEvent.HideFact hide -> machine.host.hide(hide.fact());
+            case WorldEvent.ShowFact show -> machine.host.show(show.fact());
+            case WorldEvent.EmptyCache empty -> machine.disk.archives.clear();
+            case WorldEvent.SetClock set -> clock.set(set.by());
+            case WorldEvent.KillAgent kill -> throw new AgentCrash("by kill -9");
+            case WorldEvent.Reboot reboot -> throw new AgentCrash.PowerCut("in a reboot");
+            case WorldEvent.LoseDatabase lose -> {
                 machine.store.lose();
                 machine.asked.forget();
                 machine.restraints.forget();
@@ -211,19 +211,19 @@ final class World implements StepExecutor, Observer {
         }
     }
 
-    /** Nothing runs any more, and of what nobody has synced as much is gone as the dice say. */
+    /** Nothing runs any more, and of what nobody has synced as much is gone as chance has it. */
     void powerFails() {
-        for (WorkloadId id : Fate.IDS) {
+        for (WorkloadId id : Scenario.IDS) {
             for (FakeProcess process : machine.processes.launches(id)) {
                 // Both are written beside the process by a shell, which syncs nothing.
-                process.identityOnDisk &= !dice.strikes(Fault.IDENTITY_NOT_ON_DISK, id);
+                process.identityOnDisk &= !faults.strikes(Fault.IDENTITY_NOT_ON_DISK, id);
                 boolean fresh = clock.steadyMillis() - process.endedAt < WRITTEN_BACK_MILLIS;
-                process.exitOnDisk &= !fresh || !dice.strikes(Fault.EXIT_NOT_ON_DISK, id);
+                process.exitOnDisk &= !fresh || !faults.strikes(Fault.EXIT_NOT_ON_DISK, id);
             }
         }
-        machine.disk.unsynced.powerFails(place -> dice.strikes(Fault.CHANGES_NOT_ON_DISK, Fate.IDS.get(0)));
+        machine.disk.unsynced.powerFails(place -> faults.strikes(Fault.CHANGES_NOT_ON_DISK, Scenario.IDS.get(0)));
         machine.runs.powerFails(machine::remembers);
-        machine.processes.comeBack(id -> dice.strikes(Fault.REMOVED_NOTES_COME_BACK, id));
+        machine.processes.comeBack(id -> faults.strikes(Fault.REMOVED_NOTES_COME_BACK, id));
         machine.processes.reboot();
     }
 }

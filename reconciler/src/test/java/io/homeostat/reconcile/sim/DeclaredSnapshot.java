@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.Set;
 
 /** Remembers what the agent was told to want at the beginning of its pass; in the middle of one, that may change. */
-final class Asked implements DesiredSource {
+final class DeclaredSnapshot implements DesiredSource {
     private final DesiredSource desired;
     private final Set<WorkloadId> wanted = new HashSet<>();
     private DesiredState answer = DesiredState.EMPTY;
 
-    Asked(DesiredSource desired) {
+    DeclaredSnapshot(DesiredSource desired) {
         this.desired = desired;
     }
 

@@ -17,7 +17,7 @@ import java.time.Duration;
 import java.util.List;
 
 /** What must be true of a machine on which nothing goes wrong any more. */
-final class Reckoning {
+final class ConvergenceChecks {
     private static final long LAUNCHES_AN_HOUR = 60;
     private static final int LONGEST_TRIAL_SECONDS = 300;
 
@@ -25,16 +25,16 @@ final class Reckoning {
     private final Declarations desired;
     private final FakeMachine machine;
     private final Loop loop;
-    private final Prospects prospects;
-    private final Rehearsal rehearsal;
+    private final Achievability prospects;
+    private final DryRunCheck rehearsal;
 
-    Reckoning(VirtualClock clock, Declarations desired, FakeMachine machine, Loop loop) {
+    ConvergenceChecks(VirtualClock clock, Declarations desired, FakeMachine machine, Loop loop) {
         this.clock = clock;
         this.desired = desired;
         this.machine = machine;
         this.loop = loop;
-        this.prospects = new Prospects(desired, machine);
-        this.rehearsal = new Rehearsal(clock, desired, machine, loop);
+        this.prospects = new Achievability(desired, machine);
+        this.rehearsal = new DryRunCheck(clock, desired, machine, loop);
     }
 
     void requireConverged(WorkloadId id) {
@@ -45,8 +45,8 @@ final class Reckoning {
         Declaration declared = desired.declaration(id).orElse(null);
         Invariant.STRONGEST_SOURCE_WINS.require(
                 desired.strongest(id)
-                        .map(Reckoning::words)
-                        .equals(desired.declaration(id).map(Reckoning::words)),
+                        .map(ConvergenceChecks::words)
+                        .equals(desired.declaration(id).map(ConvergenceChecks::words)),
                 () -> id + ": " + declared + " wins over " + desired.strongest(id));
         List<FakeProcess> living = machine.living(id);
         Invariant.NOTHING_IS_LEFT_OF_WHAT_ENDED.require(
@@ -82,8 +82,8 @@ final class Reckoning {
         } else if (!prospects.hasWhatItNeeds(declared)) {
             // It waits for what may never come.
             return;
-        } else if (OneShotReckoning.isOneShot(declared)) {
-            new OneShotReckoning(clock, machine).requireRan(id, declared);
+        } else if (OneShotChecks.isOneShot(declared)) {
+            new OneShotChecks(clock, machine).requireRan(id, declared);
         } else if (prospects.is(Condition.Type.GIVEN_UP, id)) {
             requireToldToGiveUp(id, declared);
         } else if (!prospects.mayGoDown(declared)) {
@@ -163,7 +163,7 @@ final class Reckoning {
         Traits.of(declared.workload())
                 .parent()
                 .filter(parent -> desired.declaration(parent)
-                        .filter(OneShotReckoning::isOneShot)
+                        .filter(OneShotChecks::isOneShot)
                         .isEmpty())
                 .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
                         machine.living(parent).stream()
@@ -229,7 +229,7 @@ final class Reckoning {
     }
 
     void requirePacing(int launches, Duration within) {
-        long bound = LAUNCHES_AN_HOUR * Fate.IDS.size() * within.toHours();
+        long bound = LAUNCHES_AN_HOUR * Scenario.IDS.size() * within.toHours();
         Invariant.RESTARTS_ARE_PACED.require(launches <= bound, () -> launches + " launches in " + within);
     }
 
@@ -238,7 +238,7 @@ final class Reckoning {
         // Long enough for crashes to be forgotten.
         loop.resync(Duration.ofMinutes(11));
         loop.run(Duration.ofMinutes(35).toMillis());
-        ImmutableList<WorkloadId> killed = Fate.IDS.stream()
+        ImmutableList<WorkloadId> killed = Scenario.IDS.stream()
                 .filter(id ->
                         desired.declaration(id).filter(this::comesBackAtOnce).isPresent())
                 .collect(ImmutableList.toImmutableList());

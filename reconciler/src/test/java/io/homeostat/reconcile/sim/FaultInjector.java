@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Decides what is left to chance while a history is played. A decision depends on the moment, on what is decided for whom, and on
  * how often that was decided in this moment, on nothing else: leaving out a part of a history does not shuffle the rest.
  */
-final class Dice {
+final class FaultInjector {
     /** What is not a fault but has to be decided. */
     enum Draw {
         STEP_MILLIS,
@@ -24,8 +24,8 @@ final class Dice {
     private static final long GOLDEN_GAMMA = 0x9E3779B97F4A7C15L;
 
     private final List<WorkloadId> ids;
-    private final @Nullable Set<FaultPoint> allowed;
-    private final List<FaultPoint> struck = new ArrayList<>();
+    private final @Nullable Set<Fault.Point> allowed;
+    private final List<Fault.Point> struck = new ArrayList<>();
     private final Map<Enum<?>, int[]> counts = new HashMap<>();
     private int moment = -1;
     private long seed = 1;
@@ -35,18 +35,18 @@ final class Dice {
      * @param percent how harsh this history is; 0: no faults at all
      * @param allowed the only faults that may strike; null: all may
      */
-    Dice(List<WorkloadId> ids, int percent, @Nullable Set<FaultPoint> allowed) {
+    FaultInjector(List<WorkloadId> ids, int percent, @Nullable Set<Fault.Point> allowed) {
         this.ids = ids;
         this.percent = percent;
         this.allowed = allowed;
     }
 
-    /** Dice under which nothing goes wrong. */
-    static Dice kind(List<WorkloadId> ids) {
-        return new Dice(ids, 0, null);
+    /** FaultInjector under which nothing goes wrong. */
+    static FaultInjector kind(List<WorkloadId> ids) {
+        return new FaultInjector(ids, 0, null);
     }
 
-    void begin(Moment next) {
+    void begin(Scenario.Moment next) {
         moment = next.number();
         seed = next.seed();
         counts.clear();
@@ -57,7 +57,7 @@ final class Dice {
     }
 
     /** Faults that have struck so far. */
-    List<FaultPoint> struck() {
+    List<Fault.Point> struck() {
         return struck;
     }
 
@@ -69,7 +69,7 @@ final class Dice {
         if (roll(fault, id, nth, PERMILLE) * 100 >= fault.permille() * percent) {
             return false;
         }
-        FaultPoint point = new FaultPoint(moment, fault, id, nth);
+        Fault.Point point = new Fault.Point(moment, fault, id, nth);
         if (allowed != null && !allowed.contains(point)) {
             return false;
         }
@@ -80,7 +80,7 @@ final class Dice {
     /** A point between two effects at which the agent may die, alone or with the machine. */
     void agentMayDie(Fault fault, WorkloadId id, String where) {
         if (strikes(Fault.POWER_FAILS, id)) {
-            throw new PowerCut(where);
+            throw new AgentCrash.PowerCut(where);
         }
         if (strikes(fault, id)) {
             throw new AgentCrash(where);

@@ -12,7 +12,6 @@ import io.homeostat.desired.model.schema.Size;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
-import io.homeostat.reconcile.sim.Moment.When;
 import io.homeostat.reconcile.sim.Wish.Probing;
 import java.time.Duration;
 import java.util.SplittableRandom;
@@ -25,7 +24,7 @@ import java.util.stream.Stream;
  * @param hints false: nobody ever tells the agent of anything, there is only the resync
  * @param harshness how often faults strike, in percent of {@link Fault#permille}
  */
-record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> moments) {
+record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> moments) {
     static final ImmutableList<WorkloadId> IDS = ImmutableList.of(
             WorkloadId.plugin("alpha"),
             WorkloadId.plugin("beta"),
@@ -55,7 +54,7 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         new Triggers(true, true, Duration.ofHours(1))
     };
 
-    static Fate of(long seed) {
+    static Scenario of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         Orders orders = new Orders(new SplittableRandom(~seed));
         boolean hints = random.nextInt(4) > 0;
@@ -67,28 +66,28 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
             moments.add(new Moment(
                     number,
                     random.nextLong(),
-                    orders.instead(happening(random, id)),
+                    orders.instead(event(random, id)),
                     when(random),
                     hints && random.nextInt(100) < 70,
                     pause(random)));
         }
-        return new Fate(seed, hints, harshness, moments.build());
+        return new Scenario(seed, hints, harshness, moments.build());
     }
 
-    Fate withMoments(Iterable<Moment> some) {
-        return new Fate(seed, hints, harshness, ImmutableList.copyOf(some));
+    Scenario withMoments(Iterable<Moment> some) {
+        return new Scenario(seed, hints, harshness, ImmutableList.copyOf(some));
     }
 
     private static <T> T any(T[] all, SplittableRandom random) {
         return all[random.nextInt(all.length)];
     }
 
-    private static When when(SplittableRandom random) {
+    private static Moment.When when(SplittableRandom random) {
         int roll = random.nextInt(100);
         if (roll < 75) {
-            return When.BETWEEN_PASSES;
+            return Moment.When.BETWEEN_PASSES;
         }
-        return any(When.values(), random);
+        return any(Moment.When.values(), random);
     }
 
     private static long pause(SplittableRandom random) {
@@ -99,50 +98,50 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         return roll < 96 ? random.nextInt(120_000) : random.nextInt(1_000_000);
     }
 
-    private static Happening happening(SplittableRandom random, WorkloadId id) {
+    private static WorldEvent event(SplittableRandom random, WorkloadId id) {
         int roll = random.nextInt(108);
         if (roll < 31) {
-            return new Happening.Declare(source(random), id, wish(random, id));
+            return new WorldEvent.Declare(source(random), id, wish(random, id));
         } else if (roll < 34) {
-            return new Happening.Pause(id);
+            return new WorldEvent.Pause(id);
         } else if (roll < 41) {
-            return new Happening.Withdraw(sources(random), id);
+            return new WorldEvent.Withdraw(sources(random), id);
         } else if (roll < 53) {
-            return new Happening.Kill(id, random.nextInt(100) < 25 ? 1 + random.nextInt(3) : 0);
+            return new WorldEvent.Kill(id, random.nextInt(100) < 25 ? 1 + random.nextInt(3) : 0);
         } else if (roll < 61) {
-            return new Happening.Feel(id, any(Health.Verdict.values(), random));
+            return new WorldEvent.Feel(id, any(Health.Verdict.values(), random));
         } else if (roll < 64) {
-            return new Happening.MoveLink(id);
+            return new WorldEvent.MoveLink(id);
         } else if (roll < 66) {
-            return new Happening.Spoil(id);
+            return new WorldEvent.Spoil(id);
         } else if (roll < 69) {
-            return new Happening.DeleteInstalls(id);
+            return new WorldEvent.DeleteInstalls(id);
         } else if (roll < 71) {
-            return new Happening.DamageInstalls(id);
+            return new WorldEvent.DamageInstalls(id);
         } else if (roll < 73) {
-            return new Happening.DeleteOpenFile(id, any(ObservedInstance.Loss.values(), random));
+            return new WorldEvent.DeleteOpenFile(id, any(ObservedInstance.Loss.values(), random));
         } else if (roll < 76) {
-            return new Happening.RecyclePid(id);
+            return new WorldEvent.RecyclePid(id);
         } else if (roll < 79) {
-            return new Happening.EmptyCache();
+            return new WorldEvent.EmptyCache();
         } else if (roll < 82) {
-            return new Happening.SetLimits(id, limits(random));
+            return new WorldEvent.SetLimits(id, limits(random));
         } else if (roll < 86) {
-            return new Happening.SetClock(clockError(random));
+            return new WorldEvent.SetClock(clockError(random));
         } else if (roll < 91) {
-            return new Happening.Reboot();
+            return new WorldEvent.Reboot();
         } else if (roll < 94) {
-            return new Happening.KillAgent();
+            return new WorldEvent.KillAgent();
         }
         if (roll < 97) {
-            return new Happening.LoseDatabase();
+            return new WorldEvent.LoseDatabase();
         } else if (roll < 100) {
-            return new Happening.Resume(id);
+            return new WorldEvent.Resume(id);
         } else if (roll < 103) {
-            return new Happening.RetryNow(id);
+            return new WorldEvent.RetryNow(id);
         }
         SourceName source = random.nextBoolean() ? SourceName.FILES : SourceName.LOCAL;
-        return roll < 106 ? new Happening.BreakFile(source, id) : new Happening.MendFile(source, id);
+        return roll < 106 ? new WorldEvent.BreakFile(source, id) : new WorldEvent.MendFile(source, id);
     }
 
     private static SourceName source(SplittableRandom random) {
@@ -242,5 +241,35 @@ record Fate(long seed, boolean hints, int harshness, ImmutableList<Moment> momen
         }
         // Without a probe nobody would notice that it does not listen.
         return roll < 50 || behaviour == Behaviour.NEVER_LISTENS ? Probing.WHERE_IT_LISTENS : Probing.NONE;
+    }
+
+    /**
+     * One event of the world, and what is up to it until the next one.
+     *
+     * @param number in its history, from 0
+     * @param seed of all that is left to chance until the next moment
+     * @param when of a pass the event strikes
+     * @param hinted whether somebody tells the agent
+     * @param thenMillis how much time passes until the next moment
+     */
+    record Moment(int number, long seed, WorldEvent event, When when, boolean hinted, long thenMillis) {
+        /** Where an event falls. */
+        enum When {
+            BETWEEN_PASSES,
+            /** In the next pass, after the look and before the plan. */
+            DURING_A_LOOK,
+            /** After the look and the plan of the next pass that does something. */
+            BEFORE_A_STEP,
+            /** Between two effects of a step. */
+            IN_A_STEP,
+            /** Before the outcome of a step is written down. */
+            AFTER_A_STEP
+        }
+
+        @Override
+        public String toString() {
+            return "#" + number + " " + event + (when == Moment.When.BETWEEN_PASSES ? "" : " " + when)
+                    + (hinted ? "" : ", nobody tells") + ", then " + thenMillis + " ms";
+        }
     }
 }

@@ -13,11 +13,11 @@ import io.homeostat.reconcile.plan.Traits;
 import java.util.Optional;
 
 /** Which declarations can be brought about on a machine on which nothing goes wrong any more. */
-final class Prospects {
+final class Achievability {
     private final Declarations desired;
     private final FakeMachine machine;
 
-    Prospects(Declarations desired, FakeMachine machine) {
+    Achievability(Declarations desired, FakeMachine machine) {
         this.desired = desired;
         this.machine = machine;
     }
@@ -29,7 +29,7 @@ final class Prospects {
 
     /** By its rules, all facts being known. */
     boolean isDisabled(Declaration declared) {
-        return Rulings.of(declared, machine.observer.host(HostFact.askedBy(declared)))
+        return EnablementRules.of(declared, machine.observer.host(HostFact.askedBy(declared)))
                 .equals(Optional.of(State.DISABLED));
     }
 
@@ -54,7 +54,7 @@ final class Prospects {
     }
 
     private boolean becomesWell(Declaration declared) {
-        boolean works = OneShotReckoning.isOneShot(declared)
+        boolean works = OneShotChecks.isOneShot(declared)
                 ? is(Condition.Type.HEALTHY, declared.id())
                 : machine.works(declared.workload()) && !is(Condition.Type.GIVEN_UP, declared.id());
         return works && !isDisabled(declared) && hasWhatItNeeds(declared);
@@ -68,7 +68,7 @@ final class Prospects {
                 || others.stream()
                                 .filter(other -> !other.equals(declared.id()))
                                 .flatMap(other -> desired.declaration(other).stream())
-                                .filter(other -> !OneShotReckoning.isOneShot(other) && !isDisabled(other))
+                                .filter(other -> !OneShotChecks.isOneShot(other) && !isDisabled(other))
                                 .filter(other -> !becomesWell(other))
                                 .count()
                         < disruption.count();

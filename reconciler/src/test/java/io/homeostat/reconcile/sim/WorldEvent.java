@@ -11,10 +11,10 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** What the world does to a machine and to what is wanted of it. */
-sealed interface Happening {
+sealed interface WorldEvent {
 
-    /** A happening that concerns one workload. */
-    sealed interface OfWorkload extends Happening {
+    /** An event that concerns one workload. */
+    sealed interface OfWorkload extends WorldEvent {
         WorkloadId id();
     }
 
@@ -62,29 +62,29 @@ sealed interface Happening {
     record SetLimits(WorkloadId id, Limits limits) implements OfWorkload {}
 
     /** Something is true of the machine from now on that was not; empty: there is no such attribute. */
-    record SetFact(HostFact fact, Optional<String> value) implements Happening {}
+    record SetFact(HostFact fact, Optional<String> value) implements WorldEvent {}
 
     /** Nobody can find out any more what is true of it. */
-    record HideFact(HostFact fact) implements Happening {}
+    record HideFact(HostFact fact) implements WorldEvent {}
 
-    record ShowFact(HostFact fact) implements Happening {}
+    record ShowFact(HostFact fact) implements WorldEvent {}
 
-    record EmptyCache() implements Happening {}
+    record EmptyCache() implements WorldEvent {}
 
     /** The wall clock is set. */
-    record SetClock(Duration by) implements Happening {}
+    record SetClock(Duration by) implements WorldEvent {}
 
-    record KillAgent() implements Happening {}
+    record KillAgent() implements WorldEvent {}
 
     /**
      * Everything that runs is gone, the boot id is another, numbers of processes begin anew; and so is what was not made durable,
      * since nobody had the time.
      */
-    record Reboot() implements Happening {}
+    record Reboot() implements WorldEvent {}
 
     /**
      * The database can't be read any more and is set aside; the agent begins with an empty one. Sources are read again into it; what
      * was applied, and what was retained of files that can't be read, is gone.
      */
-    record LoseDatabase() implements Happening {}
+    record LoseDatabase() implements WorldEvent {}
 }

@@ -11,14 +11,14 @@ import java.time.Duration;
 import java.util.Objects;
 
 /** What must be true of a one-shot on a machine on which nothing goes wrong any more. */
-final class OneShotReckoning {
+final class OneShotChecks {
     /** What nobody tells the agent of it finds at its next resync. */
     private static final Duration LATE = Duration.ofMinutes(16);
 
     private final VirtualClock clock;
     private final FakeMachine machine;
 
-    OneShotReckoning(VirtualClock clock, FakeMachine machine) {
+    OneShotChecks(VirtualClock clock, FakeMachine machine) {
         this.clock = clock;
         this.machine = machine;
     }

@@ -6,15 +6,16 @@ import io.homeostat.reconcile.plan.Step;
 import org.jspecify.annotations.Nullable;
 
 /** What must hold of steps for the sake of others, of the time of the day, and of the machine that they are done on. */
-final class Restraints {
-    private final Asked asked;
+final class StepConstraints {
+    private final DeclaredSnapshot asked;
     private final OrderRules order;
     private final WindowRules windows;
-    private final Rulings rulings = new Rulings();
+    private final EnablementRules rulings = new EnablementRules();
     /** Of the pass under way. */
     private @Nullable WorkloadId looking;
 
-    Restraints(Asked asked, FakeDisk disk, FakeProcesses processes, FakeStore store, VirtualClock clock) {
+    StepConstraints(
+            DeclaredSnapshot asked, FakeDisk disk, FakeProcesses processes, FakeStore store, VirtualClock clock) {
         this.asked = asked;
         this.order = new OrderRules(asked, store, processes, clock);
         this.windows = new WindowRules(asked, store, disk, clock);

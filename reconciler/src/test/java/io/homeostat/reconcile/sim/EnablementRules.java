@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Whether each workload is to run, by what its rules were told; found in another way than the agent does. */
-final class Rulings {
+final class EnablementRules {
     /** By what the pass under way was told. */
     private final Map<WorkloadId, Optional<State>> now = new HashMap<>();
     /** What the agent may remember: the decision of the last pass that came to its end, and those that did not since. */

@@ -18,13 +18,13 @@ import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
 /** The dry run of a simulated machine, and whether it foretells what is then done. */
-final class Rehearsal {
+final class DryRunCheck {
     private final VirtualClock clock;
     private final Declarations desired;
     private final FakeMachine machine;
     private final Loop loop;
 
-    Rehearsal(VirtualClock clock, Declarations desired, FakeMachine machine, Loop loop) {
+    DryRunCheck(VirtualClock clock, Declarations desired, FakeMachine machine, Loop loop) {
         this.clock = clock;
         this.desired = desired;
         this.machine = machine;
@@ -35,7 +35,7 @@ final class Rehearsal {
     void requireForetells(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         loop.resync(Duration.ofSeconds(30));
-        for (WorkloadId id : Fate.IDS) {
+        for (WorkloadId id : Scenario.IDS) {
             loop.catchUp(id);
             if (!rests(id)) {
                 continue;
