@@ -10,9 +10,11 @@ import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -142,15 +144,24 @@ public final class SocketFile {
     private static boolean has(Path descriptors, String socket) {
         try (DirectoryStream<Path> open = Files.newDirectoryStream(descriptors)) {
             for (Path descriptor : open) {
-                if (Files.readSymbolicLink(descriptor).toString().equals(socket)) {
+                if (leadsTo(descriptor, socket)) {
                     return true;
                 }
             }
-        } catch (IOException e) {
-            // It ended meanwhile, or is another user's.
+        } catch (IOException | DirectoryIteratorException e) {
+            // The process ended meanwhile, or is another user's.
             return false;
         }
         return false;
+    }
+
+    private static boolean leadsTo(Path descriptor, String socket) throws IOException {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().equals(socket);
+        } catch (NoSuchFileException e) {
+            // Closed meanwhile; the process may have the socket all the same.
+            return false;
+        }
     }
 
     private static ApiException notServed(String message, @Nullable Throwable cause) {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -13,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is in the way of the socket. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class SocketFileTest {
+    private static final Path NOTHING = Path.of("/dev/null");
+
     @TempDir
     Path directory;
 
@@ -47,6 +52,34 @@ class SocketFileTest {
                             + ProcessHandle.current().pid() + " does; stop it, or choose another --run-dir",
                     e.getMessage());
             assertEquals("0 ", Reading.ask(socket));
+        }
+    }
+
+    @Test
+    void whoListensIsFoundWhileHeOpensAndClosesFiles() throws InterruptedException {
+        Path socket = directory.resolve("agent.sock");
+        AtomicBoolean done = new AtomicBoolean();
+        Thread busy = Thread.ofPlatform().start(() -> {
+            while (!done.get()) {
+                try (InputStream _ = Files.newInputStream(NOTHING)) {
+                    // Open for a moment.
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        });
+        try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0))) {
+            for (int i = 0; i < 200; i++) {
+                ApiException e =
+                        assertThrows(ApiException.class, () -> ApiServer.start(socket, new Answers(output -> 1)));
+                assertTrue(
+                        e.getMessage()
+                                .contains("process " + ProcessHandle.current().pid()),
+                        e.getMessage());
+            }
+        } finally {
+            done.set(true);
+            busy.join();
         }
     }
 
