@@ -10,7 +10,7 @@ import org.awaitility.core.ConditionFactory;
 final class Patience {
     static final Duration LONGEST = Duration.ofSeconds(90);
     private static final Duration SHORTEST_POLL = Duration.ofMillis(100);
-    private static final Duration LONGEST_POLL = Duration.ofMillis(500);
+    private static final Duration LONGEST_POLL = Duration.ofMillis(800);
 
     private Patience() {}
 
@@ -20,7 +20,7 @@ final class Patience {
     }
 
     private static Duration longer(Duration last) {
-        Duration next = last.multipliedBy(4).dividedBy(3);
+        Duration next = last.multipliedBy(2);
         return next.compareTo(LONGEST_POLL) < 0 ? next : LONGEST_POLL;
     }
 }
