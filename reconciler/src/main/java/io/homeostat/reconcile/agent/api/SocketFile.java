@@ -46,6 +46,8 @@ public final class SocketFile {
         NOBODY,
         A_DEAD_PROCESS,
         A_LISTENER,
+        /** A socket on which nobody is known to listen, and which does not refuse either: its process may have bound it elsewhere. */
+        UNKNOWN,
         NO_SOCKET
     }
 
@@ -71,7 +73,7 @@ public final class SocketFile {
             return Occupant.A_DEAD_PROCESS;
         } catch (SocketException e) {
             // Nobody who takes connections just now, or takes ours: in that case the kernel lists a listener.
-            return listening().isEmpty() ? Occupant.A_DEAD_PROCESS : Occupant.A_LISTENER;
+            return listening().isEmpty() ? Occupant.UNKNOWN : Occupant.A_LISTENER;
         }
     }
 
@@ -85,7 +87,7 @@ public final class SocketFile {
         try {
             switch (occupant()) {
                 case NOBODY -> {}
-                case A_DEAD_PROCESS -> Files.deleteIfExists(path);
+                case A_DEAD_PROCESS, UNKNOWN -> Files.deleteIfExists(path);
                 case A_LISTENER -> {
                     OptionalLong owner = listener();
                     throw notServed(

@@ -32,7 +32,8 @@ final class PrivateSocket implements AutoCloseable {
     static PrivateSocket prepare(Path place) throws IOException {
         switch (new SocketFile(place).occupant()) {
             case NOBODY, A_DEAD_PROCESS -> {}
-            case A_LISTENER -> throw new FileAlreadyExistsException(place + " is in use by another process");
+            // Living ones are not listed under their place: they are bound elsewhere and moved there.
+            case A_LISTENER, UNKNOWN -> throw new FileAlreadyExistsException(place + " is in use by another process");
             case NO_SOCKET -> throw new FileAlreadyExistsException(place + " is in the way and no socket");
         }
         Path parent = Objects.requireNonNull(place.toAbsolutePath().getParent(), "a socket needs a directory");

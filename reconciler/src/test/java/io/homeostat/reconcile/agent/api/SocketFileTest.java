@@ -56,7 +56,7 @@ class SocketFileTest {
     }
 
     @Test
-    void whoListensIsFoundWhileHeOpensAndClosesFiles() throws InterruptedException {
+    void aListenerIsFoundWhileItOpensAndClosesFiles() throws InterruptedException {
         Path socket = directory.resolve("agent.sock");
         AtomicBoolean done = new AtomicBoolean();
         Thread busy = Thread.ofPlatform().start(() -> {

@@ -190,7 +190,10 @@ class MetricsServerTest {
     void aSocketWhoseProcessTakesNoConnectionsJustNowIsLeftToIt() throws IOException {
         Path socket = directory.resolve("metrics.sock");
         try (ServerSocketChannel busy = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
-            busy.bind(UnixDomainSocketAddress.of(socket), 1);
+            // As a metrics server does it.
+            Path elsewhere = directory.resolve("s");
+            busy.bind(UnixDomainSocketAddress.of(elsewhere), 1);
+            Files.move(elsewhere, socket);
             fill(socket);
 
             IOException refused = assertThrows(
