@@ -51,7 +51,7 @@ final class CrashLoopTest {
         Agent first = homeostat.agent();
         homeostat.awaitRunning("process/web");
         homeostat.kill("process/web");
-        // Until the agent has seen it, a plan counts from the moment at which it sees it itself.
+        // Until the agent has recorded the crash, a plan counts from the moment at which the plan itself sees it.
         eventually().until(() -> !crashes().isEmpty());
         Instant until = until(awaitWait("process/web", "CRASH_LOOP"));
 

@@ -337,6 +337,9 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
         try {
             aftermath.removeAll();
             secrets.forEach(secret -> wrong.addAll(aftermath.filesWith(secret)));
+            if (warm != null && secrets.stream().anyMatch(warm::hasLogged)) {
+                wrong.add("a command has logged a secret");
+            }
         } catch (RuntimeException | AssertionError e) {
             wrong.add(String.valueOf(e.getMessage()));
         }

@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
@@ -29,9 +30,11 @@ final class WarmProgram {
     private final Method run;
     private final Record outside;
     private final Object noInterrupts;
+    private final ByteArrayOutputStream logged = new ByteArrayOutputStream();
 
     /** @param distribution the directory that the build leaves */
     WarmProgram(Path distribution) {
+        keepLog();
         try (Stream<Path> libraries = Files.list(distribution.resolve("lib"))) {
             List<URL> jars = new ArrayList<>();
             for (Path jar : libraries.toList()) {
@@ -54,6 +57,32 @@ final class WarmProgram {
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("the program is begun in another way than here", e);
         }
+    }
+
+    /** Whether any command has logged this, or anything else in this JVM: the log goes to standard error, whoever runs the command. */
+    boolean hasLogged(String text) {
+        return logged.toString(StandardCharsets.UTF_8).contains(text);
+    }
+
+    /** What is written to standard error from now on is kept, too. */
+    private void keepLog() {
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(
+                new OutputStream() {
+                    @Override
+                    public void write(int octet) {
+                        logged.write(octet);
+                        before.write(octet);
+                    }
+
+                    @Override
+                    public void write(byte[] octets, int from, int length) {
+                        logged.write(octets, from, length);
+                        before.write(octets, from, length);
+                    }
+                },
+                true,
+                StandardCharsets.UTF_8));
     }
 
     /** Runs a command to its end. */

@@ -147,7 +147,7 @@ final class ProtocolRulesTest {
     }
 
     private List<String> violations(long now) {
-        return ProtocolRules.violations(entries, at(now));
+        return ProtocolRules.violations(entries, at(now), Duration.ofMillis(300), Duration.ofSeconds(10));
     }
 
     private void violated(String how) {
