@@ -270,8 +270,8 @@ public final class ObservationRecorder {
     }
 
     /**
-     * A declaration is known to be good when its instance runs, has started, has its configuration and its limits, and has not failed a health check
-     * since: one that the declaration asks for, not the last good one.
+     * A declaration is known to be good when its instance runs, has started, has its configuration and its limits, and has not failed
+     * a health check since: one that the declaration asks for, not the last good one.
      */
     private static void noteKnownGood(Situation situation, Notes notes, ObservedInstance process) {
         Declaration declared = situation.declared();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** When what is declared counts as proven, and what that puts an end to: from then on it is the last good revision. */
+/** When what is declared counts as good, and what that puts an end to: from then on it is the last good revision. */
 class LastKnownGoodTest {
     private static final Duration LONG = Duration.ofHours(1);
 

@@ -122,7 +122,7 @@ final class FakeStore extends MemoryStore {
         if (after != null && !after.equals(before)) {
             Invariant.PROVEN_HAS_WORKED.require(
                     disk.hasWorked(change.workload(), after.workload().revision()),
-                    () -> "written down as proven, but has never worked: " + after);
+                    () -> "written down as good, but has never worked: " + after);
         }
     }
 }

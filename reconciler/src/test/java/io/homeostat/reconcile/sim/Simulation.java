@@ -28,7 +28,7 @@ final class Simulation {
     private final World world;
     private final Loop loop;
     private final Achievability prospects;
-    private final ConvergenceChecks reckoning;
+    private final ConvergenceChecks checks;
 
     /**
      * @param allowed the only faults that may strike; null: all that the fate has in store
@@ -42,7 +42,7 @@ final class Simulation {
         this.world = new World(faults, clock, desired, machine, story);
         this.loop = new Loop(clock, machine, story, agent, world, fate.hints());
         this.prospects = new Achievability(desired, machine);
-        this.reckoning = new ConvergenceChecks(clock, desired, machine, loop);
+        this.checks = new ConvergenceChecks(clock, desired, machine, loop);
     }
 
     List<String> story() {
@@ -61,10 +61,10 @@ final class Simulation {
         world.calmDown();
         calmDown();
         for (WorkloadId id : Scenario.IDS) {
-            reckoning.requireConverged(id);
+            checks.requireConverged(id);
         }
         new DryRunCheck(clock, desired, machine, loop).requireForetells(fate.seed());
-        reckoning.requireRestartAtOnce();
+        checks.requireRestartAtOnce();
     }
 
     private void live(Scenario.Moment moment) {
@@ -90,7 +90,7 @@ final class Simulation {
         loop.resync(RARE_RESYNC);
         int launchesBefore = machine.processes.count();
         loop.run(AT_LEAST_CALM.toMillis());
-        reckoning.requirePacing(machine.processes.count() - launchesBefore, AT_LEAST_CALM);
+        checks.requirePacing(machine.processes.count() - launchesBefore, AT_LEAST_CALM);
         long end = clock.steadyMillis() + AT_MOST_CALM.toMillis();
         while (clock.steadyMillis() < end && !Scenario.IDS.stream().allMatch(this::rests)) {
             loop.run(AT_LEAST_CALM.toMillis());

@@ -253,7 +253,7 @@ final class StepRules {
                         || isRunInstead(step.workload()),
                 () -> directory + " is collected: " + step);
         Invariant.LAST_GOOD_KEPT.require(
-                !isProven(step.workload(), directory), () -> directory + " is what is proven: " + step);
+                !isProven(step.workload(), directory), () -> directory + " is what was last known good: " + step);
         Invariant.DURABLE_BEFORE_RELIED_ON.require(
                 disk.isLastGoodDurable(step.workload()), () -> "a power cut would leave nothing: " + step);
         Invariant.NOTHING_PULLED_AWAY.require(
