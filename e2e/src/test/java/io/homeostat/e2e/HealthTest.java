@@ -21,6 +21,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What counts as well and as unwell, for plugins and by each kind of probe. */
 final class HealthTest {
+    /** For servers of these tests, which a busy machine may keep from answering for seconds. */
+    private static final String ANSWERED = "30s";
+
     @RegisterExtension
     final Homeostat homeostat = new Homeostat();
 
@@ -66,7 +69,8 @@ final class HealthTest {
             Document web = sleeper()
                     .with(
                             "probe.http.url",
-                            "http://127.0.0.1:" + server.getAddress().getPort() + "/health");
+                            "http://127.0.0.1:" + server.getAddress().getPort() + "/health")
+                    .with("health.timeout", ANSWERED);
             homeostat.apply(impatient(web)).exits(1).says("503");
             assertEquals(
                     "INSTALL_FAILED",
@@ -112,7 +116,9 @@ final class HealthTest {
     @Test
     void aProcessIsWellWhenItsGrpcHealthServiceSaysSo() throws IOException {
         try (GrpcHealthServer server = new GrpcHealthServer("web")) {
-            Document web = sleeper().with("probe.grpc", Map.of("address", server.address(), "service", "web"));
+            Document web = sleeper()
+                    .with("probe.grpc", Map.of("address", server.address(), "service", "web"))
+                    .with("health.timeout", ANSWERED);
             server.serving(false);
             homeostat.apply(impatient(web)).exits(1).says("NOT_SERVING");
 

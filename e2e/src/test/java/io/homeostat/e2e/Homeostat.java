@@ -186,8 +186,8 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     /**
-     * Runs a command on this state directory, in this JVM: what it does, prints and answers is the same, and it costs a tenth of a
-     * process. What a test says of the process itself is asked of {@link #runProcess}.
+     * Runs a command on this state directory, in this JVM: what it does, prints and answers is the same, but what it logs goes to
+     * the log of the tests. It costs a tenth of a process. What a test says of the process itself is asked of {@link #runProcess}.
      */
     @CanIgnoreReturnValue
     Result run(String... arguments) {
