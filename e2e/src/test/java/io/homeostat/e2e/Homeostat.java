@@ -168,13 +168,27 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
     }
 
     Agent startAgent(AgentConfig config) {
+        return startAgent(Distribution.home(), config);
+    }
+
+    /** The same with a copy of the program. */
+    Agent agent(Path distribution) {
+        return startAgent(distribution, AgentConfig.of(desired())).awaitReady();
+    }
+
+    private Agent startAgent(Path distribution, AgentConfig config) {
         Path file = file("agent.yaml", config.toString());
-        agent = new Agent(start("run", "--config", file.toString()), this::checked);
+        List<String> line = here(distribution.resolve("bin/homeostat"), "run", "--config", file.toString());
+        agent = new Agent(commands.start(line, NOTHING), this::checked);
         return agent;
     }
 
     private List<String> here(String... arguments) {
-        List<String> line = new ArrayList<>(List.of(Distribution.program().toString()));
+        return here(Distribution.program(), arguments);
+    }
+
+    private List<String> here(Path program, String... arguments) {
+        List<String> line = new ArrayList<>(List.of(program.toString()));
         line.addAll(withDirectories(arguments));
         return line;
     }

@@ -32,6 +32,13 @@ public final class Libc {
     /** EFD_CLOEXEC | EFD_NONBLOCK, eventfd(2). */
     private static final int EVENTFD_FLAGS = 02000000 | 04000;
 
+    /** O_RDONLY | O_CLOEXEC, open(2). */
+    private static final int READ_ONLY = 02000000;
+
+    private static final int F_SETLEASE = 1024;
+    private static final int F_GETLEASE = 1025;
+    private static final int F_RDLCK = 0;
+
     private static final int AF_UNIX = 1;
     /** SOCK_DGRAM | SOCK_CLOEXEC, socket(2). */
     private static final int DATAGRAMS = 2 | 02000000;
@@ -59,6 +66,10 @@ public final class Libc {
             function("socket", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT));
     private static final MethodHandle SENDTO = function(
             "sendto", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT));
+    private static final MethodHandle OPEN =
+            function("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT), Linker.Option.firstVariadicArg(2));
+    private static final MethodHandle FCNTL = function(
+            "fcntl", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
     private static final MethodHandle CLOSE = function("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
     private static final MethodHandle GETPAGESIZE = function("getpagesize", FunctionDescriptor.of(JAVA_INT));
@@ -131,7 +142,28 @@ public final class Libc {
         return address;
     }
 
-    static int close(int descriptor) {
+    /** A descriptor to read from, closed on exec. */
+    public static int open(String path) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment name = arena.allocateFrom(path);
+            return (int) result(errno -> (int) OPEN.invokeExact(errno, name, READ_ONLY));
+        }
+    }
+
+    /**
+     * Takes a read lease, fcntl(2): whoever opens the file for writing waits until it is given back, at most for
+     * /proc/sys/fs/lease-break-time, and this process gets SIGIO, which ends one that does not handle it.
+     */
+    public static int takeReadLease(int descriptor) {
+        return (int) result(errno -> (int) FCNTL.invokeExact(errno, descriptor, F_SETLEASE, F_RDLCK));
+    }
+
+    /** Whether the lease is held and nobody waits for the file. */
+    public static boolean holdsReadLease(int descriptor) {
+        return result(errno -> (int) FCNTL.invokeExact(errno, descriptor, F_GETLEASE, 0)) == F_RDLCK;
+    }
+
+    public static int close(int descriptor) {
         return (int) result(errno -> (int) CLOSE.invokeExact(errno, descriptor));
     }
 

@@ -86,6 +86,7 @@ public final class Daemon {
         Semaphore hangUps = new Semaphore(0);
         try (AgentLog log = AgentLog.use(config.log().format(), level(config));
                 Interrupts.Guard _ = environment.interrupts().daemon(hangUps::release);
+                ProgramFiles program = ProgramFiles.ofThisProcess(Thread.currentThread()::interrupt);
                 StateLock _ = StateLock.acquire(unclaimed.lock(), "run", PATIENCE, clock, say(log))) {
             MachineClaim.Claimed claimed = new MachineClaim(environment).claim(unclaimed, config.instanceId());
             Layout layout = claimed.layout();
@@ -94,7 +95,7 @@ public final class Daemon {
                 opened.setAside().ifPresent(say(log));
                 claimed.tell(store, say(log), clock);
                 new UserDirectories(environment).createRunDirectory(layout.runDir());
-                enforce(config, claimed, store, hangUps, log);
+                return enforce(config, claimed, store, hangUps, log, program);
             }
         } catch (InterruptedException e) {
             console.say("told to end; nothing was enforced yet");
@@ -132,8 +133,13 @@ public final class Daemon {
         }
     }
 
-    private void enforce(
-            AgentConfig config, MachineClaim.Claimed claimed, StateStore store, Semaphore hangUps, AgentLog log) {
+    private int enforce(
+            AgentConfig config,
+            MachineClaim.Claimed claimed,
+            StateStore store,
+            Semaphore hangUps,
+            AgentLog log,
+            ProgramFiles program) {
         Layout layout = claimed.layout();
         ImmutableList<Path> sources = new UserDirectories(environment).desiredFiles();
         Telemetry telemetry = Telemetry.of(
@@ -177,8 +183,15 @@ public final class Daemon {
         } catch (ActuationFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
         } catch (InterruptedException e) {
-            say(log).accept("told to end; workloads go on running");
-            record(store, EventType.AGENT_STOPPED, "told to end; workloads go on running");
+            Optional<String> overwritten = program.overwritten();
+            String why = overwritten
+                            .map(fact -> fact + ", so it ends; start it again when that is done")
+                            .orElse("told to end")
+                    + "; workloads go on running";
+            say(log).accept(why);
+            record(store, EventType.AGENT_STOPPED, why);
+            // Nobody told it to end: a service manager that restarts what failed shall start it again.
+            return overwritten.isPresent() ? ExitStatus.FAILED : ExitStatus.OK;
         }
     }
 

@@ -93,6 +93,8 @@ final class ThisProcess {
             };
             instance("TERM", end);
             instance("INT", end);
+            // Somebody waits to overwrite a file on which we have a lease.
+            instance("IO", end);
             instance("HUP", () -> {
                 if (!over.get()) {
                     onHangUp.run();

@@ -59,7 +59,8 @@ public record Environment(
         Guard guard();
 
         /**
-         * For a daemon, which ends its process itself: until {@link Guard#close}, SIGTERM and SIGINT only interrupt the calling thread.
+         * For a daemon, which ends its process itself: until {@link Guard#close}, SIGTERM, SIGINT and SIGIO only interrupt the calling
+         * thread.
          *
          * @param onHangUp called for each SIGHUP, on a thread of the JVM's
          */

@@ -1,0 +1,56 @@
+package io.homeostat.observe.watch;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
+import io.homeostat.observe.process.Libc;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Read leases on files that nobody may write while this process uses them, see F_SETLEASE in fcntl(2). The kernel keeps waiting whoever
+ * opens one for writing until this process has closed it, or ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO,
+ * which has to be handled before the first lease is taken. Only the owner of a file and root get one, and not every file system has them.
+ */
+public final class FileLeases implements AutoCloseable {
+    private final ImmutableSet<Path> files;
+    private final ImmutableMap<Path, Integer> held;
+
+    /** Takes what leases can be had; {@link #refused} says which can't. */
+    public FileLeases(ImmutableSet<Path> files) {
+        this.files = files;
+        ImmutableMap.Builder<Path, Integer> taken = ImmutableMap.builder();
+        for (Path file : files) {
+            int descriptor = Libc.open(file.toString());
+            if (descriptor < 0) {
+                continue;
+            }
+            if (Libc.takeReadLease(descriptor) < 0) {
+                Libc.close(descriptor);
+            } else {
+                taken.put(file, descriptor);
+            }
+        }
+        held = taken.buildOrThrow();
+    }
+
+    /** Files without a lease: somebody is writing them, or they belong to another user, or can't have one. */
+    public ImmutableSet<Path> refused() {
+        return ImmutableSet.copyOf(Sets.difference(files, held.keySet()));
+    }
+
+    /** A file that somebody waits to write. */
+    public Optional<Path> awaited() {
+        return held.entrySet().stream()
+                .filter(file -> !Libc.holdsReadLease(file.getValue()))
+                .map(Map.Entry::getKey)
+                .findFirst();
+    }
+
+    /** Lets whoever waits go on. */
+    @Override
+    public void close() {
+        held.values().forEach(Libc::close);
+    }
+}

@@ -1,0 +1,121 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.observe.watch.FileChanges;
+import io.homeostat.observe.watch.FileLeases;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The files that this process runs from. Some are mapped into memory, and the JVM crashes when such a file is overwritten in place; the
+ * others are read when a class is needed, which may be the class of another version by then. So an agent whose files are about to be
+ * overwritten ends first: whoever opens one for writing waits for that. Where the kernel grants no lease, because they belong to another
+ * user, the start script has none mapped, and the agent ends as soon as one has changed.
+ *
+ * <p>Files that are replaced by others of the same name, as package managers do it, stay as they are for those who have them open.
+ */
+final class ProgramFiles implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ProgramFiles.class);
+
+    private final FileLeases leases;
+    private final ImmutableMap<Path, Stamp> watched;
+    private final @Nullable FileChanges changes;
+
+    /** By which a file that was written can be told; another file of its name does not count. */
+    private record Stamp(
+            long size, FileTime modified, @Nullable Object file) {
+        static Stamp of(Path path) throws IOException {
+            BasicFileAttributes facts = Files.readAttributes(path, BasicFileAttributes.class);
+            return new Stamp(facts.size(), facts.lastModifiedTime(), facts.fileKey());
+        }
+    }
+
+    private ProgramFiles(ImmutableSet<Path> files, Runnable onOverwritten) throws IOException {
+        leases = new FileLeases(files);
+        ImmutableMap.Builder<Path, Stamp> stamps = ImmutableMap.builder();
+        for (Path file : leases.refused()) {
+            stamps.put(file, Stamp.of(file));
+        }
+        watched = stamps.buildOrThrow();
+        changes = watched.isEmpty()
+                ? null
+                : new FileChanges(watched.keySet(), () -> {
+                    if (overwritten().isPresent()) {
+                        onOverwritten.run();
+                    }
+                });
+    }
+
+    /**
+     * Those of this process; none when it does not run from its distribution, as in tests.
+     *
+     * @param onOverwritten called when a file without a lease has changed; of the others SIGIO tells
+     */
+    static ProgramFiles ofThisProcess(Runnable onOverwritten) {
+        try {
+            Optional<Path> home = home();
+            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
+        } catch (IOException e) {
+            throw new CommandFailure("cannot read the files this program consists of: " + e, e);
+        }
+    }
+
+    /** Where this program is installed. A class's CodeSource does not tell: with a class cache it is where that was made. */
+    private static Optional<Path> home() {
+        Path jar = Path.of(System.getProperty("java.class.path", ""));
+        Path libraries = jar.getParent();
+        return jar.endsWith("lib/homeostat.jar") && libraries != null
+                ? Optional.ofNullable(libraries.getParent())
+                : Optional.empty();
+    }
+
+    /** What is being done to them, in words; empty: nothing. */
+    Optional<String> overwritten() {
+        return leases.awaited()
+                .or(() -> watched.keySet().stream().filter(this::isChanged).findFirst())
+                .map(file -> file + ", from which this agent runs, is being overwritten");
+    }
+
+    private boolean isChanged(Path file) {
+        Stamp then = Objects.requireNonNull(watched.get(file));
+        try {
+            Stamp now = Stamp.of(file);
+            return Objects.equals(then.file(), now.file()) && !then.equals(now);
+        } catch (IOException e) {
+            LOG.debug("{} is gone; what this process has open stays", file, e);
+            return false;
+        }
+    }
+
+    private static ImmutableSet<Path> files(Path home) throws IOException {
+        ImmutableSet.Builder<Path> files = ImmutableSet.builder();
+        for (Path part : List.of(home.resolve("homeostat.aot"), home.resolve("native"), home.resolve("lib"))) {
+            if (Files.exists(part)) {
+                try (Stream<Path> found = Files.walk(part)) {
+                    found.filter(Files::isRegularFile).forEach(files::add);
+                }
+            }
+        }
+        return files.build();
+    }
+
+    @Override
+    public void close() {
+        if (changes != null) {
+            changes.close();
+        }
+        // The leases end with the process: until then its code is in these files.
+    }
+}
