@@ -15,6 +15,37 @@ final class PausingTest {
     final Homeostat homeostat = new Homeostat();
 
     @Test
+    void withoutAnAgentADependencyIsStoppedStartedAndDeletedLikeAnyOther() {
+        Document database = Document.process("db")
+                .with("install", "local")
+                .with("entryPoint", "/bin/sleep")
+                .arguments("1000");
+        Document web = Document.process("web")
+                .with("install", "local")
+                .with("entryPoint", "/bin/sleep")
+                .with("dependsOn", List.of("process/db"))
+                .arguments("1000");
+        homeostat.applied(database, web);
+        long pid = homeostat.pid("process/web");
+
+        for (String command : List.of("stop", "start", "delete")) {
+            homeostat
+                    .runProcess(command, "process/db")
+                    .exits(0)
+                    .doesNotSay("Exception")
+                    .doesNotSay("process/web")
+                    .doesNotSay("ERROR");
+        }
+
+        assertEquals(pid, homeostat.pid("process/web"));
+        homeostat
+                .runProcess("delete", "process/web")
+                .exits(0)
+                .doesNotSay("Exception")
+                .doesNotSay("process/db");
+    }
+
+    @Test
     void aPausedProcessStaysDeadUntilItIsResumed() {
         Document sleeper = Document.script("sleeper", "exec sleep 1000");
         homeostat.applied(sleeper);

@@ -125,6 +125,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
                 broadcast);
         this.reconciler = new Reconciler(
                 pass,
+                id -> true,
                 broadcast,
                 new RequeuePolicy(declared, clock, () -> this.config.resync(), Agent::chance),
                 telemetry.watch()::beat);

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -27,8 +28,20 @@ public final class Homeostat {
 
     /** Runs one command and ends the process with its exit status. */
     public static void main(String[] args) {
-        int status = run(args, ThisProcess.environment());
+        Thread.setDefaultUncaughtExceptionHandler(Homeostat::uncaught);
+        int status = ExitStatus.FAILED;
+        try {
+            status = run(args, ThisProcess.environment());
+        } catch (RuntimeException | Error e) {
+            uncaught(Thread.currentThread(), e);
+        }
         System.exit(status);
+    }
+
+    private static void uncaught(Thread thread, Throwable problem) {
+        System.err.println("homeostat: " + thread.getName() + ": " + problem
+                + "; this is a defect of homeostat; --log-level debug shows where it happened");
+        LoggerFactory.getLogger(Homeostat.class).debug("thrown here", problem);
     }
 
     /** Runs one command; returns its exit status. Errors are printed to the environment's {@code err}. */

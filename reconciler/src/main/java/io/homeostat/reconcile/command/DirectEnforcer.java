@@ -171,6 +171,7 @@ public final class DirectEnforcer implements Enforcer {
                                         clock,
                                         new MaskedTails(new LogFiles(layout), source::declaration, store),
                                         progress),
+                                all::contains,
                                 progress,
                                 Reconciler.untilSettled(clock),
                                 () -> {})) {

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.loop;
 
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Collection;
@@ -84,7 +85,10 @@ public final class Convergence implements PassListener {
 
     @Override
     public void broken(WorkloadId id, Throwable problem) {
-        put(id, new Progress.UnderWay("internal error: " + problem.getMessage()));
+        // What the store refuses, a full disk for one, may soon be over; a defect is not, and whoever waits shall hear
+        // of it.
+        String what = PassListener.internalError(problem);
+        put(id, problem instanceof StoreException ? new Progress.UnderWay(what) : new Progress.Stuck(what));
         delegate.broken(id, problem);
     }
 

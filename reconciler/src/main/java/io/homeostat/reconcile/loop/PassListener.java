@@ -3,6 +3,7 @@ package io.homeostat.reconcile.loop;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.plan.Step;
+import java.util.Arrays;
 import java.util.Set;
 
 /** Hears what passes do, on the thread of the pass. */
@@ -26,4 +27,14 @@ public interface PassListener {
 
     /** A pass failed with an unexpected exception; another one follows later. */
     void broken(WorkloadId id, Throwable problem);
+
+    /** For people: that this is nobody's mistake but ours, what was thrown, and where, without its stack. */
+    static String internalError(Throwable problem) {
+        String where = Arrays.stream(problem.getStackTrace())
+                .filter(frame -> frame.getClassName().startsWith("io.homeostat."))
+                .findFirst()
+                .map(frame -> " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")")
+                .orElse("");
+        return "internal error, a defect of homeostat: " + problem + where;
+    }
 }

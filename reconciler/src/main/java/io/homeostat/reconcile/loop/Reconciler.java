@@ -16,6 +16,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,6 +41,7 @@ public final class Reconciler implements AutoCloseable {
     static final Duration ROUND = Duration.ofSeconds(2);
 
     private final WorkloadPass pass;
+    private final Predicate<WorkloadId> concerns;
     private final PassListener listener;
     private final BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain;
     private final Runnable heartbeat;
@@ -49,16 +51,19 @@ public final class Reconciler implements AutoCloseable {
             Thread.ofVirtual().name("pass-", 0).factory());
 
     /**
+     * @param concerns which workloads get passes; hints of others are ignored
      * @param whenAgain how long after a pass with this result the next one is due; empty: not before a hint. See {@link #forEver} and
      *     {@link #untilSettled}
      * @param heartbeat called every few seconds on the path that passes take: if it stops, so have passes
      */
     public Reconciler(
             WorkloadPass pass,
+            Predicate<WorkloadId> concerns,
             PassListener listener,
             BiFunction<WorkloadId, PassResult, Optional<Duration>> whenAgain,
             Runnable heartbeat) {
         this.pass = pass;
+        this.concerns = concerns;
         this.listener = listener;
         this.whenAgain = whenAgain;
         this.heartbeat = heartbeat;
@@ -142,7 +147,9 @@ public final class Reconciler implements AutoCloseable {
         WorkloadId id = passId.workload();
         try {
             listener.begun(passId);
-            PassResult next = pass.run(id, others -> others.forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
+            PassResult next = pass.run(
+                    id,
+                    others -> others.stream().filter(concerns).forEach(other -> queue.add(other, Trigger.NEIGHBOUR)));
             whenAgain.apply(id, next).ifPresent(delay -> queue.add(id, trigger(next), delay));
         } catch (RuntimeException | Error e) {
             // Errors, too, or nobody would ever look at the workload again.
@@ -153,12 +160,12 @@ public final class Reconciler implements AutoCloseable {
     }
 
     private static void say(Throwable problem) {
-        if (problem instanceof StoreException) {
-            // Usually a full disk, which breaks every pass: a stack trace would not help.
-            LOG.error("{}; the pass is repeated in {} s", problem.getMessage(), PAUSE_AFTER_A_BROKEN_PASS.toSeconds());
-        } else {
-            LOG.error("pass broke off; it is repeated in {} s", PAUSE_AFTER_A_BROKEN_PASS.toSeconds(), problem);
-        }
+        // A full disk, usually, or a defect of ours.
+        String what = problem instanceof StoreException
+                ? String.valueOf(problem.getMessage())
+                : PassListener.internalError(problem) + "; --log-level debug shows the stack";
+        LOG.error("{}; the pass is repeated in {} s", what, PAUSE_AFTER_A_BROKEN_PASS.toSeconds());
+        LOG.debug("the pass broke off here", problem);
     }
 
     private static Trigger trigger(PassResult next) {

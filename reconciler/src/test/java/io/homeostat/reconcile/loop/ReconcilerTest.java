@@ -43,6 +43,8 @@ class ReconcilerTest {
     private static final WorkloadId SLOW = WorkloadId.plugin("slow");
     private static final WorkloadId QUICK = WorkloadId.plugin("quick");
 
+    private static final ImmutableSet<WorkloadId> ALL = ImmutableSet.of(SLOW, QUICK);
+
     private final Declarations desired = new Declarations();
     private final ConcurrentMap<WorkloadId, AtomicInteger> looks = new ConcurrentHashMap<>();
     private final List<String> events = new CopyOnWriteArrayList<>();
@@ -58,6 +60,7 @@ class ReconcilerTest {
                     InstantSource.system(),
                     id -> "",
                     convergence),
+            ALL::contains,
             convergence,
             Reconciler.untilSettled(InstantSource.system()),
             () -> {});
@@ -152,6 +155,25 @@ class ReconcilerTest {
         reconciler.hint(QUICK, Trigger.REQUEST);
 
         await().atMost(Duration.ofSeconds(30)).until(() -> events.contains("starting download"));
+    }
+
+    @Test
+    void whoWaitsForConvergenceHearsOfADefectInsteadOfWaiting() throws InterruptedException {
+        onLook = () -> {
+            throw new IllegalStateException("a bug");
+        };
+        reconciler.start();
+        ALL.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
+
+        Convergence.Progress progress =
+                convergence.await(Duration.ofSeconds(30)).get(SLOW);
+
+        assertTrue(
+                progress instanceof Convergence.Progress.Stuck(String why)
+                        && why.startsWith(
+                                "internal error, a defect of homeostat: java.lang.IllegalStateException: a bug"
+                                        + " (ReconcilerTest.java:"),
+                () -> String.valueOf(progress));
     }
 
     @Test

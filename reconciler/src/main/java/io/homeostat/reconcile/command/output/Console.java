@@ -42,14 +42,14 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         } catch (CommandFailure | StoreException e) {
             fail(word, debug, e);
             return ExitStatus.FAILED;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             fail(word, debug, e);
             say("this is a defect of homeostat; --log-level debug shows where it happened");
             return ExitStatus.FAILED;
         }
     }
 
-    private void fail(String word, boolean debug, RuntimeException e) {
+    private void fail(String word, boolean debug, Throwable e) {
         say(word + ": " + (e.getMessage() == null ? e.toString() : e.getMessage()));
         if (debug) {
             e.printStackTrace(err);

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.output.WorkloadResult.Kind;
 import io.homeostat.reconcile.loop.PassListener;
@@ -28,6 +29,9 @@ public final class PassSummary implements PassListener {
 
         private @Nullable WorkloadPlan last;
         private @Nullable WorkloadResult result;
+
+        /** A pass that broke off; a later one that did not does not make it good. */
+        private @Nullable WorkloadResult defect;
     }
 
     /**
@@ -74,6 +78,13 @@ public final class PassSummary implements PassListener {
         }
     }
 
+    private synchronized void fail(WorkloadId id, String defect) {
+        Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
+        WorkloadPlan last = track.last == null ? notLookedAt(id) : track.last;
+        track.defect = new WorkloadResult(id, Kind.FAILED, last, defect);
+        end(track, track.defect);
+    }
+
     private WorkloadResult settled(WorkloadId id, Track track, WorkloadPlan last) {
         if (track.intent == null) {
             return new WorkloadResult(id, Kind.UNCHANGED, last, "");
@@ -100,7 +111,11 @@ public final class PassSummary implements PassListener {
 
     @Override
     public void broken(WorkloadId id, Throwable problem) {
-        display.under(id, "internal error, tried again soon: " + problem.getMessage());
+        if (problem instanceof StoreException) {
+            display.under(id, problem.getMessage() + "; tried again soon");
+        } else {
+            fail(id, PassListener.internalError(problem));
+        }
     }
 
     /**
@@ -113,7 +128,7 @@ public final class PassSummary implements PassListener {
         for (Map.Entry<WorkloadId, Track> entry : tracks.entrySet()) {
             WorkloadId id = entry.getKey();
             Track track = entry.getValue();
-            WorkloadResult result = track.result;
+            WorkloadResult result = track.defect == null ? track.result : track.defect;
             if (result == null) {
                 result = unfinished(id, track.last, why);
                 end(track, result);
@@ -128,12 +143,15 @@ public final class PassSummary implements PassListener {
 
     private static WorkloadResult unfinished(WorkloadId id, @Nullable WorkloadPlan last, String why) {
         if (last == null) {
-            WorkloadPlan unknown = new WorkloadPlan(
-                    id, Action.WAIT, Reason.START_NOT_FINISHED, "not looked at", ImmutableList.of(), null, null);
-            return new WorkloadResult(id, Kind.FAILED, unknown, why);
+            return new WorkloadResult(id, Kind.FAILED, notLookedAt(id), why);
         }
         String at = last.message().isEmpty() ? last.action().word() : last.message();
         return new WorkloadResult(id, Kind.FAILED, last, why + ", it was at: " + at);
+    }
+
+    private static WorkloadPlan notLookedAt(WorkloadId id) {
+        return new WorkloadPlan(
+                id, Action.WAIT, Reason.START_NOT_FINISHED, "not looked at", ImmutableList.of(), null, null);
     }
 
     private static String gerund(Step step) {

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
@@ -51,6 +52,22 @@ class PassSummaryTest {
         summary.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
 
         assertEquals("process/a  failed: no luck\nprocess/a  installed 7\n", written.toString(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void aDefectIsToldInALineAndIsAFailureWhateverFollows() {
+        summary.broken(A, new IllegalStateException("a bug"));
+        summary.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
+
+        ImmutableList<WorkloadResult> results = summary.results("not done in time");
+
+        assertTrue(results.getFirst().isLeftUndone());
+        String told =
+                written.toString(StandardCharsets.UTF_8).lines().findFirst().orElse("");
+        assertTrue(
+                told.startsWith("process/a  failed: internal error, a defect of homeostat:"
+                        + " java.lang.IllegalStateException: a bug (PassSummaryTest.java:"),
+                told);
     }
 
     private static WorkloadPlan plan(Action action, Reason reason) {
