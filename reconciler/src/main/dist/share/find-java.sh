@@ -1,5 +1,5 @@
 # Sourced. Sets hs_java to the home of a Java 25 or newer, or says what is missing and exits 1.
-# Nothing is exported: what the program starts inherits its environment.
+# Nothing is exported.
 
 # Asks the release file: starting a JVM to learn its version costs more than starting the program.
 hs_is_java_25() {

@@ -35,8 +35,8 @@ final class Distribution {
         return Path.of(property("homeostat.greeter")).toAbsolutePath().normalize();
     }
 
-    /** Its classes, made ready for the JVM; the build tells its start script by the variable GREETER_CLASSES. */
-    private static Path greeterClasses() {
+    /** Its classes, made ready for the JVM that runs the tests; declarations name it in GREETER_CLASSES. */
+    static Path greeterClasses() {
         return greeter().resolveSibling("greeter.jsa");
     }
 
@@ -92,7 +92,7 @@ final class Distribution {
                 .redirectInput(Path.of("/dev/null").toFile())
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(ProcessBuilder.Redirect.DISCARD);
-        training.environment().remove("GREETER_CLASSES");
+        training.environment().put("JAVA_HOME", System.getProperty("java.home"));
         training.environment().put("JAVA_TOOL_OPTIONS", "-XX:ArchiveClassesAtExit=" + partial);
         Process greeter = training.start();
         eventually().until(() -> Files.exists(socket) || !greeter.isAlive());

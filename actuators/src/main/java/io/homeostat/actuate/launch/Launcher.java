@@ -2,7 +2,6 @@ package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
-import com.google.common.collect.ImmutableSet;
 import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
@@ -13,7 +12,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
-import io.homeostat.observe.process.CallerLocale;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
@@ -38,9 +37,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A launch happens at most once: launching again returns the same process.
  */
 public final class Launcher {
-    /** Variables used by sd_notify(3) and sd_watchdog_enabled(3). */
-    private static final ImmutableSet<String> SERVICE_MANAGERS =
-            ImmutableSet.of("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC");
+    /** The scripts travel in the environment: on the command line of every keeper they would be in the way of whoever lists processes. */
+    private static final String KEEPER_SCRIPT = "HOMEOSTAT_KEEPER_SCRIPT";
+
+    private static final String PROGRAM_SCRIPT = "HOMEOSTAT_PROGRAM_SCRIPT";
 
     private static final Duration BIRTH_TIME = Duration.ofSeconds(5);
     private static final long BIRTH_POLL_MILLIS = 2;
@@ -79,7 +79,8 @@ public final class Launcher {
                 return born.get().identity();
             }
             check(request);
-            Account account = account(request.user());
+            Account user = account(request.user());
+            Account account = user.uid() == Account.ourUid() ? null : user;
             Path state = layout.workloadState(id);
             prepareState(id, account);
             if (account != null) {
@@ -97,7 +98,7 @@ public final class Launcher {
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            Process keeper = spawn(request, directory, account, groups, arguments);
+            Process keeper = spawn(request, directory, user, groups, arguments);
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
@@ -130,18 +131,16 @@ public final class Launcher {
         ProgramStrings.check(request);
     }
 
-    /** Null when the process runs as our own user. */
-    private static @Nullable Account account(@Nullable String user)
-            throws ActuationFailure, InterruptedException, IOException {
+    private static Account account(@Nullable String user) throws ActuationFailure, InterruptedException, IOException {
         if (user == null) {
-            return null;
+            return Account.ours();
         }
-        Account account = Account.find(user);
-        int ours = Account.ourUid();
-        if (account.uid() == ours) {
-            return null;
-        }
-        if (ours != 0) {
+        Account account = Account.find(user)
+                .orElseThrow(() -> new ActuationFailure(
+                        FailureCause.Kind.USER,
+                        "there is no user " + user + " on this machine; create it or declare another spec.user",
+                        false));
+        if (account.uid() != Account.ourUid() && Account.ourUid() != 0) {
             throw new ActuationFailure(
                     FailureCause.Kind.USER,
                     "spec.user is " + user + ", but only root can start a process as another user; run as root or leave"
@@ -179,7 +178,7 @@ public final class Launcher {
     private Process spawn(
             LaunchRequest request,
             LaunchDirectory directory,
-            @Nullable Account account,
+            Account user,
             CgroupPlan groups,
             ImmutableList<String> arguments)
             throws ActuationFailure, IOException {
@@ -189,7 +188,7 @@ public final class Launcher {
                         setsid,
                         SHELL,
                         "-c",
-                        keeperScript,
+                        evaluated(KEEPER_SCRIPT),
                         "homeostat",
                         directory.path().toString(),
                         tool("mv"),
@@ -198,10 +197,10 @@ public final class Launcher {
                 .addAll(groups.procs().stream().map(Path::toString).toList())
                 // Once more, because the keeper is outside the program's session and process group.
                 .add(setsid);
-        if (account != null) {
-            command.add(tool("setpriv"), "--reuid=" + account.uid(), "--regid=" + account.gid(), "--init-groups", "--");
+        if (user.uid() != Account.ourUid()) {
+            command.add(tool("setpriv"), "--reuid=" + user.uid(), "--regid=" + user.gid(), "--init-groups", "--");
         }
-        command.add(SHELL, "-c", programScript, "homeostat")
+        command.add(SHELL, "-c", evaluated(PROGRAM_SCRIPT), "homeostat")
                 .add(layout.log(request.instance().workload()).toString())
                 .add(request.executable().toString())
                 .addAll(arguments);
@@ -214,35 +213,35 @@ public final class Launcher {
                         ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()))
                 .redirectOutput(
                         ProcessBuilder.Redirect.appendTo(directory.outputFile().toFile()));
-        environment(builder.environment(), request, account);
+        builder.environment().clear();
+        builder.environment().putAll(environment(request, user));
         if (!Files.exists(directory.outputFile())) {
             Files.createFile(directory.outputFile(), SecureDirectories.OUR_FILE);
         }
         return builder.start();
     }
 
-    private static void environment(Map<String, String> ours, LaunchRequest request, @Nullable Account account) {
-        CallerLocale.restore(ours);
-        // An agent that is itself a workload does not pass on its own marks.
-        ours.keySet().removeIf(name -> name.startsWith("HOMEOSTAT_"));
-        // The workload must not notify the agent's supervisor: its "ready" would be taken for the agent's.
-        ours.keySet().removeAll(SERVICE_MANAGERS);
-        Map<String, String> program = new LinkedHashMap<>();
-        if (account != null) {
-            program.put("HOME", account.home());
-            program.put("USER", account.name());
-            program.put("LOGNAME", account.name());
-            program.put("SHELL", account.shell());
-        }
+    private static String evaluated(String variable) {
+        return "eval \"$" + variable + "\"";
+    }
+
+    /** All that the shells on the way get; nothing of our own environment. */
+    private ImmutableMap<String, String> environment(LaunchRequest request, Account user) {
+        Map<String, String> program = new LinkedHashMap<>(user.environment());
         program.putAll(request.env());
         program.put(LaunchMarks.LAUNCH, request.instance().launchId());
         program.put(LaunchMarks.WORKLOAD, request.instance().workload().toString());
+        ImmutableMap.Builder<String, String> variables = ImmutableMap.builder();
         int number = 0;
         for (Map.Entry<String, String> variable : program.entrySet()) {
-            ours.put("HOMEOSTAT_ENV_" + number, variable.getKey() + "=" + variable.getValue());
+            variables.put("HOMEOSTAT_ENV_" + number, variable.getKey() + "=" + variable.getValue());
             number++;
         }
-        ours.put(LaunchMarks.KEEPER, request.instance().launchId());
+        return variables
+                .put(LaunchMarks.KEEPER, request.instance().launchId())
+                .put(KEEPER_SCRIPT, keeperScript)
+                .put(PROGRAM_SCRIPT, programScript)
+                .buildOrThrow();
     }
 
     private static ProcessIdentity await(Process keeper, LaunchDirectory directory, WorkloadId id)
@@ -299,7 +298,7 @@ public final class Launcher {
      *
      * @param instance as stored before; names the launch
      * @param arguments as declared; those of the protocol are added
-     * @param env added to our own environment
+     * @param env added to that of {@link Account#environment}
      * @param user name or number; null for our own user
      */
     public record LaunchRequest(

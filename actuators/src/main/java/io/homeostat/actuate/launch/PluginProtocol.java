@@ -7,6 +7,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.health.PluginChannel;
 import io.homeostat.observe.health.PluginChannel.PluginReply;
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -2,6 +2,7 @@ package io.homeostat.actuate.launch;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

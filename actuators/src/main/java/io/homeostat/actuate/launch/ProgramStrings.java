@@ -5,8 +5,8 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.observe.process.CallerLocale;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import io.homeostat.observe.process.SystemCharset;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -22,7 +22,8 @@ final class ProgramStrings {
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
     /** Variables that program.sh itself uses. */
-    private static final Pattern OURS = Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_ENV_.*");
+    private static final Pattern OURS =
+            Pattern.compile("homeostat_(mask|number|pair)|HOMEOSTAT_ENV_.*|HOMEOSTAT_(KEEPER|PROGRAM)_SCRIPT");
 
     /**
      * Variables that dash or bash, whichever is sh, do not allow to be set or change on the way. Refused with either, so that what one
@@ -103,7 +104,7 @@ final class ProgramStrings {
 
     /** Not fatal, because another locale helps. */
     private static void checkCharacters(LaunchRequest request, String what, String value) throws ActuationFailure {
-        Optional<String> problem = CallerLocale.problem(value);
+        Optional<String> problem = SystemCharset.problem(value);
         if (problem.isPresent()) {
             throw new ActuationFailure(
                     FailureCause.Kind.ARGUMENTS,

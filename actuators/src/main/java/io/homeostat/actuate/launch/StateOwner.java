@@ -1,5 +1,6 @@
 package io.homeostat.actuate.launch;
 
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

@@ -34,7 +34,7 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM
     "$homeostat_mv" -f "$homeostat_directory/identity.tmp" "$homeostat_directory/identity"
   } || exit 125
   umask "$homeostat_mask"
-  unset homeostat_mask homeostat_stat homeostat_boot HOMEOSTAT_KEEPER
+  unset homeostat_mask homeostat_stat homeostat_boot HOMEOSTAT_KEEPER HOMEOSTAT_KEEPER_SCRIPT
   unset homeostat_directory homeostat_mv homeostat_must homeostat_groups
   exec "$@"
 )

@@ -7,8 +7,11 @@ exec >> "$1" 2>&1
 umask "$homeostat_mask"
 shift
 
+# What shells export of themselves.
+unset PWD OLDPWD SHLVL HOMEOSTAT_PROGRAM_SCRIPT
+
 # The program's own environment comes as NAME=VALUE in variables with numbers, and becomes real only now: before, it could
-# change what the commands on the way here do.
+# change what the commands on the way here do. There is nothing else in this environment.
 homeostat_number=0
 while
   eval "homeostat_pair=\${HOMEOSTAT_ENV_$homeostat_number-}"

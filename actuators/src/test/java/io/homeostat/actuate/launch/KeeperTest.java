@@ -11,6 +11,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -73,6 +74,19 @@ class KeeperTest {
 
         assertTrue(List.of(126, 127).contains(bed.ended(instance).exit().code()));
         assertTrue(bed.log(TestBed.PROCESS).contains(program.toString()), bed.log(TestBed.PROCESS));
+    }
+
+    @Test
+    void theKeeperIsOneReadableLineInAListOfProcesses() throws Exception {
+        Instance instance = bed.launch(TestBed.PROCESS, Path.of("/bin/sleep"), "1000");
+        long keeper = bed.directory(instance).born().orElseThrow().keeper();
+
+        String line = Files.readString(Path.of("/proc/" + keeper + "/cmdline")).replace('\0', ' ');
+
+        String paths = bed.directory(instance).path() + "" + bed.layout.log(TestBed.PROCESS);
+        assertTrue(line.length() < 200 + paths.length(), line);
+        assertFalse(line.contains("\n"), line);
+        assertTrue(bed.procFs.carries(keeper, LaunchMarks.KEEPER, instance.launchId()));
     }
 
     @Test

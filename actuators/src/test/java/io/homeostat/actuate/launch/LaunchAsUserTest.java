@@ -19,6 +19,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.process.Account;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -66,11 +67,11 @@ class LaunchAsUserTest {
     @Test
     void theProgramRunsAsThatUserWithTheUsersGroupsAndHome() throws Exception {
         onlyRoot();
-        Account account = Account.find(USER);
+        Account account = Account.find(USER).orElseThrow();
         Instance instance = launch(
                 TestBed.PROCESS,
                 USER,
-                installed("id -u", "id -g", "id -ru", "echo $HOME $USER $LOGNAME", "cat /proc/self/status"));
+                installed("id -u", "id -g", "id -ru", "echo $HOME $USER $LOGNAME $SHELL", "cat /proc/self/status"));
         bed.ended(instance);
 
         List<String> said = bed.log(TestBed.PROCESS).lines().toList();
@@ -79,7 +80,7 @@ class LaunchAsUserTest {
                         Integer.toString(account.uid()),
                         Integer.toString(account.gid()),
                         Integer.toString(account.uid()),
-                        account.home() + " " + USER + " " + USER),
+                        account.home() + " " + USER + " " + USER + " " + account.shell()),
                 said.subList(0, 4));
         assertTrue(said.contains("CapEff:\t0000000000000000"), said.toString());
         assertTrue(said.contains("Groups:\t" + account.gid() + " "), said.toString());
@@ -88,7 +89,7 @@ class LaunchAsUserTest {
     @Test
     void aUserMayBeNamedByNumber() throws Exception {
         onlyRoot();
-        int uid = Account.find(USER).uid();
+        int uid = Account.find(USER).orElseThrow().uid();
         bed.ended(launch(TestBed.PROCESS, Integer.toString(uid), installed("id -u")));
 
         assertEquals(uid + "\n", bed.log(TestBed.PROCESS));
@@ -100,7 +101,7 @@ class LaunchAsUserTest {
         Path state = bed.layout.workloadState(TestBed.PROCESS);
         bed.ended(launch(TestBed.PROCESS, USER, installed("echo out", "echo kept > " + state + "/file || exit 9")));
 
-        int uid = Account.find(USER).uid();
+        int uid = Account.find(USER).orElseThrow().uid();
         assertEquals("out\n", bed.log(TestBed.PROCESS));
         assertEquals("kept\n", Files.readString(state.resolve("file")));
         assertAll(
@@ -151,7 +152,7 @@ class LaunchAsUserTest {
 
         TestBed.soon().until(() -> bed.plugins.listening(socket).equals(Observation.seen(true)));
         Path real = socket.toRealPath();
-        assertEquals(Account.find(USER).uid(), uid(real));
+        assertEquals(Account.find(USER).orElseThrow().uid(), uid(real));
         bed.stop(instance, Duration.ofSeconds(20));
         assertFalse(Files.exists(socket, LinkOption.NOFOLLOW_LINKS));
         assertFalse(Files.exists(real));
@@ -171,8 +172,8 @@ class LaunchAsUserTest {
                 0, bed.ended(launch(TestBed.PROCESS, "daemon", program)).exit().code(), bed.log(TestBed.PROCESS));
         assertEquals(0, bed.ended(launch(TestBed.PROCESS, null, program)).exit().code(), bed.log(TestBed.PROCESS));
 
-        int nobody = Account.find(USER).uid();
-        int daemon = Account.find("daemon").uid();
+        int nobody = Account.find(USER).orElseThrow().uid();
+        int daemon = Account.find("daemon").orElseThrow().uid();
         assertEquals(
                 "0\n0\n" + nobody + "\n0\n" + nobody + "\n" + daemon + "\n0\n" + nobody + "\n" + daemon + "\n0\n",
                 bed.log(TestBed.PROCESS));
@@ -253,7 +254,7 @@ class LaunchAsUserTest {
         }
         return List.of(
                 "setpriv",
-                "--reuid=" + Account.find(USER).uid(),
+                "--reuid=" + Account.find(USER).orElseThrow().uid(),
                 "--clear-groups",
                 "--inh-caps=+dac_read_search",
                 "--ambient-caps=+dac_read_search");

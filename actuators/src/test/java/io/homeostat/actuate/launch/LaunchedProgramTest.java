@@ -128,7 +128,7 @@ class LaunchedProgramTest {
     }
 
     @Test
-    void theEnvironmentIsOursWithTheDeclaredOneAndTheMarksAndNothingElse() throws Exception {
+    void theEnvironmentIsTheUsersWithTheDeclaredOneAndTheMarksAndNothingElse() throws Exception {
         Path program = bed.program("p", "/bin/cat /proc/$$/environ > " + root + "/e", "> " + root + "/done");
         Instance instance = bed.launch(new LaunchRequest(
                 bed.instance(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of("FOO", "bar"), null));
@@ -137,11 +137,21 @@ class LaunchedProgramTest {
         List<String> environment = strings(root.resolve("e"));
         List<String> names = environment.stream()
                 .map(variable -> Splitter.on('=').splitToList(variable).get(0))
-                .filter(name -> !System.getenv().containsKey(name))
                 .filter(name -> !List.of("PWD", "OLDPWD", "_", "SHLVL").contains(name))
                 .sorted()
                 .toList();
-        assertEquals(List.of("FOO", LaunchMarks.LAUNCH, LaunchMarks.WORKLOAD), names);
+        assertEquals(
+                List.of(
+                        "FOO",
+                        "HOME",
+                        LaunchMarks.LAUNCH,
+                        LaunchMarks.WORKLOAD,
+                        "LANG",
+                        "LOGNAME",
+                        "PATH",
+                        "SHELL",
+                        "USER"),
+                names);
         assertTrue(environment.contains(LaunchMarks.LAUNCH + "=" + instance.launchId()));
         assertTrue(environment.contains(LaunchMarks.WORKLOAD + "=process/node-exporter"));
     }

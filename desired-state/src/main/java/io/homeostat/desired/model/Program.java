@@ -26,7 +26,8 @@ public record Program(
         @Doc("Arguments, handed to the program as they are; no shell reads them.")
         ImmutableList<String> arguments,
 
-        @Doc("Environment variables, added to those of Homeostat.")
+        @Doc(
+                "Environment variables, added to PATH, HOME, USER, LOGNAME, SHELL, LANG, HOMEOSTAT_LAUNCH_ID and HOMEOSTAT_WORKLOAD. Nothing else is inherited.")
         @Keys(value = "[A-Za-z_][A-Za-z0-9_]*", words = "a letter or '_', then letters, digits or '_'")
         ImmutableSortedMap<String, String> env,
 

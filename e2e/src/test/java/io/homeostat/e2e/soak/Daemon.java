@@ -122,7 +122,7 @@ final class Daemon implements AutoCloseable {
                             path -> path.getFileName().toString().matches("[0-9]+"))
                     .toList()) {
                 String environment = Running.environment(entry);
-                if (environment.contains(MARK + "=" + root + "\n")) {
+                if (environment.contains(MARK + "=" + root + "\n") || Running.writesInto(root, entry)) {
                     found.add(new Running(Long.parseLong(entry.getFileName().toString()), environment));
                 }
             }

@@ -22,6 +22,15 @@ record Running(long pid, String environment) {
         ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
     }
 
+    /** As every workload does, and whoever waits for one. */
+    static boolean writesInto(Path directory, Path process) {
+        try {
+            return Files.readSymbolicLink(process.resolve("fd/1")).startsWith(directory);
+        } catch (IOException e) {
+            return false; // it is gone, closed, or somebody else's
+        }
+    }
+
     /** Empty when the process is gone, a zombie, or somebody else's. */
     static String environment(Path process) {
         try {

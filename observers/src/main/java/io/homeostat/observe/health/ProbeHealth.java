@@ -16,8 +16,9 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.Health.Verdict;
-import io.homeostat.observe.process.CallerLocale;
+import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.SystemCharset;
 import java.io.File;
 import java.io.IOException;
 import java.net.HttpURLConnection;
@@ -142,7 +143,7 @@ public final class ProbeHealth implements InstanceHealth {
     private Health exec(ImmutableList<String> command, Duration timeout) {
         String what = "the probe's command " + command.get(0);
         for (String argument : command) {
-            Optional<String> problem = CallerLocale.problem(argument);
+            Optional<String> problem = SystemCharset.problem(argument);
             if (problem.isPresent()) {
                 return failed(Verdict.UNKNOWN, what + " " + problem.get());
             }
@@ -153,8 +154,12 @@ public final class ProbeHealth implements InstanceHealth {
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD);
-            CallerLocale.restore(builder.environment());
+            builder.environment().clear();
+            builder.environment().putAll(Account.ours().environment());
             process = builder.start();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return failed(Verdict.UNKNOWN, what + " was interrupted");
         } catch (IOException e) {
             // No such file, or not executable: the declaration is wrong, and that lasts. No memory or descriptor left:
             // our fault, and temporary.

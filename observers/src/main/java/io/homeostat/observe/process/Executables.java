@@ -8,8 +8,8 @@ import java.util.Optional;
 
 /** Finds programs as execvp(3) does. */
 public final class Executables {
-    /** Where the system's programs are when PATH is not set. */
-    private static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    /** Where the system's programs are: PATH of every workload, and ours when it is not set. */
+    static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     private Executables() {}
 

@@ -1,9 +1,7 @@
-package io.homeostat.actuate.launch;
+package io.homeostat.observe.process;
 
 import com.google.common.base.Splitter;
-import io.homeostat.actuate.ActuationFailure;
-import io.homeostat.desired.state.history.FailureCause;
-import io.homeostat.observe.process.Executables;
+import com.google.common.collect.ImmutableMap;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -19,32 +17,59 @@ import java.util.stream.Stream;
 public record Account(String name, int uid, int gid, String home, String shell) {
     private static final Path PASSWD = Path.of("/etc/passwd");
 
-    /**
-     * Looks up a user by name or number, in /etc/passwd and then in the machine's other databases.
-     *
-     * @throws ActuationFailure when there is no such user
-     */
-    static Account find(String user) throws ActuationFailure, InterruptedException {
-        try {
-            Optional<Account> local;
-            try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.UTF_8)) {
-                local = lines.flatMap(line -> parse(line).stream())
-                        .filter(account -> account.name.equals(user)
-                                || Integer.toString(account.uid).equals(user))
-                        .findFirst();
-            }
-            Optional<Account> found = local.isPresent() ? local : directory(user);
-            return found.orElseThrow(() -> new ActuationFailure(
-                    FailureCause.Kind.USER,
-                    "there is no user " + user + " on this machine; create it or declare another spec.user",
-                    false));
-        } catch (IOException e) {
-            throw new ActuationFailure("could not look up the user " + user + ": " + e, false, e);
+    /** What login(1) takes for an empty field of passwd(5). */
+    private static final String DEFAULT_SHELL = "/bin/sh";
+
+    /** Without a language, so that texts and their order are the same on every machine; with all letters. */
+    private static final String LANGUAGE = "C.UTF-8";
+
+    /** Looks up a user by name or number, in /etc/passwd and then in the machine's other databases. */
+    public static Optional<Account> find(String user) throws IOException, InterruptedException {
+        try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.UTF_8)) {
+            Optional<Account> local = lines.flatMap(line -> parse(line).stream())
+                    .filter(account -> account.name.equals(user)
+                            || Integer.toString(account.uid).equals(user))
+                    .findFirst();
+            return local.isPresent() ? local : directory(user);
         }
     }
 
+    /** The user that we are; one without a name has its number as one, and no home. */
+    public static Account ours() throws IOException, InterruptedException {
+        String number = Integer.toString(ourUid());
+        Optional<Account> known = find(number);
+        return known.isPresent()
+                ? known.get()
+                : new Account(
+                        number,
+                        ourUid(),
+                        (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:gid"),
+                        "/",
+                        DEFAULT_SHELL);
+    }
+
+    /**
+     * The environment that every program of this user begins with, whatever ours is: what a workload finds must not depend on who
+     * launched it.
+     */
+    public ImmutableMap<String, String> environment() {
+        return ImmutableMap.of(
+                "PATH",
+                Executables.DEFAULT_PATH,
+                "HOME",
+                home.isEmpty() ? "/" : home,
+                "USER",
+                name,
+                "LOGNAME",
+                name,
+                "SHELL",
+                shell.isEmpty() ? DEFAULT_SHELL : shell,
+                "LANG",
+                LANGUAGE);
+    }
+
     /** A directory on the way to a file that certainly bars this user; empty when there is none. */
-    Optional<Path> barredOnTheWayTo(Path file) throws IOException {
+    public Optional<Path> barredOnTheWayTo(Path file) throws IOException {
         for (Path directory = file.getParent(); directory != null; directory = directory.getParent()) {
             PosixFileAttributes attributes = Files.readAttributes(directory, PosixFileAttributes.class);
             Set<PosixFilePermission> rights = attributes.permissions();
@@ -59,7 +84,7 @@ public record Account(String name, int uid, int gid, String home, String shell) 
         return Optional.empty();
     }
 
-    static int ourUid() throws IOException {
+    public static int ourUid() throws IOException {
         return (Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
     }
 

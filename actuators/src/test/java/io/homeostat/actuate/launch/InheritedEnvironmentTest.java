@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
@@ -13,19 +14,22 @@ import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The locale is the process's, so each agent here is a process of its own. */
-class CallerLocaleTest {
+/** Environment and locale are a process's, so each agent here is a process of its own. */
+class InheritedEnvironmentTest {
     @TempDir
     Path root;
 
@@ -42,28 +46,54 @@ class CallerLocaleTest {
     }
 
     @Test
-    void aProgramGetsTheLocaleOfOurCallerAndNotOurs() throws Exception {
-        Path program = bed.program("p", "echo \"${LC_ALL-unset} ${HOMEOSTAT_CALLER_LC_ALL-unset}\"");
-        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==de_DE");
-        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==");
-        launchUnder(program, "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL=");
-        launchUnder(program, "LC_ALL=C.UTF-8");
-
-        assertEquals("de_DE unset\n unset\nunset unset\nC.UTF-8 unset\n", bed.log(TestBed.PROCESS));
-    }
-
-    private void launchUnder(Path program, String... variables) throws Exception {
+    void nothingOfOurEnvironmentReachesAProgram() throws Exception {
+        Path program = bed.program("p", "exec /usr/bin/env");
         Instance instance = bed.instance(TestBed.PROCESS, Instant.now());
         bed.adopt(instance);
-        List<String> prefix = ImmutableList.<String>builder()
-                .add("env", "-u", "HOMEOSTAT_CALLER_LC_ALL")
-                .add(variables)
-                .build();
+        List<String> prefix = ImmutableList.of(
+                "env",
+                "MY_CLOUD_TOKEN=open-sesame",
+                "LC_ALL=C.UTF-8",
+                "LANG=C",
+                "PATH=/nowhere:" + System.getenv("PATH"),
+                "HOME=/nowhere",
+                "USER=somebody",
+                "LOGNAME=somebody",
+                "SHELL=/nowhere/sh",
+                "NOTIFY_SOCKET=/nowhere/notify",
+                "HOMEOSTAT_WORKLOAD=process/parent",
+                "LD_LIBRARY_PATH=/nowhere");
         try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, instance.launchId(), program, "")) {
             String answer = String.valueOf(agent.answer());
             assertTrue(answer.contains("ProcessIdentity"), answer);
             bed.ended(instance);
         }
+
+        Account ours = Account.ours();
+        assertEquals(
+                ImmutableSortedMap.<String, String>naturalOrder()
+                        .put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+                        .put("HOME", ours.home())
+                        .put("USER", ours.name())
+                        .put("LOGNAME", ours.name())
+                        .put("SHELL", ours.shell())
+                        .put("LANG", "C.UTF-8")
+                        .put(LaunchMarks.LAUNCH, instance.launchId())
+                        .put(LaunchMarks.WORKLOAD, "process/node-exporter")
+                        .buildOrThrow()
+                        .toString(),
+                environment(bed.log(TestBed.PROCESS)));
+    }
+
+    /** Without what shells add. */
+    private static String environment(String lines) {
+        return lines.lines()
+                .filter(line -> !line.matches("(PWD|OLDPWD|SHLVL|_)=.*"))
+                .collect(ImmutableSortedMap.toImmutableSortedMap(
+                        Comparator.naturalOrder(),
+                        line -> line.substring(0, line.indexOf('=')),
+                        line -> line.substring(line.indexOf('=') + 1)))
+                .toString();
     }
 
     @Test
@@ -78,8 +108,8 @@ class CallerLocaleTest {
     }
 
     @Test
-    void aProbeRunsInTheLocaleOfOurCallerAndNotInOurs() throws Exception {
-        String said = agent("probe", "LC_ALL=C.UTF-8", "HOMEOSTAT_CALLER_LC_ALL==de_DE");
+    void nothingOfOurEnvironmentReachesAProbe() throws Exception {
+        String said = agent("probe", "MY_CLOUD_TOKEN=open-sesame", "LC_ALL=C.UTF-8");
 
         assertEquals("HEALTHY\n", said);
     }
@@ -96,7 +126,7 @@ class CallerLocaleTest {
                         "--enable-native-access=ALL-UNNAMED",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        CallerLocaleTest.class.getName(),
+                        InheritedEnvironmentTest.class.getName(),
                         root.toString(),
                         what)
                 .build();
@@ -111,7 +141,8 @@ class CallerLocaleTest {
     public static void main(String[] arguments) throws Exception {
         TestBed bed = new TestBed(Path.of(arguments[0]));
         if (arguments[1].equals("probe")) {
-            ImmutableList<String> command = ImmutableList.of("sh", "-c", "[ \"$LC_ALL\" = de_DE ]");
+            ImmutableList<String> command =
+                    ImmutableList.of("sh", "-c", "[ -z \"${MY_CLOUD_TOKEN-}${LC_ALL-}\" ] && [ -d \"$HOME\" ]");
             try (ProbeHealth probes = new ProbeHealth(InstantSource.system())) {
                 Probe probe = new Probe(null, null, new Probe.Exec(command), null);
                 System.out.println(probes.ask(probe, Duration.ofSeconds(30)).verdict());
