@@ -46,11 +46,10 @@ public interface StateStore extends StateReader {
     ImmutableSet<WorkloadId> replace(SourceContent content, Instant now);
 
     /**
-     * Stores what one message of the control plane changes. A declaration that is equal to the stored one keeps its generation.
-     *
-     * @return false, and nothing is stored, for one of the newest thousand messages: a late duplicate must not undo what came after it
+     * Stores what one message of the control plane changes, as often as it comes: what it says is declared state. A declaration that is
+     * equal to the stored one keeps its generation.
      */
-    boolean receive(ControlPlaneChange change);
+    void receive(ControlPlaneChange change);
 
     /**
      * Has a workload left alone until it is resumed, whether it is declared or not, with an event. Another reason keeps the time of the
@@ -153,7 +152,6 @@ public interface StateStore extends StateReader {
     /**
      * What one message of the control plane changes; stored as a whole or not at all.
      *
-     * @param messageId as the control plane gave it; one that was stored before changes nothing
      * @param declared by {@link SourceName#CONTROL_PLANE} from now on, each workload at most once
      * @param withdrawn by it; none of them is declared
      * @param histories that change
@@ -161,7 +159,6 @@ public interface StateStore extends StateReader {
      * @param withheld how many refused items have no event, because there were too many
      */
     record ControlPlaneChange(
-            String messageId,
             ImmutableList<ToApply> declared,
             ImmutableSet<WorkloadId> withdrawn,
             ImmutableMap<WorkloadId, WorkloadHistory> histories,
@@ -170,12 +167,11 @@ public interface StateStore extends StateReader {
 
         /** One without withheld items. */
         public ControlPlaneChange(
-                String messageId,
                 ImmutableList<ToApply> declared,
                 ImmutableSet<WorkloadId> withdrawn,
                 ImmutableMap<WorkloadId, WorkloadHistory> histories,
                 ImmutableList<Event> events) {
-            this(messageId, declared, withdrawn, histories, events, 0);
+            this(declared, withdrawn, histories, events, 0);
         }
 
         public ControlPlaneChange {

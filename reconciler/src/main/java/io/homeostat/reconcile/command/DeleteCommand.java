@@ -71,7 +71,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
         ImmutableSet<WorkloadId> given =
                 workloads.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {
-            store.receive(new ControlPlaneChange("", ImmutableList.of(), given, ImmutableMap.of(), ImmutableList.of()));
+            store.receive(new ControlPlaneChange(ImmutableList.of(), given, ImmutableMap.of(), ImmutableList.of()));
             given.forEach(id -> notes.add(id + " was declared by a control plane that is not configured any more"));
         }
         for (WorkloadId id : workloads) {

@@ -97,10 +97,10 @@ final class ConfigureHandler {
         }
     }
 
-    static Outcome handle(String messageId, ImmutableList<ConfigureItem> items, Known known) {
+    static Outcome handle(ImmutableList<ConfigureItem> items, Known known) {
         ConfigureHandler handler = new ConfigureHandler(known);
         items.forEach(handler::handle);
-        return new Outcome(handler.change(messageId), handler.events.told());
+        return new Outcome(handler.change(), handler.events.told());
     }
 
     private void handle(ConfigureItem item) {
@@ -269,9 +269,8 @@ final class ConfigureHandler {
         }
     }
 
-    private ControlPlaneChange change(String messageId) {
+    private ControlPlaneChange change() {
         return new ControlPlaneChange(
-                messageId,
                 declared.values().stream()
                         .map(document -> new ToApply(document, known.origin()))
                         .collect(ImmutableList.toImmutableList()),

@@ -126,7 +126,7 @@ public final class ControlPlane implements AutoCloseable {
                 info,
                 replies,
                 answers,
-                (messageId, items) -> accept(messageId, items, wanted.endpoint()),
+                items -> accept(items, wanted.endpoint()),
                 () -> protectedPlugins,
                 clock);
         Channel channel = connector.open(wanted, requests);
@@ -144,11 +144,10 @@ public final class ControlPlane implements AutoCloseable {
         }
     }
 
-    private void accept(String messageId, ImmutableList<ConfigureItem> items, String endpoint) {
+    private void accept(ImmutableList<ConfigureItem> items, String endpoint) {
         host.declare(store -> {
             Instant now = clock.instant();
             ConfigureHandler.Outcome outcome = ConfigureHandler.handle(
-                    messageId,
                     items,
                     new ConfigureHandler.Known(
                             store.declarations(),
@@ -157,9 +156,7 @@ public final class ControlPlane implements AutoCloseable {
                             now,
                             refusals.available(now),
                             CanonicalDocument::of));
-            if (!store.receive(outcome.change())) {
-                return ImmutableSet.of();
-            }
+            store.receive(outcome.change());
             refusals.told(outcome.refusals());
             events.stored(outcome.change().events().size(), now);
             return outcome.change().histories().keySet();

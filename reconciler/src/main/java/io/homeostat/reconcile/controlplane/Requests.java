@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes what the control plane sends. The label says what a message is; the type URL is ignored, since some servers send invalid ones.
- * What can't be read or stored is refused and changes nothing; it may be sent again.
+ * What can't be read or stored is refused and changes nothing; it may be sent again. The id of a message only serves its acknowledgement:
+ * what is declared is taken as often as it comes, since some control planes send all messages under one id.
  */
 final class Requests implements Channel.Inbox {
     private static final Logger LOG = LoggerFactory.getLogger(Requests.class);
@@ -70,7 +71,7 @@ final class Requests implements Channel.Inbox {
          *
          * @throws StoreException when it could not be stored; then nothing of it was
          */
-        void accept(String messageId, ImmutableList<ConfigureItem> items);
+        void accept(ImmutableList<ConfigureItem> items);
     }
 
     @Override
@@ -80,7 +81,7 @@ final class Requests implements Channel.Inbox {
             return refused(Code.INVALID_ARGUMENT, "labels: longer than " + LONGEST_LABELS + " characters; send fewer");
         }
         try {
-            return take(messageId, type, message);
+            return take(type, message);
         } catch (InvalidProtocolBufferException e) {
             return refused(Code.INVALID_ARGUMENT, "body: not a serialized " + shown(type) + "; send it again, whole");
         } catch (StoreException e) {
@@ -89,7 +90,7 @@ final class Requests implements Channel.Inbox {
         }
     }
 
-    private Status take(String messageId, String type, MessageBody message) throws InvalidProtocolBufferException {
+    private Status take(String type, MessageBody message) throws InvalidProtocolBufferException {
         ByteString value = message.getBody().getValue();
         switch (type) {
             case Protocol.GET_AGENT_INFO -> {
@@ -112,7 +113,7 @@ final class Requests implements Channel.Inbox {
                             "configure_plugins: " + sent.getConfigurePluginsCount() + " items, at most " + MOST_ITEMS
                                     + " are possible; send them in several messages");
                 }
-                acceptance.accept(messageId, ConfigureItem.of(sent, protectedPlugins.get()));
+                acceptance.accept(ConfigureItem.of(sent, protectedPlugins.get()));
             }
             default -> warn("a message of type '{}' is not known here and was ignored{}", shown(type));
         }

@@ -112,7 +112,6 @@ class DeleteTest {
     private static void declareByControlPlane(Shell shell) {
         try (StateStore store = open(shell)) {
             store.receive(new ControlPlaneChange(
-                    "m1",
                     ImmutableList.of(new ToApply(plugin(), "unix:/run/acs.sock")),
                     ImmutableSet.of(),
                     ImmutableMap.of(),

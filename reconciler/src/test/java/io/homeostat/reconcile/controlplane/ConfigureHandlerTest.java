@@ -221,7 +221,7 @@ class ConfigureHandlerTest {
         assertEquals(2, here.printed());
 
         ControlPlaneChange change = here.translated(
-                "again", install("a", "1"), Messages.apply("a", "level: debug"), remove("b"), install("c", "1"));
+                install("a", "1"), Messages.apply("a", "level: debug"), remove("b"), install("c", "1"));
         here.store().receive(change);
 
         assertEquals(5, here.printed(), "one for each item that declares something");

@@ -37,7 +37,6 @@ final class Declaring implements AutoCloseable {
     private final StateStore store;
     private final RefusalLimit refusals = new RefusalLimit();
     private Instant now = NOW;
-    private int messages;
     private int printed;
     private long told;
 
@@ -51,22 +50,20 @@ final class Declaring implements AutoCloseable {
         return store;
     }
 
-    /** Receives a message that was never sent before. */
+    /** Receives a message. */
     Declaring receive(ConfigurePlugin... items) {
-        messages++;
-        ConfigureHandler.Outcome outcome = outcome("m" + messages, items);
+        ConfigureHandler.Outcome outcome = outcome(items);
         store.receive(outcome.change());
         refusals.told(outcome.refusals());
         return this;
     }
 
-    ControlPlaneChange translated(String id, ConfigurePlugin... items) {
-        return outcome(id, items).change();
+    ControlPlaneChange translated(ConfigurePlugin... items) {
+        return outcome(items).change();
     }
 
-    private ConfigureHandler.Outcome outcome(String id, ConfigurePlugin... items) {
+    private ConfigureHandler.Outcome outcome(ConfigurePlugin... items) {
         return ConfigureHandler.handle(
-                id,
                 ConfigureItem.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
                 new ConfigureHandler.Known(
                         store.declarations(), store::history, ENDPOINT, now, refusals.available(now), this::print));

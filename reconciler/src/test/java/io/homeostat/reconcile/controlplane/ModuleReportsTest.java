@@ -108,9 +108,9 @@ class ModuleReportsTest {
     @Test
     void refusalsThatWereNotToldOneByOneAreToldAsANumber() throws Exception {
         controlPlane.use(config(CONNECTED));
-        withhold("m1", 5);
+        withhold(5);
         await().atMost(PATIENCE).until(() -> told().size() == 1);
-        withhold("m2", 2);
+        withhold(2);
 
         await().atMost(PATIENCE).until(() -> told().size() == 2);
         assertTrue(told().getFirst().startsWith("5 refused items"), told()::toString);
@@ -118,9 +118,9 @@ class ModuleReportsTest {
         assertTrue(told().getLast().endsWith("; 7 altogether"), told()::toString);
     }
 
-    private void withhold(String messageId, int refusals) {
+    private void withhold(int refusals) {
         store.receive(new ControlPlaneChange(
-                messageId, ImmutableList.of(), ImmutableSet.of(), ImmutableMap.of(), ImmutableList.of(), refusals));
+                ImmutableList.of(), ImmutableSet.of(), ImmutableMap.of(), ImmutableList.of(), refusals));
     }
 
     private ImmutableList<String> told() {

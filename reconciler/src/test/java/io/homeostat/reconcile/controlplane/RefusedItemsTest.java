@@ -210,15 +210,12 @@ class RefusedItemsTest {
     }
 
     @Test
-    void aDuplicateThatComesLateChangesNothingAndTellsNothing() {
-        var first = here.translated("first", install("a", "1"));
-        here.store().receive(first);
-        here.receive(install("a", "2"));
-        here.told();
+    void whatIsSentAgainIsDeclaredStateAndTakenAgain() {
+        here.receive(install("a", "1")).receive(install("a", "2")).told();
 
-        here.store().receive(here.translated("first", install("a", "1"), remove("x")));
+        here.receive(install("a", "1"), remove("x"));
 
-        assertEquals(List.of("a 2 controlPlane 2"), here.inForce());
-        assertEquals(List.of(), here.told());
+        assertEquals(List.of("a 1 controlPlane 3"), here.inForce());
+        assertEquals(List.of("REMOVE_FAILED x"), here.told());
     }
 }

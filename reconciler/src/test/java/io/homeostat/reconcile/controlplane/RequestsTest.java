@@ -53,12 +53,11 @@ class RequestsTest {
                 new SystemInfo("1.2.3", new OsRelease(), new Kernel(), "aarch64"),
                 replies,
                 states,
-                (messageId, items) -> {
+                items -> {
                     if (diskFull) {
                         throw new StoreException("cannot store in /var/lib/homeostat/homeostat.db: disk full");
                     }
-                    items.forEach(item -> accepted.add(
-                            messageId + " " + item.sent().getPlugin().getName()));
+                    items.forEach(item -> accepted.add(item.sent().getPlugin().getName()));
                 },
                 ImmutableSet::of,
                 Clock.systemUTC());
@@ -105,15 +104,23 @@ class RequestsTest {
 
         assertOk(requests.receive("m1", message.build()));
 
-        assertEquals(List.of("m1 a"), accepted);
+        assertEquals(List.of("a"), accepted);
     }
 
     @Test
     void pluginsAreConfiguredWithoutAReply() {
         assertOk(receive("ConfigurePluginStates", Messages.configure(install("a", "1"), install("b", "1")), Map.of()));
 
-        assertEquals(List.of("m1 a", "m1 b"), accepted);
+        assertEquals(List.of("a", "b"), accepted);
         assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void aRequestUnderAnIdThatCameBeforeIsTakenAllTheSame() {
+        assertOk(receive("ConfigurePluginStates", Messages.configure(install("a", "1")), Map.of()));
+        assertOk(receive("ConfigurePluginStates", Messages.configure(install("b", "1")), Map.of()));
+
+        assertEquals(List.of("a", "b"), accepted);
     }
 
     @Test
@@ -151,7 +158,7 @@ class RequestsTest {
         assertEquals(List.of(), accepted);
         diskFull = false;
         assertOk(receive("ConfigurePluginStates", message, Map.of()));
-        assertEquals(List.of("m1 a"), accepted);
+        assertEquals(List.of("a"), accepted);
     }
 
     @Test

@@ -100,7 +100,7 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
-    public boolean receive(ControlPlaneChange change) {
+    public void receive(ControlPlaneChange change) {
         throw new UnsupportedOperationException("tests declare by themselves");
     }
 

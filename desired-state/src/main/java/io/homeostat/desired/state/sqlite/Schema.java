@@ -21,7 +21,7 @@ final class Schema {
     static final int APPLICATION_ID = 0x484F4D45;
 
     static final Schema CURRENT = new Schema(
-            ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql"));
+            ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
             "meta",
@@ -32,7 +32,6 @@ final class Schema {
             "history",
             "instance",
             "event",
-            "received_message",
             "outbox");
 
     private final ImmutableList<String> migrations;

@@ -3,7 +3,6 @@ package io.homeostat.desired.state.sqlite;
 import com.google.common.collect.ImmutableCollection;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
-import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
@@ -11,7 +10,6 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Outbox;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -108,11 +106,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     }
 
     @Override
-    public boolean receive(ControlPlaneChange change) {
-        boolean isNew = database.write("store what the control plane sent in", connection -> {
-            if (!ReceivedMessages.add(connection, change.messageId())) {
-                return false;
-            }
+    public void receive(ControlPlaneChange change) {
+        write("store what the control plane sent in", connection -> {
             DeclarationTable table = new DeclarationTable(connection, SourceName.CONTROL_PLANE);
             declare(table, change.declared());
             if (!change.declared().isEmpty()) {
@@ -129,12 +124,8 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 EventTable.add(connection, event);
             }
             SqliteOutbox.withhold(connection, change.withheld());
-            return true;
         });
-        if (isNew) {
-            outbox.stored(change.events());
-        }
-        return isNew;
+        outbox.stored(change.events());
     }
 
     @Override
@@ -231,36 +222,5 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     @FunctionalInterface
     private interface Writing {
         void to(Connection connection) throws SQLException;
-    }
-
-    /** Which messages of the control plane were stored, within one transaction. */
-    static final class ReceivedMessages {
-        /** Far more than a control plane can have under way: it waits for acknowledgements. */
-        static final int REMEMBERED = 1_000;
-
-        private ReceivedMessages() {}
-
-        /**
-         * Remembers a message, and forgets the oldest one beyond the bound; false when it is known. An empty id is no identity and always
-         * new.
-         */
-        static boolean add(Connection connection, String id) throws SQLException {
-            if (id.isEmpty()) {
-                return true;
-            }
-            String digest =
-                    Hashing.sha256().hashString(id, StandardCharsets.UTF_8).toString();
-            int added = Database.update(
-                    connection,
-                    "INSERT INTO received_message(digest) VALUES (?) ON CONFLICT (digest) DO NOTHING",
-                    digest);
-            if (added == 1) {
-                Database.update(
-                        connection,
-                        "DELETE FROM received_message WHERE id <= (SELECT max(id) - ? FROM received_message)",
-                        REMEMBERED);
-            }
-            return added == 1;
-        }
     }
 }

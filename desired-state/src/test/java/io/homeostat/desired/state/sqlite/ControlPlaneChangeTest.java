@@ -3,7 +3,6 @@ package io.homeostat.desired.state.sqlite;
 import static io.homeostat.desired.state.sqlite.Samples.AGENT;
 import static io.homeostat.desired.state.sqlite.Samples.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,7 +15,6 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoreException;
-import io.homeostat.desired.state.sqlite.SqliteStateStore.ReceivedMessages;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.stream.Stream;
@@ -47,12 +45,11 @@ final class ControlPlaneChangeTest {
 
     @Test
     void allThatAMessageChangesIsStoredTogether() {
-        assertTrue(store.receive(new ControlPlaneChange(
-                "m1",
+        store.receive(new ControlPlaneChange(
                 declared(plugin("ops-agent", "1"), plugin("b", "1")),
                 ImmutableSet.of(),
                 ImmutableMap.of(AGENT, Samples.eventful()),
-                ImmutableList.of(Samples.event(AGENT, "sent")))));
+                ImmutableList.of(Samples.event(AGENT, "sent"))));
 
         assertEquals(ImmutableSet.of("plugin/b 1 generation 1", "plugin/ops-agent 1 generation 1"), declarations());
         assertEquals(Samples.eventful(), store.history(AGENT));
@@ -62,67 +59,35 @@ final class ControlPlaneChangeTest {
 
     @Test
     void whatAMessageDoesNotNameStaysAsItIs() {
-        store.receive(change("m1", declared(plugin("ops-agent", "1"), plugin("b", "1")), ImmutableSet.of()));
+        store.receive(change(declared(plugin("ops-agent", "1"), plugin("b", "1")), ImmutableSet.of()));
 
-        store.receive(change("m2", declared(plugin("b", "2")), ImmutableSet.of(AGENT)));
+        store.receive(change(declared(plugin("b", "2")), ImmutableSet.of(AGENT)));
 
         assertEquals(ImmutableSet.of("plugin/b 2 generation 2"), declarations());
     }
 
     @Test
     void aDeclarationThatIsSentAgainKeepsItsGeneration() {
-        store.receive(change("m1", declared(plugin("b", "1")), ImmutableSet.of()));
-        store.receive(change("m2", declared(plugin("b", "1")), ImmutableSet.of()));
+        store.receive(change(declared(plugin("b", "1")), ImmutableSet.of()));
+        store.receive(change(declared(plugin("b", "1")), ImmutableSet.of()));
 
         assertEquals(ImmutableSet.of("plugin/b 1 generation 1"), declarations());
     }
 
     @Test
-    void aLateDuplicateDoesNotUndoWhatCameAfterIt() {
-        ControlPlaneChange install = change("m1", declared(plugin("b", "1")), ImmutableSet.of());
+    void whatComesAgainIsStoredAgain() {
+        ControlPlaneChange install = change(declared(plugin("b", "1")), ImmutableSet.of());
         store.receive(install);
-        store.receive(change("m2", declared(plugin("b", "2")), ImmutableSet.of()));
+        store.receive(change(declared(plugin("b", "2")), ImmutableSet.of()));
 
-        assertFalse(store.receive(install));
-
-        assertEquals(ImmutableSet.of("plugin/b 2 generation 2"), declarations());
-    }
-
-    @Test
-    void whatWasReceivedIsRememberedAcrossRestarts() {
-        ControlPlaneChange install = change("m1", declared(plugin("b", "1")), ImmutableSet.of());
         store.receive(install);
-        store.close();
-        open();
 
-        assertFalse(store.receive(install));
-    }
-
-    @Test
-    void onlyTheNewestThousandMessagesAreRemembered() throws SQLException {
-        for (int i = 0; i < ReceivedMessages.REMEMBERED + 2; i++) {
-            store.receive(change("m" + i, ImmutableList.of(), ImmutableSet.of()));
-        }
-
-        int remembered = store.database.read(
-                "count", connection -> Sqlite.integer(connection, "SELECT count(*) FROM received_message"));
-        assertEquals(ReceivedMessages.REMEMBERED, remembered);
-        assertTrue(store.receive(change("m1", ImmutableList.of(), ImmutableSet.of())));
-        assertFalse(store.receive(change("m3", ImmutableList.of(), ImmutableSet.of())));
-    }
-
-    @Test
-    void messagesWithoutAnIdentityAreNoDuplicatesOfEachOther() {
-        assertTrue(store.receive(change("", declared(plugin("b", "1")), ImmutableSet.of())));
-        assertTrue(store.receive(change("", declared(plugin("b", "2")), ImmutableSet.of())));
-
-        assertEquals(ImmutableSet.of("plugin/b 2 generation 2"), declarations());
+        assertEquals(ImmutableSet.of("plugin/b 1 generation 3"), declarations());
     }
 
     @Test
     void aMessageThatCouldNotBeStoredIsTakenWhenItComesAgain() {
         ControlPlaneChange install = new ControlPlaneChange(
-                "m1",
                 declared(plugin("b", "1")),
                 ImmutableSet.of(),
                 ImmutableMap.of(),
@@ -132,7 +97,7 @@ final class ControlPlaneChangeTest {
         assertEquals(ImmutableSet.of(), declarations());
         execute("DROP TRIGGER full");
 
-        assertTrue(store.receive(install));
+        store.receive(install);
 
         assertEquals(ImmutableSet.of("plugin/b 1 generation 1"), declarations());
         assertEquals(1, store.events(0, 10).size());
@@ -142,7 +107,7 @@ final class ControlPlaneChangeTest {
     void aWorkloadIsNotDeclaredAndWithdrawnAtOnce() {
         assertThrows(
                 IllegalArgumentException.class,
-                () -> change("m1", declared(plugin("ops-agent", "1")), ImmutableSet.of(AGENT)));
+                () -> change(declared(plugin("ops-agent", "1")), ImmutableSet.of(AGENT)));
     }
 
     private void execute(String sql) {
@@ -165,7 +130,7 @@ final class ControlPlaneChangeTest {
     }
 
     private static ControlPlaneChange change(
-            String id, ImmutableList<ToApply> declared, ImmutableSet<WorkloadId> withdrawn) {
-        return new ControlPlaneChange(id, declared, withdrawn, ImmutableMap.of(), ImmutableList.of());
+            ImmutableList<ToApply> declared, ImmutableSet<WorkloadId> withdrawn) {
+        return new ControlPlaneChange(declared, withdrawn, ImmutableMap.of(), ImmutableList.of());
     }
 }

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class SchemaTest {
     private static final Schema NEXT = new Schema(ImmutableList.of(
-            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6-of-a-test.sql"));
+            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -248,7 +248,8 @@ final class SchemaTest {
                 "schema-3.sql",
                 "schema-4.sql",
                 "schema-5.sql",
-                "schema-6-that-fails.sql"));
+                "schema-6.sql",
+                "schema-7-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));

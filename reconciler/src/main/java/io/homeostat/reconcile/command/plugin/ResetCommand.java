@@ -80,7 +80,7 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
         store.delete(removal.applied());
         if (!removal.sent().isEmpty()) {
             store.receive(new ControlPlaneChange(
-                    "", ImmutableList.of(), removal.sent(), ImmutableMap.of(), ImmutableList.of()));
+                    ImmutableList.of(), removal.sent(), ImmutableMap.of(), ImmutableList.of()));
         }
         for (WorkloadId id : removal.all()) {
             declarations.stream()
