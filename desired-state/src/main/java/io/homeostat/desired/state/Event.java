@@ -9,6 +9,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param workload null for what concerns the agent as a whole
  * @param revision empty where none is meant
- * @param message for people; secrets are masked beforehand
+ * @param message for people, never empty: what has nothing to add says what happened; secrets are masked beforehand
  */
-public record Event(Instant time, @Nullable WorkloadId workload, String revision, EventType type, String message) {}
+public record Event(Instant time, @Nullable WorkloadId workload, String revision, EventType type, String message) {
+    public Event {
+        message = message.isBlank() ? type.words() : message;
+    }
+}

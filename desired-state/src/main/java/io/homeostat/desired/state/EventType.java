@@ -1,5 +1,7 @@
 package io.homeostat.desired.state;
 
+import java.util.Locale;
+
 /** What happened: the control plane's types, used for every kind of workload, and our own where it has none. */
 public enum EventType {
     PLUGIN_CONFIG_INSTALL,
@@ -45,6 +47,11 @@ public enum EventType {
     AGENT_RESUMED,
     /** The machine was not as it had been left. */
     DRIFT_DETECTED;
+
+    /** What happened, in lower case: "config applied". */
+    public String words() {
+        return name().replaceFirst("^(PLUGIN|AGENT)_", "").replace('_', ' ').toLowerCase(Locale.ROOT);
+    }
 
     /** Whether it is one of the control plane's types. */
     public boolean isPluginEvent() {

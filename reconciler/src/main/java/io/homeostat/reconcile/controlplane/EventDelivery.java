@@ -356,10 +356,8 @@ public final class EventDelivery implements AutoCloseable {
                     .setPluginName(plugin.name())
                     .setRevisionId(event.revision())
                     .setEventType(PluginEventType.valueOf(event.type().name()))
-                    .setEventTimestamp(Protocol.timestamp(event.time()));
-            if (!event.message().isEmpty()) {
-                message.setEventDetails(details(event.message()));
-            }
+                    .setEventTimestamp(Protocol.timestamp(event.time()))
+                    .setEventDetails(details(event.message()));
             return MessageBody.newBuilder()
                     .putLabels(Protocol.MESSAGE_TYPE, Protocol.PLUGIN_EVENT)
                     .setBody(Any.pack(message.build()))

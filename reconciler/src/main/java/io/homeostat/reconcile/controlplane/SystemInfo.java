@@ -46,7 +46,7 @@ final class SystemInfo {
                 .setShortName(names.getOrDefault("ID", "linux"))
                 .setLongName(names.getOrDefault("PRETTY_NAME", names.getOrDefault("NAME", "Linux")))
                 .setVersion(names.getOrDefault("VERSION_ID", ""))
-                .setArchitecture(architecture)
+                .setArchitecture(seen(kernel.machine(), machine(architecture)))
                 .setKernelRelease(seen(kernel.release(), ""))
                 .setKernelVersion(seen(kernel.version(), ""))
                 .build();
@@ -56,6 +56,15 @@ final class SystemInfo {
         return switch (look) {
             case Observation.Seen<T>(T value) -> value;
             case Observation.Unseen<T>(String why) -> otherwise;
+        };
+    }
+
+    /** By the names of uname(1). */
+    private static String machine(String go) {
+        return switch (go) {
+            case "amd64" -> "x86_64";
+            case "arm64" -> "aarch64";
+            default -> go;
         };
     }
 

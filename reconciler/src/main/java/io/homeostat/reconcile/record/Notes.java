@@ -162,7 +162,7 @@ final class Notes {
         }
         Workload workload = declared.workload();
         if (ObservationRecorder.isNewProgram(before, workload)) {
-            event(EventType.PLUGIN_INSTALLED, workload.revision(), "");
+            event(EventType.PLUGIN_INSTALLED, workload.revision(), "installed, and works");
         }
         history = history.withLastKnownGood(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)

@@ -111,7 +111,7 @@ public final class OutcomeRecorder {
         switch (outcome) {
             case Outcome.Done done -> {
                 notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
-                notes.event(EventType.PLUGIN_STARTED, instance.revision(), "");
+                notes.event(EventType.PLUGIN_STARTED, instance.revision(), words(instance));
                 if (notes.history().attempts().restartToConfigure()) {
                     notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "by a restart");
                     notes.attempts(attempts -> attempts.withRestartToConfigure(false));
@@ -132,7 +132,7 @@ public final class OutcomeRecorder {
         switch (outcome) {
             case Outcome.Done done -> {
                 tellOfApply(notes, notes.history().attempts().configure(), instance.revision(), "");
-                notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "");
+                notes.event(EventType.PLUGIN_CONFIG_APPLIED, instance.revision(), "the running instance has taken it");
                 notes.put(instance.withPhase(Phase.STARTED, Config.hash(step.config())));
                 notes.attempts(attempts -> attempts.withConfigure(Failures.NONE));
             }
@@ -265,7 +265,7 @@ public final class OutcomeRecorder {
                 ? notes.history().attempts().reported().revision()
                 : lastKnownGood.workload().revision();
         if (outcome instanceof Outcome.Done) {
-            notes.event(EventType.PLUGIN_REMOVED, revision, "");
+            notes.event(EventType.PLUGIN_REMOVED, revision, "nothing of it is left on this machine");
             notes.drop();
             return;
         }
@@ -286,6 +286,10 @@ public final class OutcomeRecorder {
                 // The step is planned again.
             }
         }
+    }
+
+    private static String words(Instance instance) {
+        return instance.identity() == null ? "" : instance.identity().words();
     }
 
     private static Instance onlyInstance(Situation situation) {

@@ -38,7 +38,12 @@ class PluginEventsTest {
         assertEquals(AT.getEpochSecond(), event.getEventTimestamp().getSeconds());
         assertEquals(7, event.getEventTimestamp().getNanos());
         assertEquals("exited\nlast words", event.getEventDetails().toStringUtf8());
-        assertFalse(event(EventType.PLUGIN_STARTED, "").hasEventDetails());
+    }
+
+    @ParameterizedTest
+    @EnumSource(EventType.class)
+    void noEventHasAnEmptyText(EventType type) {
+        assertFalse(new Event(AT, ID, "1", type, " ").message().isBlank());
     }
 
     @Test
