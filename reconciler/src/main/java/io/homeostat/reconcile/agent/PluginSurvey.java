@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
@@ -37,6 +38,8 @@ final class PluginSurvey implements PassListener {
     private final Condition another = lock.newCondition();
     private final Set<WorkloadId> looked = new HashSet<>();
     private boolean complete;
+    /** Those that have a stop under way. */
+    private final Set<WorkloadId> stopping = ConcurrentHashMap.newKeySet();
 
     /** @param patience how long to wait for the loop, before answering with what can be seen without it */
     PluginSurvey(DeclaredState declared, StateReader store, Observer observer, InstantSource clock, Duration patience) {
@@ -52,7 +55,9 @@ final class PluginSurvey implements PassListener {
         Survey.Findings findings = new Survey(observer, Survey.Memory.of(store), clock)
                 .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isReported);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
-        return findings.workloads();
+        return findings.workloads().stream()
+                .map(finding -> stopping.contains(finding.id()) ? finding.whileStopping() : finding)
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** Once all have been looked at nobody waits any more, not even for plugins that are declared later. */
@@ -89,6 +94,11 @@ final class PluginSurvey implements PassListener {
     @Override
     public void starting(Step step) {
         // A step comes after a look, and the look counts when the pass is over.
+        if (step instanceof Step.Stop) {
+            stopping.add(step.workload());
+        } else {
+            stopping.remove(step.workload());
+        }
     }
 
     @Override
@@ -102,6 +112,7 @@ final class PluginSurvey implements PassListener {
     }
 
     private void note(WorkloadId id) {
+        stopping.remove(id);
         lock.lock();
         try {
             if (!complete && looked.add(id)) {

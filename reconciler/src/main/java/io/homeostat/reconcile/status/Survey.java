@@ -86,8 +86,18 @@ public final class Survey {
      * @param remembered its history as stored
      * @param situation as it is now, updated by this look
      * @param plan what the loop would do
+     * @param stopping whether the loop is stopping an instance of it just now
      */
-    public record Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan) {
+    public record Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan, boolean stopping) {
+        /** What is seen of it, without knowing what the loop does. */
+        public Finding(WorkloadHistory remembered, Situation situation, WorkloadPlan plan) {
+            this(remembered, situation, plan, false);
+        }
+
+        public Finding whileStopping() {
+            return new Finding(remembered, situation, plan, true);
+        }
+
         public WorkloadId id() {
             return situation.id();
         }

@@ -90,7 +90,7 @@ public record WorkloadStatus(
                 declared == null ? ImmutableList.of() : declared.overruled(),
                 declared == null ? 0 : declared.generation(),
                 finding.remembered().observedGeneration(),
-                WorkloadState.of(situation, finding.plan()),
+                finding.stopping() ? WorkloadState.STOPPING : WorkloadState.of(situation, finding.plan()),
                 declared == null ? null : declared.workload().revision(),
                 current,
                 pending(declared, history),

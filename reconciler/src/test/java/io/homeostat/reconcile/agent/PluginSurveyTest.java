@@ -5,17 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.MachineObserver;
 import io.homeostat.observe.process.ProcFs;
+import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.MemoryStore;
 import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadState;
+import io.homeostat.reconcile.status.WorkloadStatus;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -111,5 +117,26 @@ class PluginSurveyTest {
         assertEquals(List.of(A, B), names(looks));
 
         assertFalse(System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(300), "it did not wait");
+    }
+
+    @Test
+    void whileItIsStoppedAPluginIsSaidToBeStopping() throws Exception {
+        PluginSurvey looks = looks(LONG);
+        looks.broken(A, new IllegalStateException());
+        looks.broken(B, new IllegalStateException());
+        Instance instance =
+                new Instance("l", A, "h", "1", null, ImmutableSortedMap.of(), clock.instant(), null, Phase.STARTED, "");
+
+        looks.starting(new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, LONG));
+
+        assertEquals(List.of(WorkloadState.STOPPING, WorkloadState.INSTALLING), states(looks));
+        looks.broken(A, new IllegalStateException());
+        assertEquals(List.of(WorkloadState.INSTALLING, WorkloadState.INSTALLING), states(looks));
+    }
+
+    private static List<WorkloadState> states(PluginSurvey looks) throws InterruptedException {
+        return looks.plugins().stream()
+                .map(finding -> WorkloadStatus.of(finding).state())
+                .toList();
     }
 }
