@@ -23,7 +23,7 @@ import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Shows what a workload has written to its standard output and error, and with {@code follow} goes on until interrupted. */
+/** Shows what a workload has written to its standard output and error, then its log of errors if it has one, and with {@code follow} goes on until interrupted. */
 public record LogsCommand(WorkloadId workload, boolean follow) implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
@@ -46,30 +46,27 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Path path = workspace.layout().log(workload);
-        try (LogFile log = new LogFile(path)) {
-            boolean older = copyOlder(path, console.out());
-            if (!log.copyTo(console.out()) && !older) {
+        String errorLog = workload.kind().errorLog();
+        try (LogFile log = new LogFile(path);
+                LogFile errors = errorLog == null ? null : new LogFile(path.resolveSibling(errorLog))) {
+            boolean any = log.copyAllTo(console.out());
+            if (errors != null) {
+                any |= errors.copyAllTo(console.out());
+            }
+            if (!any) {
                 nothing(workspace);
             }
             while (follow && console.isRead()) {
                 Thread.sleep(PAUSE);
                 log.copyTo(console.out());
+                if (errors != null) {
+                    errors.copyTo(console.out());
+                }
             }
             return ExitStatus.OK;
         } catch (IOException e) {
             throw new CommandFailure("cannot read " + path + ": " + CommandFailure.reason(e), e);
         }
-    }
-
-    /** What rotation has moved away: right after it, that is all there is. */
-    private static boolean copyOlder(Path path, OutputStream out) throws IOException {
-        boolean any = false;
-        for (Path older : LogRotation.copies(path)) {
-            try (LogFile log = new LogFile(older)) {
-                any |= log.copyTo(out);
-            }
-        }
-        return any;
     }
 
     private void nothing(Workspace workspace) {
@@ -98,6 +95,17 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
 
         LogFile(Path path) {
             this.path = path;
+        }
+
+        /** Copies what rotation has moved away, which right after it is all there is, and what is there; false when nothing is. */
+        boolean copyAllTo(OutputStream out) throws IOException {
+            boolean any = false;
+            for (Path older : LogRotation.copies(path)) {
+                try (LogFile log = new LogFile(older)) {
+                    any |= log.copyTo(out);
+                }
+            }
+            return copyTo(out) || any;
         }
 
         /**

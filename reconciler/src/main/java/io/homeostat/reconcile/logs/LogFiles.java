@@ -18,6 +18,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -41,9 +42,41 @@ public final class LogFiles implements LogTails {
 
     @Override
     public String lastLines(WorkloadId id) {
-        String logged = withOlder(id, linesOf(id, layout.log(id)));
-        String obstacle = obstacle(id);
-        return logged.isEmpty() || obstacle.isEmpty() ? logged + obstacle : logged + "\n" + obstacle;
+        return Stream.of(withOlder(id, linesOf(id, layout.log(id))), lastErrors(id), obstacle(id))
+                .filter(lines -> !lines.isEmpty())
+                .collect(Collectors.joining("\n"));
+    }
+
+    /** What is in its log of errors, if it has one and wrote to it since it was launched last: older errors explain nothing. */
+    private String lastErrors(WorkloadId id) {
+        String name = id.kind().errorLog();
+        if (name == null) {
+            return "";
+        }
+        Path errors = layout.workloadState(id).resolve(name);
+        String lines = isOlderThanLaunch(id, errors) ? "" : linesOf(id, errors);
+        return lines.isEmpty() ? "" : name + ":\n" + lines;
+    }
+
+    private boolean isOlderThanLaunch(WorkloadId id, Path errors) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(layout.launches(id))) {
+            FileTime written = Files.getLastModifiedTime(errors, LinkOption.NOFOLLOW_LINKS);
+            boolean anyOlder = false;
+            for (Path launch : entries) {
+                Path claim = new LaunchDirectory(launch).claimFile();
+                if (Files.exists(claim)) {
+                    anyOlder = true;
+                    if (Files.getLastModifiedTime(claim).compareTo(written) <= 0) {
+                        return false;
+                    }
+                }
+            }
+            return anyOlder;
+        } catch (IOException | DirectoryIteratorException e) {
+            // What is not known to be old may be the cause.
+            LOG.debug("[{}] how old {} is can't be told: {}", id, errors, e.getMessage());
+            return false;
+        }
     }
 
     /** Right after a rotation the last lines are in the rotated copy. */

@@ -12,7 +12,7 @@ import java.util.function.Function;
 
 /** The end of a workload's log. */
 public interface LogTails {
-    /** The last lines, at most 30; empty when there are none or they can't be read. */
+    /** The last lines, at most 30, and those of its log of errors, if it has one; empty when there are none or they can't be read. */
     String lastLines(WorkloadId id);
 
     /**

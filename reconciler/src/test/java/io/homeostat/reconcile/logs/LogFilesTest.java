@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -88,6 +90,23 @@ class LogFilesTest {
 
         write("before\n");
         assertEquals("before\n" + refused, logs.lastLines(ID));
+    }
+
+    @Test
+    void whatAPluginWroteToItsLogOfErrorsIsToldUnlessItIsFromAFormerLaunch() throws IOException {
+        WorkloadId plugin = WorkloadId.plugin("p");
+        Files.createDirectories(layout.workloadState(plugin));
+        Path claim = Files.createFile(
+                Files.createDirectories(layout.launch(plugin, "launch")).resolve("claim"));
+        Files.writeString(layout.log(plugin), "output\n");
+        Path errors = Files.writeString(layout.workloadState(plugin).resolve("errors.log"), "panic: no such key\n");
+
+        assertEquals("output\nerrors.log:\npanic: no such key", logs.lastLines(plugin));
+
+        Files.setLastModifiedTime(errors, FileTime.from(Instant.EPOCH));
+        assertEquals("output", logs.lastLines(plugin));
+        Files.delete(claim);
+        assertEquals("output\nerrors.log:\npanic: no such key", logs.lastLines(plugin));
     }
 
     @Test
