@@ -5,19 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Duration;
 import io.homeostat.controlplane.Bodies;
 import io.homeostat.controlplane.Sent;
 import io.homeostat.e2e.BrokenServer.End;
 import io.homeostat.e2e.Bucket.Stored;
 import io.homeostat.proto.acp.AgentInfo;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
+import io.homeostat.proto.acp.ConfigurePluginStates.Manifest;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates.DaemonPluginState;
 import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
 import io.homeostat.proto.acp.OSInfo;
+import io.homeostat.proto.acp.PluginEventMessage.PluginEventType;
 import io.homeostat.proto.acs.MessageBody;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -41,8 +45,13 @@ final class ControlPlaneTest {
     }
 
     @AfterEach
-    void theProtocolWasKept() {
+    void theProtocolWasKeptAndNoEventWasWithoutText() {
         assertEquals(List.of(), COMMANDED.plane().transcript().violations());
+        COMMANDED
+                .plane()
+                .transcript()
+                .events()
+                .forEach(event -> assertFalse(event.getEventDetails().isEmpty(), event::toString));
     }
 
     @Test
@@ -182,6 +191,61 @@ final class ControlPlaneTest {
         assertEquals(List.of("CONFIG_INSTALL 1"), COMMANDED.plane().transcript().story("row16-slow"));
         COMMANDED.configure(Items.remove("row16-slow", "1"));
         eventually().until(() -> COMMANDED.state("row16-slow").isEmpty());
+    }
+
+    @Test
+    void anyNameAndRevisionIsInstalledAddressedAndRemoved() throws Exception {
+        String name = "../ops agent+" + "x".repeat(70);
+        String revision = "1.2+3:rc/" + "r".repeat(80);
+        COMMANDED.configure(greeter(name, revision));
+
+        COMMANDED.awaitEvents(name, "CONFIG_INSTALL " + revision, "STARTED " + revision, "INSTALLED " + revision);
+        COMMANDED.awaitRunning(name, revision);
+        String word = "plugin/..%2Fops%20agent+" + "x".repeat(70);
+        COMMANDED.homeostat().run("status", word).exits(0).says(word).says(revision);
+        COMMANDED.homeostat().run("logs", "plugin/" + name).exits(0);
+
+        COMMANDED.configure(Items.remove(name, revision));
+        COMMANDED.awaitEvents(name, "CONFIG_REMOVE " + revision, "STOPPED " + revision, "REMOVED " + revision);
+    }
+
+    @Test
+    void whatAPluginWroteToItsLogOfErrorsIsInTheEventOfItsCrashAndInLogs() throws Exception {
+        COMMANDED.configure(greeter("errors", "1", "--fault=crash-after=1"));
+
+        String details = COMMANDED
+                .plane()
+                .transcript()
+                .await(
+                        "the crash",
+                        Patience.LONGEST,
+                        happened -> happened.events("errors").stream()
+                                .filter(event -> event.getEventType() == PluginEventType.PLUGIN_CRASHED)
+                                .findFirst())
+                .getEventDetails()
+                .toStringUtf8();
+
+        assertTrue(details.contains("errors.log:\n"), details);
+        String lastWords = details.substring(details.indexOf("errors.log:\n") + "errors.log:\n".length());
+        assertFalse(lastWords.isBlank(), details);
+        COMMANDED.homeostat().run("logs", "plugin/errors").exits(0).says(lastWords + "\n");
+        COMMANDED.configure(Items.remove("errors", "1"));
+        eventually().until(() -> COMMANDED.state("errors").isEmpty());
+    }
+
+    @Test
+    void aPluginThatIsBeingStoppedIsSaidToBeStopping() throws Exception {
+        UnaryOperator<Manifest.Builder> patient =
+                manifest -> manifest.setStopTimeout(Duration.newBuilder().setSeconds(10));
+        COMMANDED.configure(Items.with(greeter("stopping", "1", "--fault=ignore-stop"), patient));
+        COMMANDED.awaitRunning("stopping", "1");
+
+        COMMANDED.configure(Items.with(greeter("stopping", "2"), patient));
+
+        DaemonPluginState state = COMMANDED.awaitState(
+                "stopping", seen -> seen.getCurrentPluginStatus().getStatus() == StatusValue.STOPPING);
+        assertEquals("1", state.getCurrentRevisionId());
+        COMMANDED.awaitRunning("stopping", "2");
     }
 
     private void installed(String name) throws InterruptedException {

@@ -65,7 +65,7 @@ public final class Unpacker {
     public void unpack(WorkloadId id, String key, String revision, String directory, @Nullable String entryPoint)
             throws ActuationFailure, InterruptedException {
         ArchiveStore.check(key);
-        if (!InstallationMarker.isDirectoryOf(id.name(), directory)) {
+        if (!InstallationMarker.isDirectoryOf(id, directory)) {
             throw new IllegalArgumentException("'" + directory + "' is not a directory of " + id);
         }
         String what = "unpacking revision " + revision + " of " + id;

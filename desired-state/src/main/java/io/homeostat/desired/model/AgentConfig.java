@@ -92,7 +92,12 @@ public record AgentConfig(
             Identity identity,
 
             @Doc("Certificates; the system's authorities and no certificate of our own when left out.") @Nullable
-            Tls tls) {}
+            Tls tls,
+
+            @Doc(
+                    "Whether to install what an INSTALL without checksum names, though nothing can verify what is fetched; refused otherwise.")
+            @Default("false")
+            boolean allowUnverified) {}
 
     /** Where the agent's identity token comes from. */
     public sealed interface Identity {

@@ -9,7 +9,8 @@ public record Metadata(
         @Doc("The workload's name, unique per kind.")
         @Matches(
                 value = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
-                words = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'")
+                words = "a letter or digit, then up to 62 letters, digits, '.', '_' or '-'",
+                mostInMessages = WorkloadId.LONGEST_NAME)
         String name,
 
         @Doc("Free labels to select workloads by.") ImmutableSortedMap<String, String> labels) {}

@@ -5,6 +5,8 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Plugins see the layout of the guest agent they were written for: {@code <kind>/<name>_<revision>} and a symlink
  * {@code <kind>/<name>}. Both names and revisions may contain underscores, so {@code a_b} could be plugin {@code a} at revision {@code b}
  * as well as the symlink of plugin {@code a_b}. Whatever has an underscore therefore gets a suffix that begins with {@code ~}, which
- * neither a name nor a revision can contain.
+ * neither a name nor a revision that YAML can have contains. Others have names of directories of their own, see {@link #directoryName}.
  *
  * @param stateDir durable state, survives a reboot
  * @param runDir sockets, may be emptied by a reboot
@@ -27,6 +29,9 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
     public static final int MAX_SOCKET_PATH = 106;
 
     private static final int HASH_DIGITS = 16;
+
+    /** A revision that is part of a directory's name as it is: what YAML can have. */
+    private static final Pattern PLAIN_REVISION = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
     public Path database() {
         return stateDir.resolve("homeostat.db");
@@ -89,7 +94,18 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** The symlink to the active revision. */
     public Path active(WorkloadId id) {
-        return installs(id).resolve(id.name().contains("_") ? id.name() + "~" : id.name());
+        String name = directoryName(id);
+        return installs(id).resolve(name.contains("_") ? name + "~" : name);
+    }
+
+    /** The name of the directories of a workload, of at most 120 characters: its own name, where YAML can have that. */
+    public static String directoryName(WorkloadId id) {
+        return DirectoryName.of(id.name());
+    }
+
+    /** The workload of this kind whose directories are called so; empty when there can't be one, or its name can't be told from it. */
+    public static Optional<WorkloadId> workload(Kind kind, String directoryName) {
+        return DirectoryName.read(directoryName).map(name -> new WorkloadId(kind, name));
     }
 
     /** One directory a workload of this kind: what is not yet, or no longer, an install. */
@@ -99,7 +115,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** Where archives are unpacked before they become visible. Beside the installs: a rename must not cross file systems. */
     public Path staging(WorkloadId id) {
-        return stagings(id.kind()).resolve(id.name());
+        return stagings(id.kind()).resolve(directoryName(id));
     }
 
     /** One directory a workload of this kind, see {@link #workloadState(WorkloadId)}. */
@@ -109,7 +125,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** The workload's own state, kept across revisions. */
     public Path workloadState(WorkloadId id) {
-        return workloadStates(id.kind()).resolve(id.name());
+        return workloadStates(id.kind()).resolve(directoryName(id));
     }
 
     /** What the workload writes to its standard output and error. */
@@ -128,7 +144,7 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
 
     /** Our own notes on launches of this workload, one directory a launch; workloads can't write here. */
     public Path launches(WorkloadId id) {
-        return launches(id.kind()).resolve(id.name());
+        return launches(id.kind()).resolve(directoryName(id));
     }
 
     public Path launch(WorkloadId id, String launchId) {
@@ -141,11 +157,16 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
      * @param content tells two archives of the same revision apart; null for the first one, which has the plain name
      */
     public static String installName(WorkloadId id, String revision, @Nullable String content) {
-        String plain = id.name() + "_" + revision;
+        String name = directoryName(id);
+        if (!PLAIN_REVISION.matcher(revision).matches()) {
+            String hash = DirectoryName.hash(id.name(), revision, content == null ? "" : content);
+            return name + "_" + DirectoryName.beginning(revision) + "~" + hash;
+        }
+        String plain = name + "_" + revision;
         if (content != null) {
             return plain + "~" + hash(id.name() + "\0" + revision + "\0" + content);
         }
-        boolean ambiguous = id.name().contains("_") || revision.contains("_");
+        boolean ambiguous = name.contains("_") || revision.contains("_");
         return ambiguous ? plain + "~" + hash(id.name() + "\0" + revision) : plain;
     }
 

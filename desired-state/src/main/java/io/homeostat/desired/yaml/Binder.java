@@ -35,10 +35,19 @@ final class Binder {
 
     private final Scalars scalars;
 
-    /** @param base the directory that paths start from; null: paths are refused */
+    /**
+     * For what people write.
+     *
+     * @param base the directory that paths start from; null: paths are refused
+     */
     Binder(Report report, @Nullable Path base) {
+        this(report, base, false);
+    }
+
+    /** @param sent whether it is a message, or was stored, and may have names that nobody can write */
+    Binder(Report report, @Nullable Path base, boolean sent) {
         this.report = report;
-        this.scalars = new Scalars(this, base);
+        this.scalars = new Scalars(this, base, sent);
     }
 
     /** Reads the value of {@code key} as a record. */

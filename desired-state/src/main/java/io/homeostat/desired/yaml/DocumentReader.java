@@ -62,10 +62,10 @@ public final class DocumentReader {
                 ImmutableList.sortedCopyOf(reader.warnings));
     }
 
-    /** Reads a document that was not written as YAML, by the same rules, but without paths. Errors call it {@code name}. */
+    /** Reads a document that was not written as YAML, by the same rules, but without paths, and with any name. Errors call it {@code name}. */
     public static ReadResult readTree(String name, DocumentTree document) {
         Report report = new Report(name);
-        Optional<Documents.Named> read = Documents.read(document.node(), report, null);
+        Optional<Documents.Named> read = Documents.readSent(document.node(), report);
         return new ReadResult(
                 report.errors().isEmpty()
                         ? read.map(named -> new ReadWorkload(named.workload(), name, name, 1)).stream()
@@ -84,7 +84,7 @@ public final class DocumentReader {
             Class<T> type, String path, DocumentTree part, Consumer<Problem> errors) {
         Report report = new Report(path);
         Node node = part.node();
-        Object read = new Binder(report, null).record(Shape.of(type), path, node, node);
+        Object read = new Binder(report, null, true).record(Shape.of(type), path, node, node);
         report.errors().forEach(errors);
         return Optional.ofNullable(read).map(type::cast);
     }

@@ -27,9 +27,17 @@ final class Documents {
     /** A workload and the node that names it. */
     record Named(Workload workload, Node name) {}
 
-    /** The workload of a document; empty when an error was reported. */
+    /** The workload of a document that somebody wrote; empty when an error was reported. */
     static Optional<Named> read(Node root, Report report, @Nullable Path base) {
-        Binder binder = new Binder(report, base);
+        return read(root, report, new Binder(report, base));
+    }
+
+    /** The workload of a document that was made of a message, or stored; empty when an error was reported. */
+    static Optional<Named> readSent(Node root, Report report) {
+        return read(root, report, new Binder(report, null, true));
+    }
+
+    private static Optional<Named> read(Node root, Report report, Binder binder) {
         if (!(root instanceof Mapping mapping)) {
             report.error(
                     Problem.Kind.VALUE,

@@ -6,10 +6,24 @@ import org.jspecify.annotations.Nullable;
 
 /** What may stand where a field's value stands. Reader, schema and {@code explain} each switch over these. */
 sealed interface FieldType {
-    /** A pattern that the whole of a text has to match, and the words for it. */
-    record Form(Pattern pattern, String words) {
+    /**
+     * A pattern that the whole of a text has to match, and the words for it.
+     *
+     * @param mostInMessages how many characters of any kind are possible where no person wrote the text; 0: only what matches
+     */
+    record Form(Pattern pattern, String words, int mostInMessages) {
         boolean admits(String text) {
             return pattern.matcher(text).matches();
+        }
+
+        /** What is possible in messages and in the store. */
+        Form inMessages() {
+            return mostInMessages == 0
+                    ? this
+                    : new Form(
+                            Pattern.compile(".{1," + mostInMessages + "}", Pattern.DOTALL),
+                            "1 to " + mostInMessages + " characters",
+                            mostInMessages);
         }
     }
 

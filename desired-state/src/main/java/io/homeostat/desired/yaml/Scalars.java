@@ -4,6 +4,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.FieldType.Bytes;
+import io.homeostat.desired.yaml.FieldType.Form;
 import io.homeostat.desired.yaml.FieldType.Text;
 import io.homeostat.desired.yaml.FieldType.Time;
 import io.homeostat.desired.yaml.FieldType.Whole;
@@ -25,11 +26,18 @@ final class Scalars {
 
     private final Binder binder;
     private final @Nullable Path base;
+    private final boolean sent;
 
-    /** @param base the directory that paths start from; null: paths are refused */
-    Scalars(Binder binder, @Nullable Path base) {
+    /**
+     * For one binder.
+     *
+     * @param base the directory that paths start from; null: paths are refused
+     * @param sent whether no person wrote the values
+     */
+    Scalars(Binder binder, @Nullable Path base, boolean sent) {
         this.binder = binder;
         this.base = base;
+        this.sent = sent;
     }
 
     @Nullable
@@ -47,13 +55,14 @@ final class Scalars {
                 return binder.error(node, scalar.described() + " where text is wanted; put it in quotes");
             }
         }
-        if (text.indexOf('\0') >= 0) {
+        Form form = type.form() == null || !sent ? type.form() : type.form().inMessages();
+        boolean opaque = sent && form != null && form.mostInMessages() > 0;
+        if (!opaque && text.indexOf('\0') >= 0) {
             return binder.error(node, "has a NUL character, which nothing can be handed; remove it");
         }
-        if (type.form() != null && !type.form().admits(text)) {
+        if (form != null && !form.admits(text)) {
             String value = secret ? "this" : "'" + Binder.shown(text) + "'";
-            return binder.error(
-                    node, value + " is not possible here; write " + type.form().words());
+            return binder.error(node, value + " is not possible here; write " + form.words());
         }
         if (text.codePointCount(0, text.length()) < type.minLength()) {
             return binder.error(node, "is empty; write some text");

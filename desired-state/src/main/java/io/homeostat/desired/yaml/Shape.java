@@ -313,11 +313,13 @@ final class Shape {
                         Kind.all().stream().map(kind -> kind.word() + "/NAME").collect(Collectors.joining(" or ")));
             }
             Matches matches = component.getAnnotation(Matches.class);
-            return matches == null ? null : form(matches.value(), matches.words());
+            return matches == null
+                    ? null
+                    : new Form(Pattern.compile(matches.value()), matches.words(), matches.mostInMessages());
         }
 
         private static Form form(String pattern, String words) {
-            return new Form(Pattern.compile(pattern), words);
+            return new Form(Pattern.compile(pattern), words, 0);
         }
 
         private static Word word(Class<?> type) {

@@ -93,7 +93,7 @@ final class ChannelBench implements AutoCloseable {
 
     void open(String endpoint) {
         channel = ControlPlaneChannel.open(
-                new ControlPlane(endpoint, CHANNEL, resource, identity, tls),
+                new ControlPlane(endpoint, CHANNEL, resource, identity, tls, false),
                 client,
                 instance,
                 (id, body) -> {

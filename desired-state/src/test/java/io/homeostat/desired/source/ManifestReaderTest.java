@@ -129,19 +129,28 @@ class ManifestReaderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "a/b", "../a", ".a", "a b", "\u00e4"})
-    void aNameThatCouldNotBeADirectoryIsRefused(String name) {
+    @ValueSource(strings = {"a/b", "../a", ".a", "a b", "\u00e4", "a\u0000\n"})
+    void whatAMessageCanCarryIsANameAndARevisionAndCanBeStored(String text) {
         ConfigurePlugin.Builder message = sent();
-        message.getPluginBuilder().setName(name);
-        assertRefused("plugin.name: ", message);
+        message.getPluginBuilder().setName(text).setRevisionId(text);
+
+        Workload workload = workload(message);
+
+        assertEquals(text, workload.id().name());
+        assertEquals(text, workload.revision());
+        assertEquals(workload, DocumentCodec.fromJson(DocumentCodec.toJson(workload)));
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"", "a/b", "a b"})
-    void aRevisionThatCouldNotBeADirectoryIsRefused(String revision) {
-        ConfigurePlugin.Builder message = sent();
-        message.getPluginBuilder().setRevisionId(revision);
-        assertRefused("plugin.revision_id: ", message);
+    @Test
+    void noNameAndNoRevisionAreRefusedAndSoAreEndlessOnes() {
+        for (String text : List.of("", "x".repeat(4097))) {
+            ConfigurePlugin.Builder message = sent();
+            message.getPluginBuilder().setName(text);
+            assertRefused("plugin.name: ", message);
+            message = sent();
+            message.getPluginBuilder().setRevisionId(text);
+            assertRefused("plugin.revision_id: ", message);
+        }
     }
 
     @Test

@@ -72,6 +72,7 @@ class AgentConfigReaderTest {
                     resource: projects/1/zones/z/instances/1
                     identity: {file: /token}
                     tls: {ca: /ca.pem, certificate: /c.pem, key: /k.pem}
+                    allowUnverified: true
                 protectedPlugins: []
                 signatures: {require: true, keys: [/k.pub]}
                 metrics: {listen: ""}
@@ -92,7 +93,8 @@ class AgentConfigReaderTest {
                                 "c",
                                 "projects/1/zones/z/instances/1",
                                 new AgentConfig.Identity.TokenFile("/token"),
-                                new AgentConfig.Tls("/ca.pem", "/c.pem", "/k.pem"))),
+                                new AgentConfig.Tls("/ca.pem", "/c.pem", "/k.pem"),
+                                true)),
                 ImmutableList.of(),
                 new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
                 new AgentConfig.Exporter(""),
@@ -112,7 +114,8 @@ class AgentConfigReaderTest {
                         "compute.googleapis.com/google-guest-agent",
                         null,
                         AgentConfig.Identity.Known.METADATA,
-                        null),
+                        null,
+                        false),
                 config == null ? null : config.sources().controlPlane());
     }
 

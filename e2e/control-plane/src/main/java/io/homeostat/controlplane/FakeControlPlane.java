@@ -95,12 +95,17 @@ public final class FakeControlPlane implements AutoCloseable {
 
     /** Sends to the agent that registered last, or to the first one that does when there is none. */
     public Sent send(MessageBody body) {
-        return deliver(null, body);
+        return deliver(UUID.randomUUID().toString(), null, body);
     }
 
     /** Sends to the agent of one resource, when it is there. */
     public Sent send(String resource, MessageBody body) {
-        return deliver(resource, body);
+        return deliver(UUID.randomUUID().toString(), resource, body);
+    }
+
+    /** Sends under an id that may have been used before, once that was acknowledged. */
+    public Sent sendAs(String id, MessageBody body) {
+        return deliver(id, null, body);
     }
 
     /** Sends with a {@code request_id} of its own, by which the reply is known. */
@@ -161,8 +166,8 @@ public final class FakeControlPlane implements AutoCloseable {
         network.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).await(ENDING.toMillis());
     }
 
-    private Sent deliver(@Nullable String resource, MessageBody body) {
-        Sent sent = Sent.of(UUID.randomUUID().toString(), body);
+    private Sent deliver(String id, @Nullable String resource, MessageBody body) {
+        Sent sent = Sent.of(id, body);
         outstanding.send(resource, sent);
         return sent;
     }

@@ -78,6 +78,7 @@ public final class Nonsense {
                 .setPlugin(Plugin.newBuilder()
                         .setName(oneOf(NAMES))
                         .setRevisionId(oneOf(NAMES))
+                        .setChecksum(random.nextBoolean() ? "0".repeat(64) : "")
                         .setGcsSignedUrl("https://bucket.invalid/" + oneOf(NAMES))
                         .setEntryPoint(oneOf(NAMES))
                         .addArguments(oneOf(NAMES)))

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,12 +27,11 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
     public static final String FILE = ".homeostat.json";
 
     /** The maximum length of a marker in bytes; a longer file is not ours. */
-    public static final int MAX_BYTES = 4096;
+    public static final int MAX_BYTES = 64 * 1024;
 
     private static final String FORMAT = "1";
     private static final Pattern SHA256 = Pattern.compile("[0-9a-f]{64}");
     private static final Pattern KEY = Pattern.compile("(unverified-)?[0-9a-f]{64}");
-    private static final Pattern REVISION = Pattern.compile("[A-Za-z0-9._-]{1,64}");
     private static final JsonFactory JSON = new JsonFactory();
 
     public byte[] toJson() {
@@ -86,25 +86,27 @@ public record InstallationMarker(WorkloadId id, Installation installation, Strin
         String sha256 = fields.getOrDefault("sha256", "");
         String files = fields.getOrDefault("files", "");
         boolean valid = FORMAT.equals(fields.get("formatVersion"))
-                && WorkloadId.NAME.matcher(name).matches()
-                && REVISION.matcher(revision).matches()
+                && !name.isEmpty()
+                && !revision.isEmpty()
                 && KEY.matcher(key).matches()
                 && SHA256.matcher(sha256).matches()
-                && (files.isEmpty() || SHA256.matcher(files).matches())
-                && isDirectoryOf(name, directory);
+                && (files.isEmpty() || SHA256.matcher(files).matches());
         if (!valid) {
             return Optional.empty();
         }
         return Kind.ofTitle(fields.getOrDefault("kind", ""))
-                .map(kind -> new InstallationMarker(
-                        new WorkloadId(kind, name), new Installation(directory, revision, key, sha256), files));
+                .map(kind -> new WorkloadId(kind, name))
+                .filter(id -> isDirectoryOf(id, directory))
+                .map(id -> new InstallationMarker(id, new Installation(directory, revision, key, sha256), files));
     }
 
     /**
      * Whether an installation of this workload may have this name. That is necessary, not sufficient: plugin {@code a} at revision {@code
      * b_c} and plugin {@code a_b} share a prefix, and only the marker tells them apart.
      */
-    public static boolean isDirectoryOf(String workload, String directory) {
-        return directory.startsWith(workload + "_") && directory.indexOf('/') < 0 && directory.indexOf('\0') < 0;
+    public static boolean isDirectoryOf(WorkloadId workload, String directory) {
+        return directory.startsWith(Layout.directoryName(workload) + "_")
+                && directory.indexOf('/') < 0
+                && directory.indexOf('\0') < 0;
     }
 }

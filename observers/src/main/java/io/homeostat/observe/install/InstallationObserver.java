@@ -71,9 +71,9 @@ public final class InstallationObserver {
     private Observation<ImmutableList<Installation>> installations(WorkloadId id, Examination examination) {
         return look("the installations of " + id, layout.installs(id), () -> {
             ImmutableList.Builder<Installation> installations = ImmutableList.builder();
-            String prefix = id.name() + "_";
-            // '`' is the character after '_', so these are the names that start with the prefix.
-            for (String directory : names.in(layout.installs(id)).subSet(prefix, id.name() + "`")) {
+            String name = Layout.directoryName(id);
+            // '`' is the character after '_', so these are the names that start with it.
+            for (String directory : names.in(layout.installs(id)).subSet(name + "_", name + "`")) {
                 Path place = layout.install(id, directory);
                 Optional<InstallationMarker> marker =
                         marker(place).filter(found -> found.id().equals(id));
@@ -159,7 +159,7 @@ public final class InstallationObserver {
     private static Optional<String> target(WorkloadId id, Path link) throws IOException {
         try {
             String target = Files.readSymbolicLink(link).toString();
-            return Optional.of(target).filter(name -> InstallationMarker.isDirectoryOf(id.name(), name));
+            return Optional.of(target).filter(name -> InstallationMarker.isDirectoryOf(id, name));
         } catch (NoSuchFileException | NotLinkException e) {
             return Optional.empty();
         }
@@ -170,7 +170,7 @@ public final class InstallationObserver {
             Path entry = layout.installs(kind).resolve(name);
             Optional<BasicFileAttributes> attributes = attributes(entry);
             if (attributes.isPresent() && attributes.get().isSymbolicLink()) {
-                Optional<WorkloadId> id = WorkloadId.parse(kind.word() + "/" + name.replaceFirst("~$", ""));
+                Optional<WorkloadId> id = Layout.workload(kind, name.replaceFirst("~$", ""));
                 if (id.isPresent()
                         && layout.active(id.get()).equals(entry)
                         && target(id.get(), entry).isPresent()) {
@@ -187,11 +187,12 @@ public final class InstallationObserver {
 
     private void addNamed(Kind kind, Path directory, ImmutableSortedSet.Builder<WorkloadId> found) throws IOException {
         for (String name : names.in(directory)) {
-            if (WorkloadId.NAME.matcher(name).matches()
+            Optional<WorkloadId> id = Layout.workload(kind, name);
+            if (id.isPresent()
                     && attributes(directory.resolve(name))
                             .map(BasicFileAttributes::isDirectory)
                             .orElse(false)) {
-                found.add(new WorkloadId(kind, name));
+                found.add(id.get());
             }
         }
     }

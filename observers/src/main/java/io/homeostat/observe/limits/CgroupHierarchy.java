@@ -3,7 +3,9 @@ package io.homeostat.observe.limits;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -177,7 +179,8 @@ public record CgroupHierarchy(
         int dash = name.indexOf('-');
         return dash < 0
                 ? Optional.empty()
-                : WorkloadId.parse(name.substring(0, dash) + "/" + name.substring(dash + 1))
+                : Kind.ofWord(name.substring(0, dash))
+                        .flatMap(kind -> Layout.workload(kind, name.substring(dash + 1)))
                         .filter(id -> name(id).equals(name));
     }
 
@@ -190,6 +193,6 @@ public record CgroupHierarchy(
     }
 
     private static String name(WorkloadId id) {
-        return id.kind().word() + "-" + id.name();
+        return id.kind().word() + "-" + Layout.directoryName(id);
     }
 }

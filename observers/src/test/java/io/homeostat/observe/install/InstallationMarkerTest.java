@@ -76,7 +76,7 @@ final class InstallationMarkerTest extends InstalledMachine {
                 good.replace("ops-agent_1", "other_1"),
                 good.replace(KEY, "../../" + KEY),
                 good.replace(SHA256, "x"),
-                good.replace("\"revision\":\"1\"", "\"revision\":\"/\""),
+                good.replace("\"revision\":\"1\"", "\"revision\":\"\""),
                 good.replace("Plugin", "Daemon"),
                 "[".repeat(100_000),
                 good + " ".repeat(InstallationMarker.MAX_BYTES));

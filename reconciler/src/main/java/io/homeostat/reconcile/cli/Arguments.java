@@ -89,6 +89,7 @@ record Arguments(ParseResult whole, ParseResult command) {
         List<String> words = command.hasMatchedPositional(0) ? command.matchedPositionalValue(0, List.of()) : List.of();
         return words.stream()
                 .map(word -> WorkloadId.parse(word)
+                        .filter(id -> !id.name().isEmpty())
                         .orElseThrow(() -> new UsageException(
                                 "'" + word + "' names no workload; write KIND/NAME, such as plugin/ops-agent")))
                 .collect(ImmutableList.toImmutableList());

@@ -77,7 +77,7 @@ public record EventsCommand(boolean follow) implements Command {
         Iterator<String> lines = Splitter.on('\n').split(event.message()).iterator();
         console.out()
                 .println((event.time() + "  " + (workload == null ? "homeostat" : workload)
-                                + (event.revision().isEmpty() ? "" : "  " + event.revision())
+                                + (event.revision().isEmpty() ? "" : "  " + Text.oneLine(event.revision()))
                                 + "  "
                                 + console.ansi()
                                         .paint(Ansi.Colour.BOLD, event.type().name())

@@ -35,6 +35,7 @@ public final class RequestFields {
     /** A workload by its name, or a {@link UsageException}. */
     public static WorkloadId workload(String word) {
         return WorkloadId.parse(word)
+                .filter(id -> !id.name().isEmpty())
                 .orElseThrow(() -> new UsageException(
                         "'" + Text.oneLine(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
     }

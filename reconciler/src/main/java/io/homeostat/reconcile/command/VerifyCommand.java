@@ -54,7 +54,7 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
                             .put("verified", problem.isEmpty())
                             .put("message", problem));
         } else if (problem.isEmpty()) {
-            console.out().println(workload + " runs at revision " + revision);
+            console.out().println(workload + " runs at revision " + Text.oneLine(revision));
         } else {
             console.out().println(workload + " " + Text.oneLine(problem));
         }

@@ -1,7 +1,8 @@
 package io.homeostat.reconcile.controlplane;
 
-import com.google.common.base.CharMatcher;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
@@ -24,11 +25,9 @@ final class ConfigureEvents {
     /** The longest message of an event, in characters: what is wrong with an item may be as long as the item. */
     private static final int LONGEST = 2_000;
 
-    private static final int LONGEST_REVISION = 64;
-    private static final CharMatcher UNPRINTABLE = CharMatcher.inRange(' ', '~').negate();
-
     private final RefusalLimit.Count available;
     private final List<Event> events = new ArrayList<>();
+    private final List<Event> refusals = new ArrayList<>();
     private final Set<Answer> refused = new HashSet<>();
     private final Map<String, Answer> last = new HashMap<>();
     private RefusalLimit.Count told = RefusalLimit.Count.NONE;
@@ -68,15 +67,18 @@ final class ConfigureEvents {
         }
 
         void tell(String revision, EventType type, String message) {
-            // What was refused may contain anything, and is shown on terminals.
-            String shown = UNPRINTABLE.replaceFrom(cut(revision, LONGEST_REVISION), '?');
-            events.add(new Event(now, item.plugin().orElse(null), shown, type, cut(message, LONGEST)));
+            String shown = cut(revision, Program.LONGEST_REVISION);
+            events.add(new Event(now, WorkloadId.plugin(name()), shown, type, cut(message, LONGEST)));
         }
 
-        /** By the name that was sent, which no plugin may be able to have. */
+        /** As it was sent; one that no plugin can have, cut so that it still is none. */
+        private String name() {
+            return cut(item.sent().getPlugin().getName(), WorkloadId.LONGEST_NAME);
+        }
+
         private Answer answer() {
             return new Answer(
-                    item.sent().getPlugin().getName(),
+                    name(),
                     events.stream()
                             .map(event -> new Answer.Said(event.type(), event.revision()))
                             .collect(ImmutableList.toImmutableList()),
@@ -116,6 +118,12 @@ final class ConfigureEvents {
                 ? new RefusalLimit.Count(told.declared() + 1, told.others())
                 : new RefusalLimit.Count(told.declared(), told.others() + 1);
         events.addAll(itsEvents);
+        refusals.add(itsEvents.getLast());
+    }
+
+    /** Those of refused items that say why. */
+    ImmutableList<Event> refusals() {
+        return ImmutableList.copyOf(refusals);
     }
 
     ImmutableList<Event> events() {

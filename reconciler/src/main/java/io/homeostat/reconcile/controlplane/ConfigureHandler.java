@@ -10,6 +10,7 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.ManifestReader;
+import io.homeostat.desired.state.Event;
 import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
@@ -71,8 +72,9 @@ final class ConfigureHandler {
      * The result.
      *
      * @param refusals how many refused items got an event
+     * @param refused those of the events that say why an item was refused
      */
-    record Outcome(ControlPlaneChange change, RefusalLimit.Count refusals) {}
+    record Outcome(ControlPlaneChange change, RefusalLimit.Count refusals, ImmutableList<Event> refused) {}
 
     private final Known known;
     private final Map<WorkloadId, Workload> own = new TreeMap<>();
@@ -100,7 +102,7 @@ final class ConfigureHandler {
     static Outcome handle(ImmutableList<ConfigureItem> items, Known known) {
         ConfigureHandler handler = new ConfigureHandler(known);
         items.forEach(handler::handle);
-        return new Outcome(handler.change(), handler.events.told());
+        return new Outcome(handler.change(), handler.events.told(), handler.events.refusals());
     }
 
     private void handle(ConfigureItem item) {

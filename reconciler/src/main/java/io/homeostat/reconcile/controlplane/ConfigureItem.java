@@ -22,6 +22,11 @@ record ConfigureItem(
         Optional<ManifestReader.Result> install,
         Optional<WorkloadId> plugin,
         ImmutableList<Refusal> refusals) {
+    private static final Refusal UNVERIFIED = new Refusal(
+            Refusal.Reason.UNVERIFIED,
+            "plugin.checksum",
+            "missing, so what is fetched could not be verified; send the SHA-256 of the archive, or set"
+                    + " sources.controlPlane.allowUnverified: true in agent.yaml");
 
     /**
      * Why an item is refused.
@@ -33,6 +38,7 @@ record ConfigureItem(
         enum Reason {
             PROTECTED,
             NOT_DYNAMIC,
+            UNVERIFIED,
             INVALID,
             TOO_MANY_PLUGINS,
             QUOTA_EXCEEDED,
@@ -54,18 +60,27 @@ record ConfigureItem(
         }
     }
 
-    static ImmutableList<ConfigureItem> of(ConfigurePluginStates message, ImmutableSet<String> protectedPlugins) {
+    /**
+     * What agent.yaml says of items.
+     *
+     * @param protectedPlugins which no item may touch
+     * @param allowUnverified whether an INSTALL needs no checksum
+     */
+    record Rules(ImmutableSet<String> protectedPlugins, boolean allowUnverified) {}
+
+    static ImmutableList<ConfigureItem> of(ConfigurePluginStates message, Rules rules) {
         return message.getConfigurePluginsList().stream()
-                .map(sent -> of(sent, protectedPlugins))
+                .map(sent -> of(sent, rules))
                 .collect(ImmutableList.toImmutableList());
     }
 
-    private static ConfigureItem of(ConfigurePlugin sent, ImmutableSet<String> protectedPlugins) {
+    private static ConfigureItem of(ConfigurePlugin sent, Rules rules) {
         String name = sent.getPlugin().getName();
         boolean installs = sent.getAction() != Action.REMOVE && sent.getAction() != Action.APPLY;
-        Optional<WorkloadId> plugin =
-                WorkloadId.NAME.matcher(name).matches() ? Optional.of(WorkloadId.plugin(name)) : Optional.empty();
-        if (protectedPlugins.contains(name)) {
+        Optional<WorkloadId> plugin = name.isEmpty() || name.length() > WorkloadId.LONGEST_NAME
+                ? Optional.empty()
+                : Optional.of(WorkloadId.plugin(name));
+        if (rules.protectedPlugins().contains(name)) {
             return refused(
                     sent,
                     plugin,
@@ -85,18 +100,21 @@ record ConfigureItem(
         }
         if (installs) {
             ManifestReader.Result read = ManifestReader.sent(sent);
-            return new ConfigureItem(
-                    sent,
-                    Optional.of(read),
-                    plugin,
-                    read.problems().stream().map(Refusal::invalid).collect(ImmutableList.toImmutableList()));
+            ImmutableList.Builder<Refusal> refusals = ImmutableList.builder();
+            read.problems().forEach(problem -> refusals.add(Refusal.invalid(problem)));
+            if (sent.getPlugin().getChecksum().isEmpty() && !rules.allowUnverified()) {
+                refusals.add(UNVERIFIED);
+            }
+            return new ConfigureItem(sent, Optional.of(read), plugin, refusals.build());
         }
         if (plugin.isEmpty()) {
             return refused(
                     sent,
                     plugin,
                     Refusal.ofName(
-                            Refusal.Reason.INVALID, "no plugin can be called that; send the name it was installed by"));
+                            Refusal.Reason.INVALID,
+                            "none, or longer than " + WorkloadId.LONGEST_NAME
+                                    + " characters; send the name it was installed by"));
         }
         return new ConfigureItem(sent, Optional.empty(), plugin, ImmutableList.of());
     }

@@ -127,7 +127,7 @@ public final class ControlPlane implements AutoCloseable {
                 replies,
                 answers,
                 items -> accept(items, wanted.endpoint()),
-                () -> protectedPlugins,
+                () -> new ConfigureItem.Rules(protectedPlugins, wanted.allowUnverified()),
                 clock);
         Channel channel = connector.open(wanted, requests);
         opened.complete(channel);
@@ -158,6 +158,9 @@ public final class ControlPlane implements AutoCloseable {
                             CanonicalDocument::of));
             store.receive(outcome.change());
             refusals.told(outcome.refusals());
+            outcome.refused()
+                    .forEach(event -> LOG.warn(
+                            "[{}] {}: {}", event.workload(), event.type().words(), event.message()));
             events.stored(outcome.change().events().size(), now);
             return outcome.change().histories().keySet();
         });

@@ -1,7 +1,6 @@
 package io.homeostat.reconcile.controlplane;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSet;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -44,22 +43,22 @@ final class Requests implements Channel.Inbox {
     private final ReplySender replies;
     private final PluginStatesResponder states;
     private final Acceptance acceptance;
-    private final Supplier<ImmutableSet<String>> protectedPlugins;
+    private final Supplier<ConfigureItem.Rules> rules;
     private final LogThrottle warnings;
 
-    /** @param protectedPlugins asked for each message, since the configuration can change */
+    /** @param rules asked for each message, since the configuration can change */
     Requests(
             SystemInfo info,
             ReplySender replies,
             PluginStatesResponder states,
             Acceptance acceptance,
-            Supplier<ImmutableSet<String>> protectedPlugins,
+            Supplier<ConfigureItem.Rules> rules,
             InstantSource clock) {
         this.info = info;
         this.replies = replies;
         this.states = states;
         this.acceptance = acceptance;
-        this.protectedPlugins = protectedPlugins;
+        this.rules = rules;
         this.warnings = new LogThrottle(clock, BETWEEN_WARNINGS);
     }
 
@@ -113,7 +112,7 @@ final class Requests implements Channel.Inbox {
                             "configure_plugins: " + sent.getConfigurePluginsCount() + " items, at most " + MOST_ITEMS
                                     + " are possible; send them in several messages");
                 }
-                acceptance.accept(ConfigureItem.of(sent, protectedPlugins.get()));
+                acceptance.accept(ConfigureItem.of(sent, rules.get()));
             }
             default -> warn("a message of type '{}' is not known here and was ignored{}", shown(type));
         }

@@ -140,6 +140,19 @@ class ControlPlaneTest {
     }
 
     @Test
+    void requestsUnderOneIdAreEachTaken() throws Exception {
+        for (MessageBody body : List.of(
+                Bodies.configure(install("a", "1"), install("b", "1")),
+                Bodies.configure(install("a", "2")),
+                Bodies.configure(named(Action.REMOVE, "b").build()))) {
+            assertEquals(
+                    Status.getDefaultInstance(), fake.sendAs("the same", body).awaitAcknowledgement(PATIENCE));
+        }
+
+        assertEquals(List.of("plugin/a 2"), declared());
+    }
+
+    @Test
     void refusedItemsAreToldOneByOneAndTheOthersTakeEffect() throws Exception {
         acknowledgement(Bodies.configure(
                 install("GuestAgentCorePlugin", "1"),
@@ -267,6 +280,7 @@ class ControlPlaneTest {
         ConfigurePlugin.Builder item = named(Action.INSTALL, name);
         item.getPluginBuilder()
                 .setRevisionId(revision)
+                .setChecksum("0".repeat(64))
                 .setGcsSignedUrl("http://127.0.0.1:1/a.tar.gz?X-Goog-Signature=s3cr3t")
                 .setEntryPoint("bin/a");
         item.getManifestBuilder().setDownloadAttemptCount(1);

@@ -213,7 +213,7 @@ class LocalPluginsTest {
                 sources:
                   files: []
                   local: {directories: [%s], disabled: %s}
-                  controlPlane: {endpoint: "%s", identity: none, resource: projects/1/zones/z/instances/1}
+                  controlPlane: {endpoint: "%s", identity: none, allowUnverified: true, resource: projects/1/zones/z/instances/1}
                 """.formatted(packages, disabled, fake.endpoint()));
         agent.reload(config);
         controlPlane.use(config);

@@ -220,8 +220,8 @@ class ConfigureHandlerTest {
         here.receive(install("a", "1"), install("b", "1")).knownGood("a");
         assertEquals(2, here.printed());
 
-        ControlPlaneChange change = here.translated(
-                install("a", "1"), Messages.apply("a", "level: debug"), remove("b"), install("c", "1"));
+        ControlPlaneChange change =
+                here.translated(install("a", "1"), Messages.apply("a", "level: debug"), remove("b"), install("c", "1"));
         here.store().receive(change);
 
         assertEquals(5, here.printed(), "one for each item that declares something");

@@ -37,6 +37,7 @@ final class Declaring implements AutoCloseable {
     private final StateStore store;
     private final RefusalLimit refusals = new RefusalLimit();
     private Instant now = NOW;
+    private boolean allowUnverified;
     private int printed;
     private long told;
 
@@ -64,7 +65,9 @@ final class Declaring implements AutoCloseable {
 
     private ConfigureHandler.Outcome outcome(ConfigurePlugin... items) {
         return ConfigureHandler.handle(
-                ConfigureItem.of(Messages.configure(items), ImmutableSet.of("GuestAgentCorePlugin")),
+                ConfigureItem.of(
+                        Messages.configure(items),
+                        new ConfigureItem.Rules(ImmutableSet.of("GuestAgentCorePlugin"), allowUnverified)),
                 new ConfigureHandler.Known(
                         store.declarations(), store::history, ENDPOINT, now, refusals.available(now), this::print));
     }
@@ -72,6 +75,12 @@ final class Declaring implements AutoCloseable {
     private CanonicalDocument print(Workload workload) {
         printed++;
         return CanonicalDocument.of(workload);
+    }
+
+    /** As agent.yaml may say. */
+    Declaring allowUnverified() {
+        allowUnverified = true;
+        return this;
     }
 
     /** How many documents were printed for messages. */

@@ -18,7 +18,11 @@ final class Messages {
 
     static ConfigurePlugin install(String name, String revision, Consumer<ConfigurePlugin.Builder> change) {
         ConfigurePlugin.Builder item = named(Action.INSTALL, name);
-        item.getPluginBuilder().setRevisionId(revision).setGcsSignedUrl(URL).setEntryPoint("bin/" + name);
+        item.getPluginBuilder()
+                .setRevisionId(revision)
+                .setGcsSignedUrl(URL)
+                .setChecksum("0".repeat(64))
+                .setEntryPoint("bin/" + name);
         change.accept(item);
         return item.build();
     }

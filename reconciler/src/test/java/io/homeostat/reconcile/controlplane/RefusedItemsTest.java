@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ListValue;
 import com.google.protobuf.Struct;
 import com.google.protobuf.Value;
+import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.acp.ConfigurePluginStates.Action;
 import io.homeostat.proto.acp.ConfigurePluginStates.ConfigurePlugin;
 import io.homeostat.proto.acp.PluginInstallationType;
@@ -76,6 +78,23 @@ class RefusedItemsTest {
     }
 
     @Test
+    void whatNothingCouldVerifyIsRefusedUnlessAgentYamlAllowsIt() {
+        ConfigurePlugin unverified =
+                install("a", "1", item -> item.getPluginBuilder().clearChecksum());
+
+        here.receive(unverified);
+
+        assertEquals(List.of(), here.inForce());
+        assertEquals(List.of("CONFIG_INSTALL a 1", "INSTALL_FAILED a 1"), here.told());
+        assertTrue(here.lastWords().contains("plugin.checksum: missing"), here.lastWords());
+        assertTrue(here.lastWords().contains("sources.controlPlane.allowUnverified"), here.lastWords());
+
+        here.allowUnverified().receive(unverified);
+
+        assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
+    }
+
+    @Test
     void wrongFieldsAreNamedAndNoSecretIs() {
         here.receive(install("a", "1", item -> {
             item.getPluginBuilder().setChecksum("beef");
@@ -104,14 +123,42 @@ class RefusedItemsTest {
     }
 
     @Test
-    void namesThatNoPluginCanHaveAreToldWithoutAName() {
-        String hostile = "../../etc/".repeat(10_000);
+    void namesAndRevisionsThatAMessageCanCarryAreTaken() {
+        for (String name :
+                List.of("a b", "x".repeat(70), "../../etc", "a\n\u001b[31m", "a".repeat(WorkloadId.LONGEST_NAME))) {
+            here.receive(install(
+                    name,
+                    "1.2+3:rc 4/" + "r".repeat(80),
+                    item -> item.getPluginBuilder().setEntryPoint("bin/x")));
 
-        here.receive(install(hostile, "1"), remove(hostile), apply(hostile, "c"), install("a", "1"));
+            assertEquals(
+                    "1.2+3:rc 4/" + "r".repeat(80),
+                    here.declaration(name).workload().revision());
+            assertEquals(List.of(), here.told());
+            here.receive(apply(name, "c"));
+            assertEquals(2, here.declaration(name).generation());
+            here.receive(remove(name)).told();
+        }
+
+        assertEquals(List.of(), here.inForce());
+    }
+
+    @Test
+    void namesThatNoPluginCanHaveAreToldByTheirBeginning() {
+        String hostile = "../../etc/".repeat(10_000);
+        String told = hostile.substring(0, WorkloadId.LONGEST_NAME) + "...";
+
+        here.receive(install(hostile, "1"), remove(hostile), apply(hostile, "c"), install("", "1"), install("a", "1"));
 
         assertEquals(List.of("a 1 controlPlane 1"), here.inForce());
         assertEquals(
-                List.of("CONFIG_INSTALL ? 1", "INSTALL_FAILED ? 1", "REMOVE_FAILED ?", "CONFIG_APPLY_FAILED ?"),
+                List.of(
+                        "CONFIG_INSTALL " + told + " 1",
+                        "INSTALL_FAILED " + told + " 1",
+                        "REMOVE_FAILED " + told,
+                        "CONFIG_APPLY_FAILED " + told,
+                        "CONFIG_INSTALL  1",
+                        "INSTALL_FAILED  1"),
                 here.told());
         here.store()
                 .events(0, 10)
@@ -199,10 +246,19 @@ class RefusedItemsTest {
     }
 
     @Test
-    void aRevisionThatIsNoneReachesNoTerminalAsItIs() {
-        here.receive(install("a", "\u001b[31m1\n2"));
+    void noRevisionAndATooLongOneAreRefused() {
+        String hostile = "r".repeat(Program.LONGEST_REVISION + 1);
 
-        assertEquals(List.of("CONFIG_INSTALL a ?[31m1?2", "INSTALL_FAILED a ?[31m1?2"), here.told());
+        here.receive(install("a", ""), install("b", hostile));
+
+        assertEquals(
+                List.of(
+                        "CONFIG_INSTALL a",
+                        "INSTALL_FAILED a",
+                        "CONFIG_INSTALL b " + hostile.substring(1) + "...",
+                        "INSTALL_FAILED b " + hostile.substring(1) + "..."),
+                here.told());
+        assertTrue(here.lastWords().contains("plugin.revision_id"), here.lastWords());
     }
 
     private static ConfigurePlugin configured(String name, String config) {

@@ -21,6 +21,7 @@ import io.homeostat.proto.acp.ConfigurePluginStates;
 import io.homeostat.proto.acp.CurrentPluginStates;
 import io.homeostat.proto.acp.GetAgentInfo;
 import io.homeostat.proto.acp.GetOSInfo;
+import io.homeostat.proto.acp.OSInfo;
 import io.homeostat.proto.acs.MessageBody;
 import java.time.Clock;
 import java.time.Duration;
@@ -59,7 +60,7 @@ class RequestsTest {
                     }
                     items.forEach(item -> accepted.add(item.sent().getPlugin().getName()));
                 },
-                ImmutableSet::of,
+                () -> new ConfigureItem.Rules(ImmutableSet.of(), false),
                 Clock.systemUTC());
     }
 
@@ -91,10 +92,12 @@ class RequestsTest {
     }
 
     @Test
-    void theOperatingSystemIsToldAsTheReferenceDoes() {
+    void theOperatingSystemIsToldAsTheReferenceDoes() throws Exception {
         assertOk(receive("GetOSInfo", GetOSInfo.getDefaultInstance(), Map.of()));
 
-        assertEquals("agent_controlplane.OSInfo", type(channel.sent().getFirst()));
+        MessageBody reply = channel.sent().getFirst();
+        assertEquals("agent_controlplane.OSInfo", type(reply));
+        assertEquals(uname("-m"), reply.getBody().unpack(OSInfo.class).getArchitecture());
     }
 
     @Test
@@ -190,6 +193,15 @@ class RequestsTest {
                 .setBody(Any.newBuilder()
                         .setTypeUrl("type.googleapis.com/agent_controlplane." + type)
                         .setValue(message.toByteString()));
+    }
+
+    private static String uname(String option) throws Exception {
+        Process uname = new ProcessBuilder("uname", option).start();
+        try (var output = uname.inputReader()) {
+            return output.readLine();
+        } finally {
+            uname.waitFor();
+        }
     }
 
     private static String type(MessageBody message) {

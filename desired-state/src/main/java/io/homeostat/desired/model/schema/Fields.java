@@ -59,6 +59,12 @@ public final class Fields {
 
         /** What is allowed, as a noun phrase: "64 lowercase hexadecimal digits". */
         String words();
+
+        /**
+         * In messages and in the store any text of 1 to so many characters is allowed, whatever the pattern says; 0: the pattern holds
+         * there, too.
+         */
+        int mostInMessages() default 0;
     }
 
     /** The pattern that the whole of each key of a map field has to match, and the words for it in an error. */

@@ -20,19 +20,11 @@ final class Schema {
     /** {@code HOME}: tells our databases from everybody else's. */
     static final int APPLICATION_ID = 0x484F4D45;
 
-    static final Schema CURRENT = new Schema(
-            ImmutableList.of("schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"));
+    static final Schema CURRENT = new Schema(ImmutableList.of(
+            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
-            "meta",
-            "generation",
-            "declaration",
-            "source_problem",
-            "pause",
-            "history",
-            "instance",
-            "event",
-            "outbox");
+            "meta", "generation", "declaration", "source_problem", "pause", "history", "instance", "event", "outbox");
 
     private final ImmutableList<String> migrations;
 

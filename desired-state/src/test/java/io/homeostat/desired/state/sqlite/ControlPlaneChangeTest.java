@@ -16,7 +16,6 @@ import io.homeostat.desired.state.StateStore.ControlPlaneChange;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.StoreException;
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -129,8 +128,7 @@ final class ControlPlaneChangeTest {
                 .collect(ImmutableList.toImmutableList());
     }
 
-    private static ControlPlaneChange change(
-            ImmutableList<ToApply> declared, ImmutableSet<WorkloadId> withdrawn) {
+    private static ControlPlaneChange change(ImmutableList<ToApply> declared, ImmutableSet<WorkloadId> withdrawn) {
         return new ControlPlaneChange(declared, withdrawn, ImmutableMap.of(), ImmutableList.of());
     }
 }

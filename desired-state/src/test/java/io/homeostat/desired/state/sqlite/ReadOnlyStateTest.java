@@ -32,7 +32,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class ReadOnlyStateTest {
     private static final Schema NEWER = new Schema(ImmutableList.of(
-            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7-of-a-test.sql"));
+            "schema-1.sql",
+            "schema-2.sql",
+            "schema-3.sql",
+            "schema-4.sql",
+            "schema-5.sql",
+            "schema-6.sql",
+            "schema-7-of-a-test.sql"));
 
     @TempDir
     Path directory;

@@ -42,7 +42,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class SchemaTest {
     private static final Schema NEXT = new Schema(ImmutableList.of(
-            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql", "schema-7-of-a-test.sql"));
+            "schema-1.sql",
+            "schema-2.sql",
+            "schema-3.sql",
+            "schema-4.sql",
+            "schema-5.sql",
+            "schema-6.sql",
+            "schema-7-of-a-test.sql"));
 
     @TempDir
     Path directory;

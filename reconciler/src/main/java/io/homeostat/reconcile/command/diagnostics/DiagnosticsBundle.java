@@ -125,7 +125,7 @@ public final class DiagnosticsBundle {
     }
 
     private static String name(WorkloadId id) {
-        return id.kind().word() + "-" + id.name();
+        return id.kind().word() + "-" + Layout.directoryName(id);
     }
 
     private static String lines(Stream<String> lines) {

@@ -87,7 +87,7 @@ public final class PlanText {
     }
 
     private static String revision(@Nullable Facts facts) {
-        return facts == null ? "" : facts.revision();
+        return facts == null ? "" : Text.oneLine(facts.revision());
     }
 
     private static String join(String... words) {

@@ -88,8 +88,8 @@ public final class StatusText {
         field(
                 out,
                 "Revision",
-                "wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
-                        + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision()));
+                Text.oneLine("wanted " + or(workload.desiredRevision()) + ", current " + or(workload.currentRevision())
+                        + (workload.pendingRevision() == null ? "" : ", pending " + workload.pendingRevision())));
         field(
                 out,
                 workload.identity() == null || workload.pid() != null ? "Process" : "Instance",

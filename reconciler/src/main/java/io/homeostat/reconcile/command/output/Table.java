@@ -4,6 +4,7 @@ import com.google.common.base.Strings;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Columns as wide as their widest cell, two blanks between them; the last one is as long as it likes. */
 public final class Table {
@@ -16,7 +17,7 @@ public final class Table {
     }
 
     public void row(String... cells) {
-        rows.add(List.of(cells));
+        rows.add(Stream.of(cells).map(Text::oneLine).toList());
     }
 
     public void print(PrintStream out, Ansi ink) {

@@ -79,8 +79,8 @@ public record ResetCommand(boolean yes, Duration timeout) implements Command {
         Removal removal = removal(store, workspace);
         store.delete(removal.applied());
         if (!removal.sent().isEmpty()) {
-            store.receive(new ControlPlaneChange(
-                    ImmutableList.of(), removal.sent(), ImmutableMap.of(), ImmutableList.of()));
+            store.receive(
+                    new ControlPlaneChange(ImmutableList.of(), removal.sent(), ImmutableMap.of(), ImmutableList.of()));
         }
         for (WorkloadId id : removal.all()) {
             declarations.stream()

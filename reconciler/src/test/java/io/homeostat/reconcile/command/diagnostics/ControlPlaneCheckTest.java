@@ -56,6 +56,6 @@ class ControlPlaneCheckTest {
     }
 
     private static Finding look(String endpoint, Identity identity) {
-        return ControlPlaneCheck.look(new AgentConfig.ControlPlane(endpoint, "c", null, identity, null));
+        return ControlPlaneCheck.look(new AgentConfig.ControlPlane(endpoint, "c", null, identity, null, false));
     }
 }

@@ -1,0 +1,134 @@
+package io.homeostat.desired.platform;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.WorkloadId;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Directories of workloads, whatever they and their revisions are called. */
+final class LayoutTest {
+    private static final int NAME_MAX = 255;
+
+    private static final List<String> NAMES = List.of(
+            "a",
+            "a_b",
+            "a b",
+            "a~b",
+            "a%20b",
+            "..",
+            ".",
+            "../a",
+            ".staging",
+            "-",
+            "_",
+            "a/b",
+            "a\u0000b",
+            "a\nb",
+            "für",
+            "fu\u0308r",
+            "A b",
+            "a~7Eb",
+            "~",
+            "a".repeat(63),
+            "a".repeat(64),
+            "a".repeat(120),
+            "a".repeat(121),
+            "/".repeat(40),
+            "/".repeat(41),
+            "\ud83d\ude00".repeat(1000),
+            "x".repeat(WorkloadId.LONGEST_NAME));
+
+    private final Layout layout = new Layout(Path.of("/state"), Path.of("/run"), "1");
+
+    @Test
+    void whatYamlCanHaveKeepsItsDirectories() {
+        WorkloadId plain = WorkloadId.plugin("ops-agent");
+        WorkloadId underscore = WorkloadId.plugin("a_b");
+
+        assertEquals(Path.of("/state/1/plugins/ops-agent"), layout.active(plain));
+        assertEquals(Path.of("/state/1/plugins/a_b~"), layout.active(underscore));
+        assertEquals(Path.of("/state/1/agent_state/plugins/a_b"), layout.workloadState(underscore));
+        assertEquals("ops-agent_1.2.3", Layout.installName(plain, "1.2.3", null));
+        assertEquals("a_b_1~f92b04e3f778d2bc", Layout.installName(underscore, "1", null));
+        assertEquals(Path.of("/run/plugin-connections/ops-agent_1.sock"), layout.socket(plain, "1"));
+    }
+
+    @Test
+    void everyNameHasADirectoryOfItsOwnThatStaysWhereItIs() {
+        Map<String, String> taken = new HashMap<>();
+        for (String name : NAMES) {
+            WorkloadId id = WorkloadId.plugin(name);
+            for (Path path :
+                    List.of(layout.active(id), layout.workloadState(id), layout.staging(id), layout.launches(id))) {
+                assertEquals(path, path.normalize(), name);
+                assertTrue(bytes(path.getFileName().toString()) <= 121, path::toString);
+            }
+            assertEquals(layout.installs(id), layout.active(id).getParent());
+            String other = taken.put(layout.active(id).getFileName().toString(), name);
+            assertEquals(null, other, name);
+            assertFalse(layout.active(id).equals(layout.stagings(Kind.PLUGIN)), name);
+        }
+    }
+
+    @Test
+    void aNameIsReadBackFromItsDirectoryUnlessThatIsAHash() {
+        for (String name : NAMES) {
+            String directory = Layout.directoryName(WorkloadId.plugin(name));
+
+            assertEquals(
+                    directory.contains("~~") ? Optional.empty() : Optional.of(WorkloadId.plugin(name)),
+                    Layout.workload(Kind.PLUGIN, directory),
+                    directory);
+        }
+        for (String foreign : List.of("lost+found", "a~", "a~4", "a~zz", "~61", "a~20b~", "")) {
+            assertEquals(Optional.empty(), Layout.workload(Kind.PLUGIN, foreign), foreign);
+        }
+    }
+
+    @Test
+    void everyRevisionHasADirectoryOfItsOwn() {
+        Map<String, String> taken = new HashMap<>();
+        for (String name : NAMES) {
+            for (String revision : NAMES) {
+                for (String content : new String[] {null, "0123"}) {
+                    WorkloadId id = WorkloadId.plugin(name);
+                    String directory = Layout.installName(id, revision, content);
+                    assertTrue(directory.startsWith(Layout.directoryName(id) + "_"), directory);
+                    assertTrue(bytes(directory) + "trash-".length() <= NAME_MAX, directory);
+                    assertTrue(directory.matches("[A-Za-z0-9._~-]+"), directory);
+                    String what = name + "\0" + revision + "\0" + content;
+                    assertEquals(null, taken.put(directory, what), directory);
+                    assertTrue(bytes(layout.socket(id, revision).toString()) <= Layout.MAX_SOCKET_PATH, directory);
+                }
+            }
+        }
+    }
+
+    @Test
+    void randomNamesDoNotMeet() {
+        Random random = new Random(11);
+        Map<String, String> taken = new HashMap<>();
+        for (int i = 0; i < 20_000; i++) {
+            StringBuilder name = new StringBuilder();
+            for (int length = 1 + random.nextInt(5); length > 0; length--) {
+                name.append("ab~_.-%/ 2E".charAt(random.nextInt(11)));
+            }
+            String before = taken.put(Layout.directoryName(WorkloadId.plugin(name.toString())), name.toString());
+            assertTrue(before == null || before.contentEquals(name), () -> before + " and " + name);
+        }
+    }
+
+    private static int bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8).length;
+    }
+}
