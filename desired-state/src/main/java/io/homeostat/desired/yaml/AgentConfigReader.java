@@ -27,6 +27,10 @@ public final class AgentConfigReader {
     /** Reads the file; one without a word in it means the defaults. */
     public static Result read(Path file) {
         Report report = new Report(file.toString());
+        if (Files.exists(file) && !Files.isRegularFile(file) && !DocumentFiles.isOpen(file)) {
+            report.error(Problem.Kind.NO_FILE, "not a file; name another path");
+            return new Result(null, ImmutableList.copyOf(report.errors()));
+        }
         try (InputStream in = Files.newInputStream(file)) {
             return read(in, report, file.toAbsolutePath().getParent());
         } catch (IOException e) {

@@ -16,9 +16,7 @@ import io.homeostat.desired.yaml.Node.Scalar;
 import io.homeostat.desired.yaml.Node.Sequence;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.Collection;
 import java.util.Deque;
-import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -230,48 +228,6 @@ final class Binder {
     static String shown(String text) {
         String line = Redaction.text(text).replaceAll("\\p{Cntrl}", "?");
         return line.length() <= LONGEST_SHOWN ? line : line.substring(0, LONGEST_SHOWN) + "...";
-    }
-
-    /** Finds the word that somebody who mistyped one probably meant. */
-    static final class Suggestion {
-        private Suggestion() {}
-
-        static Optional<String> of(String written, Collection<String> known) {
-            String best = null;
-            int fewest = Math.max(1, Math.min(3, written.length() / 3)) + 1;
-            if (written.length() > 64) {
-                return Optional.empty();
-            }
-            for (String word : known) {
-                int edits = edits(written.toLowerCase(Locale.ROOT), word.toLowerCase(Locale.ROOT));
-                if (edits < fewest) {
-                    fewest = edits;
-                    best = word;
-                }
-            }
-            return Optional.ofNullable(best);
-        }
-
-        /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
-        private static int edits(String a, String b) {
-            int[][] edits = new int[a.length() + 1][b.length() + 1];
-            for (int i = 0; i <= a.length(); i++) {
-                for (int j = 0; j <= b.length(); j++) {
-                    if (i == 0 || j == 0) {
-                        edits[i][j] = i + j;
-                        continue;
-                    }
-                    boolean same = a.charAt(i - 1) == b.charAt(j - 1);
-                    int fewest = edits[i - 1][j - 1] + (same ? 0 : 1);
-                    fewest = Math.min(fewest, Math.min(edits[i - 1][j], edits[i][j - 1]) + 1);
-                    if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
-                        fewest = Math.min(fewest, edits[i - 2][j - 2] + 1);
-                    }
-                    edits[i][j] = fewest;
-                }
-            }
-            return edits[a.length()][b.length()];
-        }
     }
 
     /** Makes JSON of a mapping that may say anything. Numbers become what {@code google.protobuf.Struct} has, doubles. */

@@ -27,6 +27,8 @@ final class DocumentFiles {
     /** Deeper than anybody nests directories, and shallow enough for any stack. */
     private static final int MAX_DEPTH = 64;
 
+    private static final Path STANDARD_INPUT = Path.of("/dev/stdin");
+
     private final Consumer<Problem> errors;
     private final Set<Object> seen = new HashSet<>();
 
@@ -34,11 +36,21 @@ final class DocumentFiles {
         this.errors = errors;
     }
 
-    /** The files at or below a path; a file that is named itself may be of any name and kind. */
+    /**
+     * The files at or below a path; a file that is named itself may be of any name. What is neither a file nor a directory is an error
+     * and not opened, which may take for ever, except what this process was started with open.
+     */
     List<Path> at(Path path) {
         List<Path> files = new ArrayList<>();
         BasicFileAttributes attributes = attributes(path);
         if (attributes == null) {
+            return files;
+        }
+        if (attributes.isOther() && !isOpen(path)) {
+            error(
+                    Kind.NO_FILE,
+                    path,
+                    "neither a file nor a directory; name another path, or write - for standard input");
             return files;
         }
         if (attributes.isDirectory()) {
@@ -60,6 +72,11 @@ final class DocumentFiles {
             return List.of();
         }
         return at(path);
+    }
+
+    /** {@code /dev/stdin}, and what a shell puts for {@code <(command)}. */
+    static boolean isOpen(Path path) {
+        return path.startsWith("/dev/fd") || path.startsWith("/proc/self/fd") || path.equals(STANDARD_INPUT);
     }
 
     private void directory(Path directory, BasicFileAttributes self, Deque<Object> above, List<Path> files) {

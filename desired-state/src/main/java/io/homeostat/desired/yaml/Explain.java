@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Metadata;
-import io.homeostat.desired.yaml.Binder.Suggestion;
 import io.homeostat.desired.yaml.FieldType.Field;
 import java.util.ArrayList;
 import java.util.List;

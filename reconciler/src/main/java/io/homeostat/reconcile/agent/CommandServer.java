@@ -128,7 +128,7 @@ public final class CommandServer implements ApiServer.Handler, AutoCloseable {
                 return console.tellFailures(
                         word, false, () -> commands.apply(request).run(workspace));
             } catch (UsageException e) {
-                console.say(word + ": " + e.getMessage());
+                console.misunderstood(word, word + ": " + e.getMessage());
                 return ExitStatus.USAGE;
             }
         }

@@ -24,6 +24,21 @@ record Arguments(ParseResult whole, ParseResult command) {
                 this.<Boolean>anywhere(Syntax.NO_COLOR).orElse(false));
     }
 
+    /** Of a command line that could not be read as one. */
+    static boolean asksForJson(String[] args) {
+        String json = OutputFormat.JSON.name();
+        for (int i = 0; i < args.length; i++) {
+            String value = args[i].startsWith("--output=")
+                    ? args[i].substring("--output=".length())
+                    : args[i].startsWith(Syntax.OUTPUT) ? args[i].substring(2).replaceFirst("^=", "") : "";
+            boolean before = i > 0 && (args[i - 1].equals(Syntax.OUTPUT) || args[i - 1].equals("--output"));
+            if (value.equalsIgnoreCase(json) || (before && args[i].equalsIgnoreCase(json))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     boolean flag(String option) {
         return this.<Boolean>option(command, option).orElse(false);
     }

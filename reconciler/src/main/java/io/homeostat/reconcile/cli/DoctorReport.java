@@ -24,7 +24,7 @@ record DoctorReport(Invocation typed) {
     int run() {
         ImmutableList<Finding> findings = findings();
         if (typed.console().json()) {
-            ObjectNode json = Json.object();
+            ObjectNode json = Json.versioned();
             json.set(
                     "findings",
                     Json.array(

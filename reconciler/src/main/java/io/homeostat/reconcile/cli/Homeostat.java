@@ -1,19 +1,22 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.yaml.Suggestion;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Ansi;
 import io.homeostat.reconcile.command.output.Console;
 import java.io.PrintStream;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
@@ -59,7 +62,7 @@ public final class Homeostat {
         try {
             parsed = parsed(withoutHelpAsCommand(args));
         } catch (ParameterException e) {
-            return misunderstood(e.getCommandLine(), words(e));
+            return misunderstood(Arguments.asksForJson(args), e.getCommandLine(), words(e));
         }
         ParseResult command = parsed;
         while (command.hasSubcommand()) {
@@ -75,10 +78,11 @@ public final class Homeostat {
             return ExitStatus.OK;
         }
         if (!parsed.hasSubcommand() && !parsed.isVersionHelpRequested()) {
-            usage(
-                    parsed.commandSpec().commandLine(),
-                    environment.err(),
-                    isColoured(options, environment.errIsTerminal()));
+            CommandLine line = parsed.commandSpec().commandLine();
+            if (options.format() == OutputFormat.JSON) {
+                return misunderstood(true, line, "no command was given");
+            }
+            usage(line, environment.err(), isColoured(options, environment.errIsTerminal()));
             return ExitStatus.USAGE;
         }
         Verb verb = parsed.hasSubcommand() ? verb(command.commandSpec().name()) : Verb.VERSION;
@@ -127,7 +131,7 @@ public final class Homeostat {
             }
             return status;
         } catch (UsageException e) {
-            return misunderstood(line, e.getMessage());
+            return misunderstood(console.json(), line, e.getMessage());
         } catch (InterruptedException e) {
             // Whoever was interrupted has said what it means.
             return ExitStatus.INTERRUPTED;
@@ -143,23 +147,39 @@ public final class Homeostat {
         throw new IllegalStateException("no command " + word);
     }
 
-    private int misunderstood(CommandLine line, @Nullable String problem) {
-        environment
-                .err()
-                .println("homeostat: " + problem + "; see "
-                        + line.getCommandSpec().qualifiedName() + " --help");
+    private int misunderstood(boolean json, CommandLine line, @Nullable String problem) {
+        new Console(environment.out(), environment.err(), json ? OutputFormat.JSON : OutputFormat.TEXT, new Ansi(false))
+                .misunderstood(
+                        line.getCommandName(),
+                        problem + "; see " + line.getCommandSpec().qualifiedName() + " --help");
         return ExitStatus.USAGE;
     }
 
     private static String words(ParameterException e) {
         String message = String.valueOf(e.getMessage());
-        if (e instanceof UnmatchedArgumentException unmatched) {
-            List<String> suggestions = unmatched.getSuggestions();
-            if (!suggestions.isEmpty()) {
-                return message + "; did you mean " + String.join(" or ", suggestions) + "?";
-            }
+        if (e instanceof UnmatchedArgumentException unmatched
+                && !unmatched.getUnmatched().isEmpty()) {
+            String written = unmatched.getUnmatched().getFirst();
+            return message
+                    + Suggestion.of(written, meant(written, e.getCommandLine()))
+                            .map(meant -> "; did you mean " + meant + "?")
+                            .orElse("");
         }
         return message;
+    }
+
+    /** Nobody is led by a typing error to what can't be undone. */
+    private static ImmutableList<String> meant(String written, CommandLine line) {
+        CommandSpec spec = line.getCommandSpec();
+        if (written.startsWith("-")) {
+            return spec.optionsMap().keySet().stream()
+                    .filter(option -> option.startsWith("--") && !option.equals(Syntax.YES))
+                    .collect(ImmutableList.toImmutableList());
+        }
+        return Arrays.stream(Verb.values())
+                .filter(verb -> spec.subcommands().containsKey(verb.word()) && !verb.hidden() && !verb.destroys())
+                .map(Verb::word)
+                .collect(ImmutableList.toImmutableList());
     }
 
     private void usage(CommandLine line, PrintStream out, boolean coloured) {

@@ -4,13 +4,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explain.Explanation;
-import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
+import java.util.List;
 
 /** Commands that need neither a state directory nor an agent. Each returns the exit status. */
 final class LocalCommands {
@@ -18,30 +18,36 @@ final class LocalCommands {
 
     static int validate(Invocation typed) {
         Console console = typed.console();
-        ReadResult read = typed.environment().documents().parse(typed.paths().read());
+        DocumentPaths paths = typed.paths();
+        ReadResult read = typed.environment().documents().parse(paths.read());
+        boolean empty = read.valid() && read.workloads().isEmpty();
+        boolean valid = read.valid() && !empty;
+        String nothing = DocumentTexts.noDocument(typed.arguments().files());
         if (console.json()) {
-            ObjectNode json = Json.object()
-                    .put("valid", read.valid())
+            ObjectNode json = Json.versioned()
+                    .put("valid", valid)
                     .put("documents", read.workloads().size());
-            json.set("errors", Json.array(read.errors(), LocalCommands::json));
-            json.set("warnings", Json.array(read.warnings(), LocalCommands::json));
+            json.set(
+                    "errors",
+                    empty
+                            ? Json.array(List.of(nothing), LocalCommands::withoutPlace)
+                            : Json.array(read.errors(), Json::of));
+            json.set("warnings", Json.array(read.warnings(), Json::of));
             Json.print(console.out(), json);
         } else {
-            DocumentTexts.print(read, console.err());
-            if (read.valid()) {
+            DocumentTexts.print(read, console);
+            if (empty) {
+                console.say(typed.word() + ": " + nothing);
+            } else if (valid) {
                 int count = read.workloads().size();
                 console.out().println(count == 1 ? "1 document valid" : count + " documents valid");
             }
         }
-        return read.valid() ? ExitStatus.OK : ExitStatus.FAILED;
+        return valid ? ExitStatus.OK : ExitStatus.FAILED;
     }
 
-    private static ObjectNode json(Problem problem) {
-        return Json.object()
-                .put("file", problem.file())
-                .put("line", problem.line())
-                .put("column", problem.column())
-                .put("message", problem.message());
+    private static ObjectNode withoutPlace(String message) {
+        return Json.object().put("file", "").put("line", 0).put("column", 0).put("message", message);
     }
 
     /** Explains the field of documents that was typed; without one, says which kinds there are. */
@@ -59,13 +65,13 @@ final class LocalCommands {
     }
 
     private static ObjectNode kinds() {
-        ObjectNode json = Json.object();
+        ObjectNode json = Json.versioned();
         json.set("kinds", Json.texts(Explain.tops()));
         return json;
     }
 
     private static ObjectNode json(Explanation explanation) {
-        ObjectNode json = Json.object()
+        ObjectNode json = Json.versioned()
                 .put("path", explanation.path())
                 .put("kind", explanation.kind())
                 .put("type", explanation.type())
@@ -89,7 +95,8 @@ final class LocalCommands {
         String java = Runtime.version().toString();
         if (typed.console().json()) {
             Json.print(
-                    typed.console().out(), Json.object().put("version", version).put("java", java));
+                    typed.console().out(),
+                    Json.versioned().put("version", version).put("java", java));
             return ExitStatus.OK;
         }
         return typed.print("homeostat " + version + " (Java " + java + ")");

@@ -269,6 +269,11 @@ public enum Verb {
         return this == SELF_TRAIN || this == INSPECT;
     }
 
+    /** What it does can't be undone. */
+    boolean destroys() {
+        return this == DELETE || this == RESET;
+    }
+
     void declare(Syntax command) {
         grammar.declare(command);
     }

@@ -14,15 +14,19 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
 public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeout) implements Command {
+    private static final String NOTHING_DELETED = ", so nothing was deleted";
+
     public static DeleteCommand of(WorkloadsRequest request) {
         return new DeleteCommand(
                 RequestFields.someWorkloads(request.getWorkloadsList()),
@@ -43,10 +47,14 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        return workspace.enforce(timeout, (store, notes) -> withdraw(workspace, store, notes));
+        List<String> refused = new ArrayList<>();
+        int status = workspace.enforce(timeout, (store, notes) -> withdraw(workspace, store, notes, refused));
+        refused.forEach(why -> workspace.console().failPart(workspace.word(), why));
+        return refused.isEmpty() ? status : ExitStatus.FAILED;
     }
 
-    private void withdraw(Workspace workspace, StateStore store, List<String> notes) {
+    /** @throws CommandFailure when none of them can be withdrawn */
+    private void withdraw(Workspace workspace, StateStore store, List<String> notes, List<String> refused) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
@@ -56,25 +64,31 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
         store.instances().forEach(instance -> found.add(instance.workload()));
-        for (WorkloadId id : workloads) {
+        ImmutableSet.Builder<WorkloadId> deletable = ImmutableSet.builder();
+        for (WorkloadId id : ImmutableSet.copyOf(workloads)) {
             ImmutableList<StoredDeclaration> others = SourceConflicts.of(id, declarations);
-            boolean ours = applied.contains(id) || abandoned.contains(id);
-            if (!ours && !others.isEmpty()) {
-                throw new CommandFailure(id + " was not applied, so nothing was deleted; it is declared by "
+            if (applied.contains(id) || abandoned.contains(id) || (others.isEmpty() && found.contains(id))) {
+                deletable.add(id);
+            } else if (others.isEmpty()) {
+                refused.add(id + " was not applied" + NOTHING_DELETED + "; " + Text.declared(applied));
+            } else {
+                refused.add(id + " was not applied" + NOTHING_DELETED + "; it is declared by "
                         + SourceConflicts.words(others.getFirst()) + remedy(others.getFirst()));
             }
-            if (!ours && !found.contains(id)) {
-                throw new CommandFailure(id + " was not applied, so nothing was deleted; " + Text.declared(applied));
-            }
         }
-        store.delete(workloads);
+        ImmutableList<WorkloadId> here = deletable.build().asList();
+        if (here.isEmpty()) {
+            throw new CommandFailure(String.join("\n", refused));
+        }
+        refused.replaceAll(why -> why.replace(NOTHING_DELETED, ", so it was not deleted, though others were"));
+        store.delete(here);
         ImmutableSet<WorkloadId> given =
-                workloads.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
+                here.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
         if (!given.isEmpty()) {
             store.receive(new ControlPlaneChange(ImmutableList.of(), given, ImmutableMap.of(), ImmutableList.of()));
             given.forEach(id -> notes.add(id + " was declared by a control plane that is not configured any more"));
         }
-        for (WorkloadId id : workloads) {
+        for (WorkloadId id : here) {
             SourceConflicts.of(id, declarations).stream()
                     .filter(other -> !given.contains(id) || other.source() != SourceName.CONTROL_PLANE)
                     .findFirst()

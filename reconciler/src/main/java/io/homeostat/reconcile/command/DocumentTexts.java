@@ -15,9 +15,9 @@ import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Text;
-import java.io.PrintStream;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.stream.Collectors;
 
 /**
@@ -109,11 +109,16 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
             return new DocumentSet(ImmutableList.of(), origins, prune);
         }
         ReadResult parsed = format.parse(read);
-        print(parsed, console.err());
+        print(parsed, console);
         if (!parsed.valid()) {
             int errors = parsed.errors().size();
             throw new CommandFailure(
-                    (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files");
+                    (errors == 1 ? "1 error" : errors + " errors") + consequence + "; correct the files",
+                    parsed.errors());
+        }
+        // With prune an empty directory is a declaration: nothing of what it declared before is wanted any more.
+        if (parsed.workloads().isEmpty() && !prune) {
+            throw new CommandFailure(noDocument(origins) + consequence);
         }
         return new DocumentSet(
                 parsed.workloads().stream()
@@ -123,14 +128,20 @@ public record DocumentTexts(Texts read, ImmutableSet<String> origins, boolean pr
                 prune);
     }
 
-    /** One line a problem: {@code file:line:column: message}. */
-    public static void print(ReadResult read, PrintStream err) {
-        for (Problem warning : read.warnings()) {
-            err.println("warning: " + warning);
+    /** For people who gave paths and mean what stands there. */
+    public static String noDocument(Collection<String> paths) {
+        return "there is no document in "
+                + paths.stream()
+                        .map(path -> path.equals(STANDARD_INPUT) ? "standard input" : path)
+                        .collect(Collectors.joining(", "));
+    }
+
+    /** One line a problem: {@code file:line:column: message}. In JSON the errors are part of the failure that they lead to. */
+    public static void print(ReadResult read, Console console) {
+        read.warnings().forEach(console::warn);
+        if (!console.json()) {
+            read.errors().forEach(console.err()::println);
+            console.err().flush();
         }
-        for (Problem error : read.errors()) {
-            err.println(error);
-        }
-        err.flush();
     }
 }

@@ -88,7 +88,7 @@ public record EventsCommand(boolean follow) implements Command {
 
     private static ObjectNode json(StoredEvent stored) {
         Event event = stored.event();
-        return Json.object()
+        return Json.versioned()
                 .put("id", stored.id())
                 .put("time", event.time().toString())
                 .put(

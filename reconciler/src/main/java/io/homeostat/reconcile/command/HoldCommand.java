@@ -17,7 +17,6 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.time.Instant;
@@ -183,7 +182,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
     }
 
     private ObjectNode json(ImmutableMap<WorkloadId, Pause> pauses) {
-        ObjectNode json = Json.object().put("formatVersion", PlanJson.FORMAT_VERSION);
+        ObjectNode json = Json.versioned();
         json.set("workloads", Json.array(workloads, id -> json(id, pauses.get(id))));
         return json;
     }

@@ -10,7 +10,6 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.WorkloadState;
@@ -47,8 +46,7 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
         if (console.json()) {
             Json.print(
                     console.out(),
-                    Json.object()
-                            .put("formatVersion", PlanJson.FORMAT_VERSION)
+                    Json.versioned()
                             .put("workload", workload.toString())
                             .put("revision", revision)
                             .put("verified", problem.isEmpty())

@@ -51,6 +51,22 @@ class DeleteTest {
     }
 
     @Test
+    void whatIsThereIsDeletedAndTheRestIsTold() {
+        Shell shell = new Shell(directory);
+        try (StateStore store = open(shell)) {
+            store.commit(Change.ofInstance(launchOfGhost()));
+        }
+
+        Shell.Result deleted = shell.run("delete", "process/b", GHOST.toString(), GHOST.toString());
+
+        assertEquals(1, deleted.status());
+        assertTrue(deleted.err().contains("delete: process/b was not applied, so it was not deleted"), deleted.err());
+        try (StateStore store = open(shell)) {
+            assertTrue(store.instances(GHOST).isEmpty());
+        }
+    }
+
+    @Test
     void whatIsNowhereCannotBeDeleted() {
         Shell.Result deleted = new Shell(directory).run("delete", GHOST.toString());
 

@@ -101,8 +101,8 @@ class FollowTest {
         await().atMost(PATIENCE).until(() -> status.text().lines().count() >= 2);
         assertEquals(130, status.interrupt());
         List<String> lines = status.text().lines().toList();
-        assertTrue(lines.getFirst().startsWith("{\"agent\":"), lines.getFirst());
-        assertTrue(lines.get(1).startsWith("{\"agent\":"), lines.get(1));
+        assertTrue(lines.getFirst().startsWith("{\"formatVersion\":\"1.0\",\"agent\":"), lines.getFirst());
+        assertTrue(lines.get(1).startsWith("{\"formatVersion\":\"1.0\",\"agent\":"), lines.get(1));
     }
 
     @Test

@@ -4,10 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -71,7 +75,125 @@ class UsageTest {
     void whatIsMisspelledIsToldWhatWasMeantAlsoBesideTheNameOfACommand() {
         Result misspelled = shell.plain("stauts", "plan");
         assertEquals(64, misspelled.status());
-        assertTrue(misspelled.err().contains("did you mean start or states"), misspelled.err());
+        assertTrue(misspelled.err().contains("did you mean status?"), misspelled.err());
+    }
+
+    @Test
+    void nobodyIsLedByATypingErrorToWhatCannotBeUndone() {
+        for (String word : new String[] {"rest", "resets", "delet", "deleet", "dlete", "rset"}) {
+            String err = shell.plain(word).err();
+            assertFalse(err.contains("did you mean reset") || err.contains("did you mean delete"), err);
+        }
+        String err = shell.plain("reset", "--yess").err();
+        assertFalse(err.contains("did you mean --yes"), err);
+    }
+
+    @Test
+    void aMisspelledOptionIsToldWhatWasMeant() {
+        assertTrue(shell.plain("plan", "--prunne").err().contains("did you mean --prune?"));
+    }
+
+    @Test
+    void errorsAreJsonForWhoeverAsksForJson() throws IOException {
+        assertEquals(
+                "{\"formatVersion\":\"1.0\",\"error\":{\"command\":\"plan\",\"kind\":\"usage\",\"message\":"
+                        + "\"Unknown option: '--prunne'; did you mean --prune?; see homeostat plan --help\"}}\n",
+                shell.plain("plan", "--prunne", "-o", "json").err());
+        for (String[] line : new String[][] {
+            {"frobnicate", "-o", "json"},
+            {"-ojson", "frobnicate"},
+            {"--output=JSON", "frobnicate"},
+            {"-o=json", "apply"},
+            {"-o", "json"},
+            {"reset", "plugin/a", "--output", "json"},
+            {"delete", "nothing", "-o", "json"}
+        }) {
+            Result result = shell.plain(line);
+            assertEquals(64, result.status());
+            assertEquals("", result.out());
+            assertEquals(
+                    "usage",
+                    new ObjectMapper().readTree(result.err()).at("/error/kind").asText(),
+                    result.err());
+        }
+        shell.write(
+                "a.yaml", "apiVersion: homeostat.io/v1\nkind: Process\nmetadata: {name: a}\nspec: {instal: local}\n");
+        Result invalid = shell.run("plan", "-f", directory + "/a.yaml", "-o", "json");
+        assertEquals(1, invalid.status());
+        JsonNode error = new ObjectMapper().readTree(invalid.err()).at("/error");
+        assertEquals("failure", error.at("/kind").asText());
+        assertEquals(4, error.at("/problems/0/line").asInt(), invalid.err());
+        Result unknown = shell.run("delete", "process/a", "-o", "json");
+        assertEquals(
+                "delete",
+                new ObjectMapper().readTree(unknown.err()).at("/error/command").asText());
+    }
+
+    @Test
+    void everyResultSaysInWhichVersionItIsWritten() throws IOException {
+        shell.write("a.yaml", Shell.sleeper("a", 1));
+        for (String[] line : new String[][] {
+            {"status"},
+            {"plan", "-f", directory + "/a.yaml"},
+            {"validate", "-f", directory + "/a.yaml"},
+            {"explain"},
+            {"explain", "Agent"},
+            {"version"},
+            {"doctor"}
+        }) {
+            List<String> words = new ArrayList<>(List.of(line));
+            words.addAll(List.of("-o", "json"));
+            JsonNode json = new ObjectMapper()
+                    .readTree(shell.run(words.toArray(String[]::new)).out());
+            assertEquals("1.0", json.path("formatVersion").asText(), words::toString);
+        }
+    }
+
+    @Test
+    void whatIsNeitherFileNorDirectoryIsNotWaitedFor() throws Exception {
+        Path fifo = directory.resolve("fifo");
+        assertEquals(0, new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor());
+        for (String command : new String[] {"validate", "plan", "apply"}) {
+            for (String path : new String[] {fifo.toString(), "/dev/null"}) {
+                Result result = shell.run(command, "-f", path);
+                assertEquals(1, result.status());
+                assertTrue(result.err().contains(path + ": neither a file nor a directory"), result.err());
+            }
+        }
+        Result config = shell.run("run", "--config", fifo.toString());
+        assertEquals(1, config.status());
+        assertTrue(config.err().contains(fifo + ": not a file"), config.err());
+    }
+
+    @Test
+    void pathsWithoutADocumentAreNotValid() throws IOException {
+        Path empty = Files.createDirectory(directory.resolve("empty"));
+        shell.write("comment.yaml", "# nothing\n");
+        for (String path : new String[] {empty.toString(), directory + "/comment.yaml"}) {
+            for (String command : new String[] {"validate", "plan", "apply"}) {
+                Result result = shell.run(command, "-f", path);
+                assertEquals(1, result.status(), command);
+                assertTrue(result.err().contains("there is no document in " + path), result.err());
+            }
+            Result json = shell.run("validate", "-f", path, "-o", "json");
+            JsonNode valid = new ObjectMapper().readTree(json.out());
+            assertFalse(valid.at("/valid").asBoolean());
+            assertTrue(valid.at("/errors/0/message").asText().contains("no document"), json.out());
+        }
+        assertEquals(0, shell.run("apply", "-f", empty.toString(), "--prune").status());
+    }
+
+    @Test
+    void aStateDirectoryThatIsNoneIsAnError() throws IOException {
+        shell.write("file", "");
+        for (String path : new String[] {directory + "/file", directory + "/file/state"}) {
+            for (String command : new String[] {"status", "plan", "events"}) {
+                Result result = shell.plain(command, "--state-dir", path, "--run-dir", directory + "/run");
+                assertEquals(1, result.status(), result.err());
+                assertTrue(result.err().contains(path), result.err());
+                assertTrue(result.err().contains("Not a directory"), result.err());
+            }
+        }
     }
 
     @Test
@@ -170,7 +292,7 @@ class UsageTest {
     @Test
     void globalOptionsStandBeforeOrAfterTheCommand() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 1));
-        String json = "{\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[]}\n";
+        String json = "{\"formatVersion\":\"1.0\",\"valid\":true,\"documents\":1,\"errors\":[],\"warnings\":[]}\n";
         assertEquals(
                 json,
                 shell.plain("-o", "json", "validate", "-f", directory + "/a.yaml")
@@ -190,7 +312,7 @@ class UsageTest {
         Result result = shell.plain("version");
         assertTrue(result.out().matches("homeostat \\d+\\.\\d+\\.\\d+\\S* \\(Java \\d+.*\\)\n"), result.out());
         assertEquals(result.out(), shell.plain("--version").out());
-        assertTrue(shell.plain("version", "-o", "json").out().startsWith("{\"version\":\""));
+        assertTrue(shell.plain("version", "-o", "json").out().startsWith("{\"formatVersion\":\"1.0\",\"version\":\""));
     }
 
     @Test
@@ -207,7 +329,7 @@ class UsageTest {
     @Test
     void explainSaysTheSameToPrograms() {
         assertEquals(
-                "{\"path\":\"Plugin.spec.limits\",\"kind\":\"Plugin\",\"type\":\"object\","
+                "{\"formatVersion\":\"1.0\",\"path\":\"Plugin.spec.limits\",\"kind\":\"Plugin\",\"type\":\"object\","
                         + "\"description\":\"Limits for the whole process tree, in force from its first instruction.\",\"fields\":["
                         + "{\"name\":\"memory\",\"type\":\"size\",\"required\":false,\"default\":null,\"description\":"
                         + "\"The most memory the process tree may use. Beyond it the kernel kills it, and the workload is restarted."
@@ -222,7 +344,7 @@ class UsageTest {
                         + " takes control groups of version 2.\"}]}\n",
                 shell.plain("explain", "Plugin.spec.limits", "-o", "json").out());
         assertEquals(
-                "{\"kinds\":[\"Plugin\",\"Process\",\"Timer\",\"Agent\"]}\n",
+                "{\"formatVersion\":\"1.0\",\"kinds\":[\"Plugin\",\"Process\",\"Timer\",\"Agent\"]}\n",
                 shell.plain("explain", "-o", "json").out());
         Result unknown = shell.plain("explain", "Plugin.spec.limit", "-o", "json");
         assertEquals(1, unknown.status());
@@ -263,7 +385,11 @@ class UsageTest {
         assertTrue(result.err().contains("b.yaml:1:7: "), result.err());
         Result json = shell.plain("validate", "-o", "json", "-f", directory + "/a.yaml", directory + "/b.yaml");
         assertEquals(1, json.status());
-        assertTrue(json.out().startsWith("{\"valid\":false,\"documents\":0,\"errors\":[{\"file\":\""), json.out());
+        assertTrue(
+                json.out()
+                        .startsWith(
+                                "{\"formatVersion\":\"1.0\",\"valid\":false,\"documents\":0,\"errors\":[{\"file\":\""),
+                json.out());
         assertEquals("", json.err());
     }
 

@@ -41,6 +41,7 @@ final class ReadOnlyState {
     private static final int LOG_HEADER = 32;
     private static final int LOG_MAGIC = 0x377f0682;
 
+    private final Path directory;
     private final Path file;
     private final Path wal;
     private final Path walIndex;
@@ -49,6 +50,7 @@ final class ReadOnlyState {
 
     /** @param temporary where private copies go */
     ReadOnlyState(Layout layout, Schema schema, Path temporary) {
+        this.directory = layout.stateDir();
         this.file = layout.database();
         this.wal = StateDirectory.companion(file, "-wal");
         this.walIndex = StateDirectory.companion(file, "-shm");
@@ -61,6 +63,7 @@ final class ReadOnlyState {
             try {
                 Stamps before = stamps();
                 if (before.database().isMissing()) {
+                    StateDirectory.requireOneOrNone(directory);
                     return Optional.empty();
                 }
                 Optional<StateReader> reader = attempt(before);

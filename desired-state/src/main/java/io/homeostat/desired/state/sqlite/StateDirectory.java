@@ -8,9 +8,11 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -47,6 +49,24 @@ final class StateDirectory {
             Files.createDirectories(directory, PRIVATE_DIRECTORY);
         } catch (IOException e) {
             throw failure("create the state directory", directory, e);
+        }
+    }
+
+    /** @throws StoreException when something else is there, or it can't be seen whether there is anything */
+    static void requireOneOrNone(Path directory) {
+        try {
+            Path there = directory.toAbsolutePath();
+            while (there.getParent() != null && !Files.exists(there, LinkOption.NOFOLLOW_LINKS)) {
+                there = there.getParent();
+            }
+            if (!Files.readAttributes(there, BasicFileAttributes.class).isDirectory()) {
+                throw new FileSystemException(there.toString(), null, "Not a directory");
+            }
+            if (!Files.isExecutable(there)) {
+                throw new AccessDeniedException(there.toString());
+            }
+        } catch (IOException e) {
+            throw failure("read the state directory", directory, e);
         }
     }
 

@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.command.environment;
 
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
@@ -9,12 +11,26 @@ import org.jspecify.annotations.Nullable;
 public final class CommandFailure extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    private final transient ImmutableList<Problem> problems;
+
     public CommandFailure(String message) {
-        this(message, null);
+        super(message);
+        this.problems = ImmutableList.of();
     }
 
     public CommandFailure(String message, @Nullable Throwable cause) {
         super(message, cause);
+        this.problems = ImmutableList.of();
+    }
+
+    /** @param problems of documents that led to it; they are not told in the message */
+    public CommandFailure(String message, ImmutableList<Problem> problems) {
+        super(message);
+        this.problems = problems;
+    }
+
+    public ImmutableList<Problem> problems() {
+        return problems;
     }
 
     /** Without the file, which the messages of the file system begin with. */

@@ -1,14 +1,22 @@
 package io.homeostat.reconcile.command.output;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Throwables;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.io.PrintStream;
 
-/** Where a command writes: results to {@code out}, in these colours, messages for people to {@code err}. */
+/**
+ * Where a command writes: results to {@code out}, in these colours, messages to {@code err}. Where results are JSON so are messages, an
+ * object a line: {@code message} for what is good to know, {@code warning} for a document, {@code error} for why it failed.
+ */
 public record Console(PrintStream out, PrintStream err, OutputFormat format, Ansi ansi) {
+    private static final String DEFECT = "this is a defect of homeostat; --log-level debug shows where it happened";
+
     public boolean json() {
         return format == OutputFormat.JSON;
     }
@@ -19,8 +27,24 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
     }
 
     public void say(String message) {
-        err.println("homeostat: " + message);
-        err.flush();
+        if (json()) {
+            Json.print(err, Json.versioned().put("message", message));
+        } else {
+            err.println("homeostat: " + message);
+            err.flush();
+        }
+    }
+
+    /** What is doubtful about a document. */
+    public void warn(Problem problem) {
+        if (json()) {
+            ObjectNode json = Json.versioned();
+            json.set("warning", Json.of(problem));
+            Json.print(err, json);
+        } else {
+            err.println("warning: " + problem);
+            err.flush();
+        }
     }
 
     @FunctionalInterface
@@ -40,19 +64,58 @@ public record Console(PrintStream out, PrintStream err, OutputFormat format, Ans
         } catch (UsageException e) {
             throw e;
         } catch (CommandFailure | StoreException e) {
-            fail(word, debug, e);
+            fail(word, "failure", debug, e);
             return ExitStatus.FAILED;
         } catch (RuntimeException | Error e) {
-            fail(word, debug, e);
-            say("this is a defect of homeostat; --log-level debug shows where it happened");
+            fail(word, "defect", debug, e);
+            if (!json()) {
+                say(DEFECT);
+            }
             return ExitStatus.FAILED;
         }
     }
 
-    private void fail(String word, boolean debug, Throwable e) {
-        say(word + ": " + (e.getMessage() == null ? e.toString() : e.getMessage()));
-        if (debug) {
-            e.printStackTrace(err);
+    /** Part of what was asked for can't be done; the rest is. */
+    public void failPart(String word, String message) {
+        if (json()) {
+            Json.print(err, error(word, "failure", message));
+        } else {
+            say(word + ": " + message);
         }
+    }
+
+    /** The command line says something that no command understands; {@code message} says where help is. */
+    public void misunderstood(String word, String message) {
+        if (json()) {
+            Json.print(err, error(word, "usage", message));
+        } else {
+            say(message);
+        }
+    }
+
+    private void fail(String word, String kind, boolean debug, Throwable e) {
+        String message = e.getMessage() == null ? e.toString() : e.getMessage();
+        if (!json()) {
+            say(word + ": " + message);
+            if (debug) {
+                e.printStackTrace(err);
+            }
+            return;
+        }
+        ObjectNode json = error(word, kind, kind.equals("defect") ? message + "; " + DEFECT : message);
+        ObjectNode error = (ObjectNode) json.get("error");
+        if (e instanceof CommandFailure failure && !failure.problems().isEmpty()) {
+            error.set("problems", Json.array(failure.problems(), Json::of));
+        }
+        if (debug) {
+            error.put("stack", Throwables.getStackTraceAsString(e));
+        }
+        Json.print(err, json);
+    }
+
+    private static ObjectNode error(String word, String kind, String message) {
+        ObjectNode json = Json.versioned();
+        json.putObject("error").put("command", word).put("kind", kind).put("message", message);
+        return json;
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.homeostat.desired.yaml.Problem;
 import java.io.PrintStream;
 import java.util.function.Function;
 
@@ -11,8 +12,21 @@ import java.util.function.Function;
 public final class Json {
     private Json() {}
 
+    /** What stands by itself: a result or a message; says first in which version of this interface it is written. */
+    public static ObjectNode versioned() {
+        return object().put("formatVersion", PlanJson.FORMAT_VERSION);
+    }
+
     public static ObjectNode object() {
         return JsonNodeFactory.instance.objectNode();
+    }
+
+    /** Where a document is wrong, and how. */
+    public static ObjectNode of(Problem problem) {
+        return object().put("file", problem.file())
+                .put("line", problem.line())
+                .put("column", problem.column())
+                .put("message", problem.message());
     }
 
     public static <T> ArrayNode array(Iterable<T> elements, Function<? super T, ? extends JsonNode> json) {

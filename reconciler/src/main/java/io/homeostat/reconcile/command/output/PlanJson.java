@@ -21,7 +21,7 @@ public final class PlanJson {
     private PlanJson() {}
 
     public static ObjectNode of(Plan plan, DesiredState desired) {
-        ObjectNode json = Json.object().put("formatVersion", FORMAT_VERSION);
+        ObjectNode json = Json.versioned();
         json.set("changes", changes(plan, false));
         json.set("drift", changes(plan, true));
         ObjectNode summary = json.putObject("summary")

@@ -39,7 +39,7 @@ public final class StatusJson {
             Instant now,
             List<WorkloadStatus> workloads,
             List<SourceProblem> problems) {
-        ObjectNode json = Json.object();
+        ObjectNode json = Json.versioned();
         if (agent.isPresent()) {
             json.putObject("agent")
                     .put("version", agent.get().version())

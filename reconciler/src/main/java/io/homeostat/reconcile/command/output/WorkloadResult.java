@@ -79,7 +79,7 @@ public record WorkloadResult(WorkloadId workload, Kind kind, WorkloadPlan plan, 
     }
 
     public static ObjectNode json(List<WorkloadResult> results) {
-        ObjectNode json = Json.object().put("formatVersion", PlanJson.FORMAT_VERSION);
+        ObjectNode json = Json.versioned();
         json.set("workloads", Json.array(results, WorkloadResult::json));
         json.putObject("summary")
                 .put("installed", count(results, Bucket.INSTALL))

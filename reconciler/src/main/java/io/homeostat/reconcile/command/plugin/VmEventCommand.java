@@ -20,7 +20,6 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Table;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
@@ -167,8 +166,7 @@ public record VmEventCommand(Event event) implements Command {
 
     private int print(ImmutableList<Delivery> told, Console console) {
         if (console.json()) {
-            ObjectNode json =
-                    Json.object().put("formatVersion", PlanJson.FORMAT_VERSION).put("event", event.word());
+            ObjectNode json = Json.versioned().put("event", event.word());
             json.set("plugins", Json.array(told, Delivery::json));
             Json.print(console.out(), json);
         } else if (told.isEmpty()) {

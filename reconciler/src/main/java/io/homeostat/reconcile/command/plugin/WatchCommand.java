@@ -19,7 +19,6 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
-import io.homeostat.reconcile.command.output.PlanJson;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.plugin.PluginCaller.Result;
 import java.nio.file.Path;
@@ -109,10 +108,7 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
     }
 
     private ObjectNode json(Result<Health> last, boolean matched) {
-        ObjectNode json = Json.object()
-                .put("formatVersion", PlanJson.FORMAT_VERSION)
-                .put("workload", plugin.toString())
-                .put("matched", matched);
+        ObjectNode json = Json.versioned().put("workload", plugin.toString()).put("matched", matched);
         if (last instanceof Result.Answered<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY) {
             json.put("revision", revision).put("code", health.code());
