@@ -103,7 +103,7 @@ public final class AgentEnforcer implements Enforcer {
         }
         // Only now: the caller may read slowly.
         try (ApplyProgress progress = begun.get()) {
-            return progress.report(goal.timeout());
+            return progress.report(goal.timeout(), goal.asked());
         }
     }
 

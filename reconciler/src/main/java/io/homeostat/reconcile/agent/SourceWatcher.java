@@ -3,12 +3,14 @@ package io.homeostat.reconcile.agent;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.source.FilesSource;
 import io.homeostat.desired.source.LocalSource;
 import io.homeostat.desired.source.SourceSnapshot;
 import io.homeostat.desired.source.StoredWorkloads;
+import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
@@ -18,13 +20,19 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** When the sources on this machine are read: at each resync, when a file of theirs changes, and when one asks to be read again. */
 final class SourceWatcher implements AutoCloseable {
@@ -132,6 +140,12 @@ final class SourceWatcher implements AutoCloseable {
 
     /** Brings into the store what the sources on this machine declare now. */
     static final class SourceSync {
+        private static final Logger LOG = LoggerFactory.getLogger(SourceSync.class);
+
+        /** A file with a thousand mistakes must not push everything else out of the log. */
+        private static final int LOGGED = 20;
+
+        private final Map<SourceName, ImmutableSet<SourceProblem>> told = new EnumMap<>(SourceName.class);
         private final StateStore store;
         private final InstantSource clock;
         private volatile ImmutableMap<SourceName, Function<StoredWorkloads, SourceSnapshot>> sources =
@@ -166,6 +180,7 @@ final class SourceWatcher implements AutoCloseable {
                         return;
                     }
                     replace(reading, storing);
+                    tell(name, reading.content().problems());
                     reading.lookAgain().ifPresent(again::add);
                 } catch (StoreException e) {
                     failures.add(e);
@@ -183,6 +198,20 @@ final class SourceWatcher implements AutoCloseable {
                 store.replace(reading.content(), clock.instant());
             } finally {
                 storing.unlock();
+            }
+        }
+
+        /** Logs what is wrong with a source, each problem once as long as it lasts. */
+        private void tell(SourceName source, ImmutableList<SourceProblem> problems) {
+            ImmutableSet<SourceProblem> now = ImmutableSet.copyOf(problems);
+            ImmutableSet<SourceProblem> before = Objects.requireNonNullElse(told.put(source, now), ImmutableSet.of());
+            Set<SourceProblem> fresh = Sets.difference(now, before);
+            fresh.stream().limit(LOGGED).forEach(problem -> LOG.warn("{}: {}", source.word(), problem.message()));
+            if (fresh.size() > LOGGED) {
+                LOG.warn("{}: {} more problems; homeostat status shows all", source.word(), fresh.size() - LOGGED);
+            }
+            if (now.isEmpty() && !before.isEmpty()) {
+                LOG.info("{}: nothing is wrong with it any more", source.word());
             }
         }
     }

@@ -1,11 +1,23 @@
 package io.homeostat.reconcile.command;
 
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Dependencies;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.ApplyRequest;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.SourceConflicts;
+import io.homeostat.reconcile.plan.Traits;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /** Stores documents as desired state, and waits up to {@code timeout} until the machine is there. */
 public record ApplyCommand(DocumentTexts documents, Duration timeout) implements Command {
@@ -35,11 +47,30 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
     public int run(Workspace workspace) throws InterruptedException {
         DocumentSet valid =
                 documents.parse(workspace.environment().documents(), workspace.console(), CONSEQUENCE_OF_ERRORS);
-        return workspace.enforce(timeout, (store, notes) -> {
+        Set<WorkloadId> asked = new HashSet<>(valid.ids());
+        return workspace.enforce(timeout, asked, (store, notes) -> {
+            asked.addAll(valid.pruned(store.declarations()));
             store.apply(valid.documents(), valid.origins(), valid.prune());
+            asked.addAll(prerequisites(valid.ids(), StoredState.desired(store.declarations())));
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(valid.ids());
         });
+    }
+
+    /** All that these depend on, in any number of steps: without it they can't be as declared. */
+    private static Set<WorkloadId> prerequisites(ImmutableList<WorkloadId> ids, DesiredState desired) {
+        Set<WorkloadId> found = new HashSet<>();
+        Deque<WorkloadId> open = new ArrayDeque<>(ids);
+        while (!open.isEmpty()) {
+            Declaration declaration = desired.declarations().get(open.remove());
+            if (declaration != null) {
+                Workload workload = declaration.workload();
+                Stream.concat(Dependencies.of(workload).stream(), Traits.of(workload).parent().stream())
+                        .filter(found::add)
+                        .forEach(open::add);
+            }
+        }
+        return found;
     }
 }

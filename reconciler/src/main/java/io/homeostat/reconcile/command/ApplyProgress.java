@@ -20,6 +20,7 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
 import java.time.Duration;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
 public final class ApplyProgress implements PassListener, AutoCloseable {
@@ -78,8 +79,12 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         convergence.broken(id, problem);
     }
 
-    /** Prints the result and returns the exit status. */
-    public int report(Duration timeout) {
+    /**
+     * Prints the result and returns the exit status.
+     *
+     * @param asked the workloads that decide it; empty: all
+     */
+    public int report(Duration timeout, Set<WorkloadId> asked) {
         ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout));
         display.close();
         if (console.json()) {
@@ -87,7 +92,21 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         } else {
             console.out().println(WorkloadResult.summary(word, results));
         }
-        return results.stream().anyMatch(WorkloadResult::isLeftUndone) ? ExitStatus.FAILED : ExitStatus.OK;
+        ImmutableList<WorkloadId> undone = results.stream()
+                .filter(WorkloadResult::isLeftUndone)
+                .map(WorkloadResult::workload)
+                .collect(ImmutableList.toImmutableList());
+        if (asked.isEmpty()) {
+            return undone.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
+        }
+        String others = undone.stream()
+                .filter(id -> !asked.contains(id))
+                .map(WorkloadId::toString)
+                .collect(Collectors.joining(", "));
+        if (!others.isEmpty()) {
+            console.say(others + ": not as declared, which this " + word + " was not about");
+        }
+        return undone.stream().anyMatch(asked::contains) ? ExitStatus.FAILED : ExitStatus.OK;
     }
 
     @Override
@@ -101,6 +120,11 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         boolean live = environment.errIsDrawable();
         return live
                 ? new LiveDisplay(workspace.console(), TerminalSize.of(environment), width)
-                : new ProgressDisplay.Plain(workspace.console(), width);
+                : new ProgressDisplay.Plain(
+                        workspace.console(),
+                        workspace.word(),
+                        width,
+                        ProgressDisplay.Plain.SILENCE,
+                        environment.ticker());
     }
 }

@@ -179,7 +179,7 @@ public final class DirectEnforcer implements Enforcer {
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
                     progress.await(left);
                 }
-                return progress.report(goal.timeout());
+                return progress.report(goal.timeout(), goal.asked());
             } catch (InterruptedException e) {
                 workspace
                         .console()

@@ -28,6 +28,16 @@ public record DocumentSet(ImmutableList<ToApply> documents, ImmutableSet<String>
         return documents.stream().map(document -> document.workload().id()).collect(ImmutableList.toImmutableList());
     }
 
+    /** What these documents withdraw. */
+    ImmutableList<WorkloadId> pruned(ImmutableList<StoredDeclaration> stored) {
+        return stored.stream()
+                .filter(declaration ->
+                        prune && declaration.source() == SourceName.APPLIED && origins.contains(declaration.origin()))
+                .map(declaration -> declaration.workload().id())
+                .filter(id -> !ids().contains(id))
+                .collect(ImmutableList.toImmutableList());
+    }
+
     /** The desired state that {@link io.homeostat.desired.state.StateStore#apply} would leave behind, all sources considered. */
     DesiredState appliedTo(ImmutableList<StoredDeclaration> stored) {
         ImmutableList.Builder<StoredDeclaration> result = ImmutableList.builder();

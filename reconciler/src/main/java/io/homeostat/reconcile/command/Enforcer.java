@@ -14,6 +14,7 @@ import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -25,8 +26,18 @@ public interface Enforcer {
      * @param store changes what is stored; if it throws, nothing is done to the machine
      * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
      * @param stopping whether a workload that is stopped by request is done, rather than held back
+     * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all
      */
-    record Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
+    record Goal(
+            Consumer<StateStore> store,
+            ImmutableList<WorkloadId> only,
+            boolean stopping,
+            Duration timeout,
+            Set<WorkloadId> asked) {
+        public Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
+            this(store, only, stopping, timeout, Set.of());
+        }
+
         boolean concerns(WorkloadId id) {
             return only.isEmpty() || only.contains(id);
         }

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -59,9 +60,20 @@ public record Workspace(String word, Environment environment, Console console, L
      * nobody may be waited for, not even a slow reader.
      */
     public int enforce(Duration timeout, BiConsumer<StateStore, List<String>> change) throws InterruptedException {
+        return enforce(timeout, Set.of(), change);
+    }
+
+    /**
+     * As {@link #enforce(Duration, BiConsumer)}, for a change that is about some workloads.
+     *
+     * @param asked the workloads that decide the exit status, known once the store was changed; empty: all
+     */
+    public int enforce(Duration timeout, Set<WorkloadId> asked, BiConsumer<StateStore, List<String>> change)
+            throws InterruptedException {
         List<String> notes = new ArrayList<>();
         int status = enforcer.enforce(
-                this, new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), false, timeout));
+                this,
+                new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), false, timeout, asked));
         notes.forEach(console::say);
         return status;
     }

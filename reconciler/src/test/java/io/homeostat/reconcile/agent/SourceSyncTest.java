@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
@@ -19,6 +23,7 @@ import io.homeostat.desired.yaml.Problem;
 import io.homeostat.reconcile.agent.SourceWatcher.SourceSync;
 import java.nio.file.Path;
 import java.time.Clock;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** What is stored of sources that are read in unlucky moments. */
 @Timeout(60)
@@ -58,6 +64,25 @@ class SourceSyncTest {
         sources.read(storing);
 
         assertEquals(ImmutableList.of(PROBLEM), store.problems());
+    }
+
+    @Test
+    void whatIsWrongIsLoggedOnceForAsLongAsItLasts() {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(SourceSync.class);
+        logger.addAppender(log);
+        try {
+            sources.use(ImmutableMap.of(SourceName.FILES, stored -> unreadable()));
+            sources.read(storing);
+            sources.read(storing);
+            assertEquals(
+                    List.of("files: can't be read"),
+                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+            assertEquals(Level.WARN, log.list.getFirst().getLevel());
+        } finally {
+            logger.detachAppender(log);
+        }
     }
 
     @Test

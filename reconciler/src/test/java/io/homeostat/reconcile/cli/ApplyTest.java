@@ -123,6 +123,23 @@ class ApplyTest {
     }
 
     @Test
+    void theExitStatusIsAboutWhatWasGivenAndWhatThatDependsOn() throws IOException {
+        String ends = Shell.sleeper("b", 600).replace("/bin/sleep", "/nonexistent");
+        shell.write("b.yaml", ends);
+        assertEquals(1, shell.run("apply", "-f", directory + "/b.yaml").status());
+        shell.write("a.yaml", Shell.sleeper("a", 600));
+
+        Result others = apply();
+
+        assertEquals(0, others.status(), others.toString());
+        assertTrue(
+                others.err().contains("process/b: not as declared, which this apply was not about"), others.toString());
+        shell.write("a.yaml", Shell.sleeper("a", 600) + "  dependsOn: [process/b]\n");
+        Result dependent = apply();
+        assertEquals(1, dependent.status(), dependent.toString());
+    }
+
+    @Test
     void planAndStatusTouchNothing() throws IOException {
         shell.write("a.yaml", Shell.sleeper("a", 600));
         Map<String, String> empty = listing();

@@ -1,10 +1,12 @@
 package io.homeostat.reconcile.command.output;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Strings;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.command.output.Ansi.Colour;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** Shows people how a convergence goes. Called from many threads. */
 public interface ProgressDisplay extends AutoCloseable {
@@ -30,44 +33,81 @@ public interface ProgressDisplay extends AutoCloseable {
     @Override
     void close();
 
-    /** One line a change, as soon as it is done; nothing while it is being done. */
+    private static String downloading(long done, long total) {
+        return "downloading " + Text.bytes(done) + (total < 0 ? "" : " of " + Text.bytes(total));
+    }
+
+    /** One line a change, as soon as it is done; while nothing is done for a time, one that says what is under way. */
     final class Plain implements ProgressDisplay {
+        public static final Duration SILENCE = Duration.ofSeconds(10);
+        private static final int NAMED = 3;
+
         private final Console console;
+        private final String word;
         private final int width;
+        private final Ticker ticker;
+        private final long begin;
+        private final Map<WorkloadId, String> active = new TreeMap<>();
+        private final ScheduledExecutorService lines = Executors.newSingleThreadScheduledExecutor(
+                Thread.ofPlatform().name("progress").daemon(true).factory());
+        private boolean closed;
 
-        /** @param width of the column of workloads */
-        public Plain(Console console, int width) {
+        /**
+         * @param word the command, as typed
+         * @param width of the column of workloads
+         * @param silence between two lines about what is under way
+         */
+        public Plain(Console console, String word, int width, Duration silence, Ticker ticker) {
             this.console = console;
+            this.word = word;
             this.width = width;
+            this.ticker = ticker;
+            this.begin = ticker.read();
+            ScheduledFuture<?> _ = lines.scheduleAtFixedRate(
+                    this::sayWhatIsUnderWay, silence.toMillis(), silence.toMillis(), TimeUnit.MILLISECONDS);
         }
 
         @Override
-        public void under(WorkloadId id, String what) {
-            // Of interest only while it lasts.
+        public synchronized void under(WorkloadId id, String what) {
+            active.put(id, Text.oneLine(what));
+        }
+
+        private synchronized void sayWhatIsUnderWay() {
+            if (closed || active.isEmpty()) {
+                return;
+            }
+            String first = active.entrySet().stream()
+                    .limit(NAMED)
+                    .map(entry -> entry.getKey() + " " + entry.getValue())
+                    .collect(Collectors.joining(", "));
+            int others = active.size() - NAMED;
+            console.say(word + ": after " + Text.duration(Duration.ofNanos(ticker.read() - begin)) + ": " + first
+                    + (others > 0 ? " and " + others + " more" : ""));
         }
 
         @Override
-        public void result(WorkloadResult result) {
+        public synchronized void result(WorkloadResult result) {
+            active.remove(result.workload());
             if (result.kind() != WorkloadResult.Kind.UNCHANGED && !console.json()) {
-                synchronized (this) {
-                    console.out().println(line(result, width, console.ansi()));
-                    console.out().flush();
-                }
+                console.out().println(line(result, width, console.ansi()));
+                console.out().flush();
             }
         }
 
         @Override
-        public void again(WorkloadId id) {
-            // Is written already.
+        public synchronized void again(WorkloadId id) {
+            active.remove(id);
         }
 
         @Override
         public Progress download(WorkloadId id) {
-            return Progress.NONE;
+            return (done, total) -> under(id, downloading(done, total));
         }
 
         @Override
-        public void close() {
+        public synchronized void close() {
+            closed = true;
+            lines.shutdownNow();
             console.out().flush();
         }
 
@@ -131,8 +171,7 @@ public interface ProgressDisplay extends AutoCloseable {
 
         @Override
         public Progress download(WorkloadId id) {
-            return (done, total) ->
-                    under(id, "downloading " + Text.bytes(done) + (total < 0 ? "" : " of " + Text.bytes(total)));
+            return (done, total) -> under(id, downloading(done, total));
         }
 
         private synchronized void draw() {

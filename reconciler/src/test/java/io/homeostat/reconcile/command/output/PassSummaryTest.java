@@ -3,6 +3,7 @@ package io.homeostat.reconcile.command.output;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
@@ -28,7 +29,12 @@ class PassSummaryTest {
     private final PassSummary summary = new PassSummary(
             Set.of(A),
             Set.of(A),
-            new ProgressDisplay.Plain(new Console(out, out, OutputFormat.TEXT, new Ansi(false)), 9),
+            new ProgressDisplay.Plain(
+                    new Console(out, out, OutputFormat.TEXT, new Ansi(false)),
+                    "apply",
+                    9,
+                    ProgressDisplay.Plain.SILENCE,
+                    Ticker.systemTicker()),
             false);
 
     @Test

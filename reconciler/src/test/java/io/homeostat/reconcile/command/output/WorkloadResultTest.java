@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
@@ -27,8 +28,12 @@ class WorkloadResultTest {
     private static final Instant OPENS = Instant.parse("2026-11-21T23:30:00Z");
 
     private final PrintStream nobody = new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8);
-    private final ProgressDisplay.Plain display =
-            new ProgressDisplay.Plain(new Console(nobody, nobody, OutputFormat.TEXT, new Ansi(false)), 0);
+    private final ProgressDisplay.Plain display = new ProgressDisplay.Plain(
+            new Console(nobody, nobody, OutputFormat.TEXT, new Ansi(false)),
+            "apply",
+            0,
+            ProgressDisplay.Plain.SILENCE,
+            Ticker.systemTicker());
 
     @Test
     void whatWaitsForItsWindowHasNotFailedWhateverKindItIs() throws IOException {
