@@ -43,10 +43,21 @@ public final class JsonSchema {
     }
 
     private ObjectNode documents() {
-        ObjectNode root = root("Homeostat workload");
-        ArrayNode oneOf = root.putArray("oneOf");
+        ObjectNode root = root("Homeostat workload").put("type", "object");
+        ArrayNode kinds = root.putObject("properties")
+                .putObject("kind")
+                .put("description", "What is declared; the rest of the document goes by it.")
+                .putArray("enum");
+        Documents.KEYS.forEach(root.putArray("required")::add);
+        // By its kind, and not one of all: else a mistake in one is a list of why it is none of the others.
+        ArrayNode allOf = root.putArray("allOf");
         for (Kind kind : Kind.all()) {
-            oneOf.add(reference(kind.title()));
+            kinds.add(kind.title());
+            ObjectNode rule = allOf.addObject();
+            ObjectNode condition = rule.putObject("if");
+            condition.putObject("properties").putObject("kind").put("const", kind.title());
+            condition.putArray("required").add("kind");
+            rule.set("then", reference(kind.title()));
             definitions.put(kind.title(), document(kind));
         }
         return withDefinitions(root);

@@ -99,6 +99,12 @@ record Arguments(ParseResult whole, ParseResult command) {
         return command.hasMatchedPositional(0) ? Optional.of(command.matchedPositionalValue(0, "")) : Optional.empty();
     }
 
+    ImmutableList<String> words() {
+        return command.hasMatchedPositional(0)
+                ? ImmutableList.copyOf(command.<List<String>>matchedPositionalValue(0, List.of()))
+                : ImmutableList.of();
+    }
+
     /** @throws UsageException when one is not of the form KIND/NAME */
     ImmutableList<WorkloadId> workloads() {
         List<String> words = command.hasMatchedPositional(0) ? command.matchedPositionalValue(0, List.of()) : List.of();

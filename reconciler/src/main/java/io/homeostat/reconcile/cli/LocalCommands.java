@@ -4,9 +4,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.Explain;
 import io.homeostat.desired.yaml.Explain.Explanation;
+import io.homeostat.desired.yaml.JsonSchema;
 import io.homeostat.reconcile.command.DocumentTexts;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.environment.Version;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -48,6 +50,17 @@ final class LocalCommands {
 
     private static ObjectNode withoutPlace(String message) {
         return Json.object().put("file", "").put("line", 0).put("column", 0).put("message", message);
+    }
+
+    static int schema(Invocation typed) {
+        String what = typed.arguments().word().orElse("document");
+        return typed.print(
+                switch (what) {
+                    case "document" -> JsonSchema.generate();
+                    case "agent" -> JsonSchema.agent();
+                    default ->
+                        throw new UsageException("there is no schema of '" + what + "'; write document or agent");
+                });
     }
 
     /** Explains the field of documents that was typed; without one, says which kinds there are. */

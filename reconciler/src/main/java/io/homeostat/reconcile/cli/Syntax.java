@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,6 +18,9 @@ import picocli.CommandLine.TypeConversionException;
 
 /** The options and parameters of one command, built in code: reading annotations by reflection takes longer than many a command. */
 final class Syntax {
+    /** What stands for a workload in help; completion goes by labels, too: PATH, FILE and DIR are what they say. */
+    static final String WORKLOAD = "KIND/NAME";
+
     static final String FILES = "-f";
     static final String PRUNE = "--prune";
     static final String TIMEOUT = "--timeout";
@@ -149,19 +153,37 @@ final class Syntax {
                 .auxiliaryTypes(String.class)
                 .arity(number.arity)
                 .required(number != Workloads.AT_MOST_ONE)
-                .paramLabel("KIND/NAME")
+                .paramLabel(WORKLOAD)
                 .description("Such as plugin/ops-agent.")
                 .build());
         return this;
     }
 
     Syntax word(String label, boolean required, String description) {
+        return word(label, required, description, null);
+    }
+
+    /** @param candidates what it may be, for completion; null when it is not one of a few words */
+    Syntax word(String label, boolean required, String description, @Nullable Iterable<String> candidates) {
         spec.addPositional(PositionalParamSpec.builder()
                 .index("0")
                 .type(String.class)
                 .arity(required ? "1" : "0..1")
                 .paramLabel(label)
+                .completionCandidates(candidates)
                 .description(description)
+                .build());
+        return this;
+    }
+
+    /** Any words, of which {@code --} has to stand before those that begin with a dash. */
+    Syntax words() {
+        spec.addPositional(PositionalParamSpec.builder()
+                .index("0..*")
+                .type(List.class)
+                .auxiliaryTypes(String.class)
+                .arity("0..*")
+                .paramLabel("WORD")
                 .build());
         return this;
     }

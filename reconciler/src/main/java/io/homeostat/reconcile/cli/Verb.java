@@ -1,8 +1,9 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.Immutable;
-import io.homeostat.desired.yaml.JsonSchema;
+import io.homeostat.desired.yaml.Explain;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.reconcile.agent.Daemon;
 import io.homeostat.reconcile.cli.Syntax.Workloads;
@@ -25,9 +26,8 @@ import io.homeostat.reconcile.command.plugin.VmEventCommand;
 import io.homeostat.reconcile.command.plugin.WatchCommand;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
-import picocli.AutoComplete;
-import picocli.CommandLine;
 
 /**
  * All commands, in the order of the help, one row each: its syntax, the command to run as typed or as requested of an agent, its
@@ -130,7 +130,11 @@ public enum Verb {
             asked -> LogsCommand.of(asked.getLogs()),
             "Show a workload's own output."),
     VM_EVENT(
-            syntax -> syntax.word("EVENT", true, "One of " + VmEventCommand.Event.words() + "."),
+            syntax -> syntax.word(
+                    "EVENT",
+                    true,
+                    "One of " + VmEventCommand.Event.words() + ".",
+                    Splitter.on(", ").splitToList(VmEventCommand.Event.words())),
             typed -> VmEventCommand.of(typed.arguments().word().orElse("")),
             asked -> VmEventCommand.of(asked.getVmEvent().getEvent()),
             "Tell every plugin that runs of something that happens to the machine.",
@@ -180,19 +184,33 @@ public enum Verb {
             "Collect what is needed to look for a fault from afar: state, events, ends of logs; secrets are masked.",
             "Exit status: 0 written, 1 not."),
     EXPLAIN(
-            syntax -> syntax.word("PATH", false, "Such as Plugin.spec.limits; the kinds when left out."),
+            syntax ->
+                    syntax.word("FIELD", false, "Such as Plugin.spec.limits; the kinds when left out.", Explain.tops()),
             LocalCommands::explain,
             "Explain a field of a document, such as Plugin.spec.limits."),
     SCHEMA(
-            syntax -> {},
-            typed -> typed.print(JsonSchema.generate()),
-            "Print the JSON Schema (draft 2020-12) of documents."),
+            syntax -> syntax.word(
+                    "WHAT",
+                    false,
+                    "document, which is also the default, or agent (agent.yaml).",
+                    List.of("document", "agent")),
+            LocalCommands::schema,
+            "Print the JSON Schema (draft 2020-12) of documents, or of agent.yaml.",
+            "For an editor with the YAML language server, in the first line of a file:",
+            "# yaml-language-server: $schema=FILE"),
     COMPLETION(
-            syntax -> syntax.word("SHELL", false, "bash, which is also the default."),
-            typed -> typed.print(completion(typed.arguments().word().orElse("bash"))),
-            "Print a completion script for bash.",
-            "To load it now:        source <(homeostat completion bash)",
-            "To load it every time: homeostat completion bash > ~/.local/share/bash-completion/completions/homeostat"),
+            syntax -> syntax.word("SHELL", false, "bash, which is also the default, zsh or fish.", Completion.SHELLS),
+            typed -> typed.print(Completion.script(typed.arguments().word().orElse("bash"))),
+            "Print a completion script for bash, zsh or fish.",
+            "To load it now:  source <(homeostat completion bash)   (zsh the same)   homeostat completion fish | source",
+            "Every time:      homeostat completion bash > ~/.local/share/bash-completion/completions/homeostat",
+            "                 homeostat completion zsh > DIRECTORY_IN_FPATH/_homeostat",
+            "                 homeostat completion fish > ~/.config/fish/completions/homeostat.fish"),
+    COMPLETE(
+            Syntax::words,
+            typed -> new Completion(typed.environment(), typed.console().out())
+                    .complete(typed.arguments().words()),
+            "Say what may stand at the end of a command line; for completion scripts."),
     VERSION(syntax -> {}, LocalCommands::version, "Print the version."),
     SELF_TRAIN(
             syntax -> {},
@@ -266,7 +284,7 @@ public enum Verb {
 
     /** Not meant for people. */
     boolean hidden() {
-        return this == SELF_TRAIN || this == INSPECT;
+        return this == SELF_TRAIN || this == INSPECT || this == COMPLETE;
     }
 
     /** What it does can't be undone. */
@@ -304,13 +322,5 @@ public enum Verb {
      */
     static Command asked(CommandRequest request) {
         return valueOf(request.getCommandCase().name()).asked.command(request);
-    }
-
-    private static String completion(String shell) {
-        if (!shell.equals("bash")) {
-            throw new UsageException("there is no completion for '" + shell + "'; write bash");
-        }
-        CommandLine line = Syntax.commandLine();
-        return AutoComplete.bash(line.getCommandName(), line);
     }
 }

@@ -255,7 +255,7 @@ class UsageTest {
         assertUsage("plan", "plan", "-o", "yaml");
         assertUsage("apply", "apply", "-f", "");
         assertUsage("validate", "validate", "-f", "a.yaml", "-f", "");
-        assertUsage("completion", "completion", "fish");
+        assertUsage("completion", "completion", "tcsh");
         assertUsage("homeostat", "frobnicate");
     }
 
@@ -354,14 +354,10 @@ class UsageTest {
     @Test
     void schemaIsAJsonSchema() {
         assertTrue(shell.plain("schema").out().contains("https://json-schema.org/draft/2020-12/schema"));
-    }
-
-    @Test
-    void completionKnowsTheCommandsButNotTheHiddenOnes() {
-        String script = shell.plain("completion", "bash").out();
-        assertTrue(script.contains("validate"), "no commands");
-        assertFalse(script.contains("self-train"), "a hidden command");
-        assertEquals(script, shell.plain("completion").out());
+        assertEquals(
+                shell.plain("schema").out(), shell.plain("schema", "document").out());
+        assertTrue(shell.plain("schema", "agent").out().contains("Homeostat agent.yaml"));
+        assertUsage("schema", "schema", "agent.yml");
     }
 
     @Test

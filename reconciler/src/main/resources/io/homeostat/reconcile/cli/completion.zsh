@@ -1,0 +1,24 @@
+#compdef homeostat
+# zsh completion for homeostat. To load it now: source <(homeostat completion zsh)
+_homeostat() {
+  local line
+  local -a reply described
+  reply=("${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT-1]}" "${words[CURRENT]}" 2>/dev/null)}")
+  # The option in front of =VALUE stays as it is.
+  [[ ${words[CURRENT]} != --*=* ]] || compset -P '*='
+  case ${reply[1]-} in
+    :files) _files ;;
+    :directories) _files -/ ;;
+    :words)
+      for line in "${(@)reply[2,-1]}"; do
+        [[ -z $line ]] || described+=("${${line%%$'\t'*}//:/\\:}:${${(M)line%$'\t'*}#$'\t'}")
+      done
+      (( $#described == 0 )) || _describe homeostat described
+      ;;
+  esac
+}
+if [[ ${funcstack[1]-} = _homeostat ]]; then
+  _homeostat "$@"
+elif (( $+functions[compdef] )); then
+  compdef _homeostat homeostat
+fi
