@@ -8,7 +8,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -99,6 +101,12 @@ final class PassBroadcast implements PassListener {
     public void begun(PassId pass) {
         residents.forEach(resident -> resident.begun(pass));
         subscriptions.forEach(subscription -> subscription.begun(pass));
+    }
+
+    @Override
+    public void looked(Situation situation, WorkloadPlan plan) {
+        residents.forEach(resident -> resident.looked(situation, plan));
+        tell(situation.id(), subscriber -> subscriber.looked(situation, plan));
     }
 
     @Override

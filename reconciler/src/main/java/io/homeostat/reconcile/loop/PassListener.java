@@ -2,7 +2,9 @@ package io.homeostat.reconcile.loop;
 
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Arrays;
 import java.util.Set;
 
@@ -10,6 +12,9 @@ import java.util.Set;
 public interface PassListener {
     /** A pass begins; it reads what is declared after this call. */
     default void begun(PassId pass) {}
+
+    /** A pass has looked at a workload, stored what it learned, and will do the first step of this plan, if it has one. */
+    default void looked(Situation situation, WorkloadPlan plan) {}
 
     /** Receives the progress of a download that begins now. */
     default Progress download(WorkloadId id) {

@@ -93,6 +93,7 @@ public final class WorkloadPass {
             executor.destroyEnded(id);
         }
         WorkloadPlan plan = planned.plan();
+        listener.looked(planned.situation(), plan);
         PassResult next = plan.next()
                 .<PassResult>map(step -> go(planned.situation(), plan, step))
                 .orElseGet(() -> new PassResult.Settled(plan));

@@ -2,9 +2,11 @@ package io.homeostat.reconcile.agent.telemetry;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.observe.usage.UsageReport.Usage;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
+import io.homeostat.reconcile.loop.PassListener;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MultiGauge;
@@ -31,12 +33,13 @@ import org.slf4j.LoggerFactory;
 /**
  * The agent's metrics in Prometheus' text format, asked by whoever scrapes. The reconciler's README lists them all.
  *
- * <p>Labels are words of ours, of which there are few. Names of workloads are a label of three metrics only: restarts, whose series
- * ends when nothing is left of the workload, and what it uses, whose series ends when it does not run.
+ * <p>Labels are words of ours, of which there are few, and names and revisions of workloads. The series of a workload end when nothing is
+ * left of it, those of what it uses when it does not run.
  */
 public final class AgentMetrics {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final PassMetrics passes;
+    private final WorkloadMetrics workloads;
     private final MultiGauge cpu;
     private final MultiGauge memory;
     private volatile Supplier<? extends Map<WorkloadId, Usage>> usage = Map::of;
@@ -44,9 +47,9 @@ public final class AgentMetrics {
     /** @param started when this process began */
     public AgentMetrics(Ticker ticker, String version, Instant started) {
         this.passes = new PassMetrics(ticker, registry);
-        this.cpu = MultiGauge.builder("homeostat.workload.cpu.percent")
-                .description(
-                        "Processor time of a workload's process tree over its last interval, in percent of one core.")
+        this.workloads = new WorkloadMetrics(registry);
+        this.cpu = MultiGauge.builder("homeostat.workload.cpu.ratio")
+                .description("Processor time of a workload's process tree over its last interval; 1 is one core.")
                 .register(registry);
         this.memory = MultiGauge.builder("homeostat.workload.memory.bytes")
                 .description("Memory of a workload's process tree.")
@@ -72,6 +75,11 @@ public final class AgentMetrics {
 
     public PassMetrics passes() {
         return passes;
+    }
+
+    /** What has to hear of passes. */
+    ImmutableList<PassListener> listeners() {
+        return ImmutableList.of(passes, workloads);
     }
 
     /** Shows how many workloads are due and have no pass yet. */
@@ -142,8 +150,9 @@ public final class AgentMetrics {
 
     /** Everything, in Prometheus' text format. */
     public synchronized String scrape() {
+        workloads.refresh();
         Map<WorkloadId, Usage> latest = usage.get();
-        cpu.register(rows(latest, Usage::cpuPercent), true);
+        cpu.register(rows(latest, use -> use.cpuPercent() / 100), true);
         memory.register(rows(latest, Usage::memoryBytes), true);
         return registry.scrape();
     }

@@ -87,7 +87,11 @@ public final class PassMetrics implements PassListener {
     @Override
     public void begun(PassId pass) {
         begun.put(pass.workload(), ticker.read());
-        registry.counter("homeostat.pass.triggers", "trigger", pass.trigger().word())
+        counter(
+                        "homeostat.pass.triggers",
+                        "Passes by what made them due.",
+                        "trigger",
+                        pass.trigger().word())
                 .increment();
     }
 
@@ -135,7 +139,8 @@ public final class PassMetrics implements PassListener {
 
     private void passed(String result, long nanos) {
         passTime.record(nanos, TimeUnit.NANOSECONDS);
-        registry.counter("homeostat.passes", "result", result).increment();
+        counter("homeostat.passes", "Passes by how they ended.", "result", result)
+                .increment();
     }
 
     private void settled(WorkloadId id, WorkloadPlan plan, long now) {
@@ -160,14 +165,18 @@ public final class PassMetrics implements PassListener {
 
     private void stepped(WorkloadId id, WorkloadPlan plan, Step step, Outcome outcome) {
         boolean failed = outcome instanceof Outcome.Failed;
-        registry.counter("homeostat.steps", "step", step.word(), "outcome", word(outcome))
+        counter("homeostat.steps", "Steps by how they ended.", "step", step.word(), "outcome", word(outcome))
                 .increment();
         if (failed) {
-            registry.counter("homeostat.failures", "step", step.word(), "reason", word(plan.reason()))
+            counter("homeostat.failures", "Steps that failed.", "step", step.word(), "reason", word(plan.reason()))
                     .increment();
         } else if (step instanceof Step.Launch && plan.reason().isDrift()) {
             restarts.computeIfAbsent(id, this::restarts).increment();
         }
+    }
+
+    private Counter counter(String name, String description, String... tags) {
+        return Counter.builder(name).description(description).tags(tags).register(registry);
     }
 
     private Counter restarts(WorkloadId id) {

@@ -17,6 +17,9 @@ public record Telemetry(PassLog log, LoopWatch watch, AgentMetrics metrics) {
     }
 
     public ImmutableList<PassListener> listeners() {
-        return ImmutableList.of(log, watch, metrics.passes());
+        return ImmutableList.<PassListener>builder()
+                .add(log, watch)
+                .addAll(metrics.listeners())
+                .build();
     }
 }

@@ -94,7 +94,7 @@ class AgentMetricsTest {
         Map<WorkloadId, Usage> latest = new HashMap<>();
         metrics.usage(() -> latest);
         latest.put(Passes.WORKLOAD, new Usage(Instant.EPOCH, 12.5, 4096));
-        assertEquals(12.5, value("homeostat_workload_cpu_percent{workload=\"plugin/ops-agent\"}"));
+        assertEquals(0.125, value("homeostat_workload_cpu_ratio{workload=\"plugin/ops-agent\"}"));
         assertEquals(4096, value("homeostat_workload_memory_bytes{workload=\"plugin/ops-agent\"}"));
 
         latest.put(Passes.WORKLOAD, new Usage(Instant.EPOCH, 1, 8192));
