@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -21,6 +22,38 @@ final class OneShotTest {
 
     @RegisterExtension
     final Bucket bucket = new Bucket();
+
+    @Test
+    void aScheduledRunWaitsForItsTimeWhichStatusTells() {
+        homeostat.applied(Document.process("backup")
+                .with("install", "local")
+                .with("entryPoint", "/bin/true")
+                .with("execution.type", "oneShot")
+                .with("execution.triggers.schedule.cron", "0 0 29 2 *")
+                .with("execution.triggers.schedule.timezone", "Europe/Berlin"));
+
+        JsonNode status = homeostat.status("process/backup");
+        String next = status.at("/execution/nextDue").asText();
+        assertTrue(next.matches("20[0-9]{2}-02-28T23:00:00(.000)?Z"), status::toString);
+        assertEquals(List.of("CONFIG_INSTALL local"), homeostat.events("process/backup"));
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        assertEquals("STOPPED", status.get("state").asText());
+        homeostat.run("status", "process/backup").exits(0).says(next.substring(0, 10));
+    }
+
+    @Test
+    void aTimeThatHasComeMakesItRun() {
+        homeostat.declare(
+                "tick.yaml",
+                Document.process("tick")
+                        .with("install", "local")
+                        .with("entryPoint", "/bin/true")
+                        .with("execution.type", "oneShot")
+                        .with("execution.triggers.schedule.cron", "* * * * *"));
+        homeostat.agent();
+
+        eventually().until(() -> homeostat.events("process/tick").contains("EXECUTION_COMPLETED local"));
+    }
 
     @Test
     void aPluginRunsUntilItSaysThatItIsDoneAndNotAgain() {

@@ -214,7 +214,16 @@ public record Lifecycle(
             boolean firstBoot,
 
             @Doc("Again and again at this interval.") @Range(min = 1000) @Nullable
-            Duration every) {}
+            Duration every,
+
+            @Doc("By the calendar. Of times that pass while nobody is there to see them one is made up for.") @Nullable
+            Calendar schedule) {
+
+        /** Without a calendar. */
+        public Triggers(boolean startup, boolean firstBoot, @Nullable Duration every) {
+            this(startup, firstBoot, every, null);
+        }
+    }
 
     /** How many workloads that have the same value of a label may be down at a time because of changes. */
     public record MaxDisruption(

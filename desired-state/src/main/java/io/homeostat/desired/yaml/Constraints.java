@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -20,6 +21,7 @@ import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
 import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.ZoneId;
 import org.jspecify.annotations.Nullable;
 
@@ -52,6 +54,8 @@ final class Constraints {
                     .put(Probe.class, new ExactlyOne(ImmutableList.of("http", "tcp", "exec", "grpc")))
                     .put(Source.class, new Verifiable())
                     .put(MaintenanceWindow.class, new KnownTimeZone())
+                    .put(Calendar.class, new KnownTimeZone())
+                    .put(Calendar.class, new PossibleTimes())
                     .put(Limits.class, new MemoryToRunOutOf())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
@@ -138,8 +142,9 @@ final class Constraints {
         public void check(Bound record) {
             if (Boolean.FALSE.equals(record.value("startup"))
                     && Boolean.FALSE.equals(record.value("firstBoot"))
-                    && !record.has("every")) {
-                record.error("no trigger; set one of startup, firstBoot and every, or it would never run");
+                    && !record.has("every")
+                    && !record.has("schedule")) {
+                record.error("no trigger; set one of startup, firstBoot, every and schedule, or it would never run");
             }
         }
 
@@ -151,7 +156,9 @@ final class Constraints {
                 set.putObject("properties").putObject(key).put("const", true);
                 set.putArray("required").add(key);
             }
-            anyOf.addObject().putArray("required").add("every");
+            for (String key : ImmutableList.of("every", "schedule")) {
+                anyOf.addObject().putArray("required").add(key);
+            }
         }
     }
 
@@ -231,6 +238,26 @@ final class Constraints {
                 return ZoneId.of(zone).getRules() != null;
             } catch (DateTimeException e) {
                 return false;
+            }
+        }
+    }
+
+    private static final class PossibleTimes implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (!(record.value("cron") instanceof String cron)) {
+                return;
+            }
+            try {
+                if (new Calendar(cron, "UTC").next(Instant.EPOCH).isEmpty()) {
+                    record.errorAtValue("cron", "'" + Binder.shown(cron) + "' never comes; write a date that exists");
+                }
+            } catch (IllegalArgumentException e) {
+                record.errorAtValue(
+                        "cron",
+                        "'" + Binder.shown(cron)
+                                + "' is not possible here; write minute, hour, day of the month, month and day of"
+                                + " the week, such as \"0 2 * * *\"");
             }
         }
     }

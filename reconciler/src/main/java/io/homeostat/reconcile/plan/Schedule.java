@@ -1,19 +1,23 @@
 package io.homeostat.reconcile.plan;
 
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.observe.Observation;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +31,9 @@ public final class Schedule {
     private final Instant now;
     private final @Nullable OneShotRun last;
 
+    /** Since when the declared calendar counts; empty when there is none. */
+    private final Optional<CalendarSince> calendar;
+
     /** @throws NullPointerException when what is declared is no one-shot */
     public Schedule(Situation situation, Declaration declared) {
         this.triggers = Objects.requireNonNull(
@@ -35,6 +42,21 @@ public final class Schedule {
         this.instanceId = situation.host().instanceId();
         this.now = situation.now();
         this.last = lastRun(situation, declared).orElse(null);
+        this.calendar = calendar(situation, declared);
+    }
+
+    /** The declared calendar, counting from now if it is another one than is remembered, or remembered from a time to come. */
+    public static Optional<CalendarSince> calendar(Situation situation, Declaration declared) {
+        Triggers triggers = declared.workload().lifecycle().execution().triggers();
+        Calendar times = triggers == null ? null : triggers.schedule();
+        if (times == null) {
+            return Optional.empty();
+        }
+        String key = Work.of(declared.workload()) + " " + times;
+        return Optional.ofNullable(situation.history().run().calendar())
+                .filter(known -> known.key().equals(key))
+                .filter(known -> !isTooFarAhead(known.since(), times, situation.now()))
+                .or(() -> Optional.of(new CalendarSince(key, situation.now())));
     }
 
     /** The last run of what is declared now; none when something else ran last. */
@@ -62,6 +84,12 @@ public final class Schedule {
         if (every != null && isOver(every)) {
             fired.add("every " + Notation.text(every));
         }
+        Calendar times = triggers.schedule();
+        if (times != null
+                && (nextByCalendar().filter(at -> !now.isBefore(at)).isPresent()
+                        || (last != null && isTooFarAhead(last.startedAt(), times, now)))) {
+            fired.add("schedule " + times);
+        }
         return fired.isEmpty() ? Optional.empty() : Optional.of(String.join(", ", fired));
     }
 
@@ -75,7 +103,26 @@ public final class Schedule {
     /** When it is due next, if time alone makes it so. */
     public Optional<Instant> next() {
         Duration every = triggers.every();
-        return every == null || last == null ? Optional.empty() : Optional.of(after(last.startedAt(), every));
+        Optional<Instant> byInterval =
+                every == null || last == null ? Optional.empty() : Optional.of(after(last.startedAt(), every));
+        return Stream.of(byInterval, nextByCalendar()).flatMap(Optional::stream).min(Comparator.naturalOrder());
+    }
+
+    /** The first time by the calendar that the last run does not answer for. */
+    private Optional<Instant> nextByCalendar() {
+        Calendar times = triggers.schedule();
+        return times == null
+                ? Optional.empty()
+                : calendar.map(this::countedFrom).flatMap(times::next);
+    }
+
+    private Instant countedFrom(CalendarSince counted) {
+        return last == null || last.startedAt().isBefore(counted.since()) ? counted.since() : last.startedAt();
+    }
+
+    /** The clock was set back since, by more than one turn of the calendar: it is not waited for until it has caught up. */
+    private static boolean isTooFarAhead(Instant then, Calendar times, Instant now) {
+        return times.next(now).filter(then::isAfter).isPresent();
     }
 
     /** What makes it run again, for people. */

@@ -62,6 +62,9 @@ public final class ObservationRecorder {
         Notes notes = new Notes(situation);
         noteDeclaration(situation, notes);
         noteDecision(situation, notes);
+        if (declared != null) {
+            OneShotRecorder.count(situation, declared, notes);
+        }
         ObservedWorkload seen = situation.seen();
         if (seen.instances() instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)) {
             if (declared != null) {
@@ -105,7 +108,7 @@ public final class ObservationRecorder {
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
                 notes.history(history.withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
                         .withFailed(null)
-                        .withRun(history.run().withOneShot(null)));
+                        .withRun(history.run().withOneShot(null).withCalendar(null)));
             }
             return;
         }

@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.OneShotRun.Result;
+import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -148,6 +149,14 @@ final class OneShotRecorder {
                 && !declared.workload().isOneShot()
                 && instances.stream().noneMatch(process -> run.isOf(process.instance()))) {
             notes.run(books -> books.withOneShot(null));
+        }
+    }
+
+    /** From when on its calendar counts. */
+    static void count(Situation situation, Declaration declared, Notes notes) {
+        CalendarSince counted = Schedule.calendar(situation, declared).orElse(null);
+        if (!Objects.equals(counted, notes.history().run().calendar())) {
+            notes.run(books -> books.withCalendar(counted));
         }
     }
 

@@ -103,7 +103,8 @@ public enum WorkloadState {
             return INSTALL_FAILED;
         }
         if (run == null) {
-            return plan.reason() == Reason.PAUSED ? STOPPED : INSTALLING;
+            // It has never run and rests when only its calendar makes it run.
+            return plan.reason() == Reason.PAUSED || plan.action() == Action.NONE ? STOPPED : INSTALLING;
         }
         return switch (run.result()) {
             // Its end has not been stored yet.

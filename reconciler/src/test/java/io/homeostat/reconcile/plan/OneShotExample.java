@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
@@ -102,6 +103,16 @@ public final class OneShotExample {
 
     public OneShotExample boot(@Nullable String bootId) {
         boot = bootId == null ? Observation.unseen("no /proc") : Observation.seen(bootId);
+        return this;
+    }
+
+    /** Its calendar has been looked at since then. */
+    OneShotExample counts(Instant since) {
+        String key = Work.of(declared().workload()) + " "
+                + Objects.requireNonNull(
+                                declared().workload().lifecycle().execution().triggers())
+                        .schedule();
+        history = history.withRun(history.run().withCalendar(new CalendarSince(key, since)));
         return this;
     }
 

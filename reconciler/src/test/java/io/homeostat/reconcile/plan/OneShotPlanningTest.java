@@ -3,12 +3,14 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.OneShotExample.NOW;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -19,6 +21,7 @@ class OneShotPlanningTest {
     private static final Triggers STARTUP = new Triggers(true, false, null);
     private static final Triggers FIRST_BOOT = new Triggers(false, true, null);
     private static final Triggers HOURLY = new Triggers(false, false, Duration.ofHours(1));
+    private static final Triggers NIGHTLY = new Triggers(false, false, null, new Calendar("0 2 * * *", "UTC"));
     private static final Duration YOUNG = Duration.ofSeconds(5);
 
     private record Row(String situation, String planned, OneShotExample scene) {}
@@ -29,7 +32,7 @@ class OneShotPlanningTest {
 
     @TestFactory
     Stream<DynamicTest> whatIsPlannedFromWhatIsThere() {
-        return Stream.of(triggers(), runs(), plugins(), upgrades())
+        return Stream.of(triggers(), calendars(), runs(), plugins(), upgrades())
                 .flatMap(List::stream)
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
@@ -92,6 +95,50 @@ class OneShotPlanningTest {
                         "a failed run is followed by another when the interval is over",
                         "run RUN_DUE: launch",
                         process("A", HOURLY).failed(NOW.minusSeconds(3600))));
+    }
+
+    private static List<Row> calendars() {
+        Instant yesterday = NOW.minus(Duration.ofDays(1));
+        return List.of(
+                row(
+                        "newly declared, it waits for the next time",
+                        "none AT_DESIRED_STATE until 2026-11-21T02:00:00Z",
+                        process("A", NIGHTLY)),
+                row(
+                        "a time that has come since it was declared makes it run",
+                        "install NOT_INSTALLED: launch",
+                        process("A", NIGHTLY).counts(yesterday)),
+                row(
+                        "once it ran, it rests until the next time",
+                        "none AT_DESIRED_STATE until 2026-11-21T02:00:00Z",
+                        process("A", NIGHTLY).counts(yesterday).ran(Instant.parse("2026-11-20T02:00:00Z"))),
+                row(
+                        "of many times that were missed one is made up for",
+                        "run RUN_DUE: launch",
+                        process("A", NIGHTLY)
+                                .counts(yesterday.minusSeconds(1_000_000))
+                                .ran(yesterday)),
+                row(
+                        "a failed run counts as one",
+                        "wait RUN_FAILED: wait",
+                        process("A", NIGHTLY).counts(yesterday).failed(Instant.parse("2026-11-20T02:00:00Z"))),
+                row(
+                        "another calendar counts from now on, whatever it would have meant before",
+                        "none AT_DESIRED_STATE until 2026-11-20T23:00:00Z",
+                        process("A", NIGHTLY)
+                                .counts(yesterday)
+                                .ran(yesterday)
+                                .wants(
+                                        "A",
+                                        new Triggers(false, false, null, new Calendar("0 0 * * *", "Europe/Berlin")))),
+                row(
+                        "after the clock was set back by an hour it is the same time that is waited for",
+                        "none AT_DESIRED_STATE until 2026-11-21T02:00:00Z",
+                        process("A", NIGHTLY).counts(NOW.plusSeconds(3600))),
+                row(
+                        "and not for years, when it was wrong by years: it is due",
+                        "run RUN_DUE: launch",
+                        process("A", NIGHTLY).counts(yesterday).ran(NOW.plus(Duration.ofDays(1000)))));
     }
 
     private static List<Row> runs() {

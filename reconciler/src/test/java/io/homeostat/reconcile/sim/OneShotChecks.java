@@ -1,13 +1,17 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Objects;
 
 /** What must be true of a one-shot on a machine on which nothing goes wrong any more. */
@@ -38,12 +42,12 @@ final class OneShotChecks {
                 () -> id + " has run to its end, and there is " + machine.processes.present(id));
         WorkloadHistory history = machine.store.history(id);
         OneShotRun run = history.run().oneShot();
+        requireInTime(id, declared, history.run());
+        if (waitsForItsFirstTime(declared, history.run())) {
+            return;
+        }
         Invariant.A_DUE_RUN_IS_NOT_LOST.require(
-                run != null
-                        && run.work()
-                                .equals(LaunchInputs.recorded(declared.workload(), null)
-                                        .get("work")),
-                () -> id + " has never run: " + run);
+                run != null && run.work().equals(work(declared)), () -> id + " has never run: " + run);
         requireRecent(Objects.requireNonNull(run), triggers(declared));
         boolean completed = run.result() == OneShotRun.Result.COMPLETED;
         Invariant.CONVERGES.require(
@@ -55,6 +59,40 @@ final class OneShotChecks {
                     .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
             Invariant.CONVERGED_IS_SAID.require(said == completed, () -> id + ": " + history.conditions());
         }
+    }
+
+    /** Only a calendar makes it run, and none of its times has come since it was declared. */
+    private static boolean waitsForItsFirstTime(Declaration declared, RunRecord record) {
+        OneShotRun run = record.oneShot();
+        boolean ran = run != null && run.work().equals(work(declared));
+        return !ran
+                && record.calendar() != null
+                && triggers(declared)
+                        .equals(new Triggers(
+                                false, false, null, triggers(declared).schedule()));
+    }
+
+    /** The last time of its calendar was seen. */
+    private void requireInTime(WorkloadId id, Declaration declared, RunRecord record) {
+        Calendar calendar = triggers(declared).schedule();
+        if (calendar == null) {
+            return;
+        }
+        CalendarSince counted =
+                Objects.requireNonNull(record.calendar(), () -> id + " has a calendar that does not count");
+        OneShotRun run = record.oneShot();
+        Instant from = run != null
+                        && run.work().equals(work(declared))
+                        && run.startedAt().isAfter(counted.since())
+                ? run.startedAt()
+                : counted.since();
+        Instant latest = calendar.next(from).orElseThrow().plus(LATE);
+        Invariant.A_DUE_RUN_IS_NOT_LOST.require(
+                clock.instant().isBefore(latest), () -> id + " has not run at " + latest + " but " + record);
+    }
+
+    private static String work(Declaration declared) {
+        return LaunchInputs.recorded(declared.workload(), null).getOrDefault("work", "");
     }
 
     /** It may have been done before something that it needs was spoilt. */

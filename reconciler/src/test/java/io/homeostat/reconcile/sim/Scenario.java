@@ -2,6 +2,7 @@ package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.Triggers;
@@ -51,7 +52,8 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
         new Triggers(true, false, null),
         new Triggers(false, true, null),
         new Triggers(false, false, Duration.ofMinutes(20)),
-        new Triggers(true, true, Duration.ofHours(1))
+        new Triggers(true, true, Duration.ofHours(1)),
+        new Triggers(false, false, null, new Calendar("*/20 * * * *", "UTC"))
     };
 
     static Scenario of(long seed) {

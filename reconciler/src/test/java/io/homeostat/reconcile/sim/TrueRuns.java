@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Calendar;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.EventType;
@@ -62,7 +63,13 @@ final class TrueRuns {
         Duration every = triggers.every();
         boolean due = (triggers.startup() && !run.bootId.equals(bootId))
                 || (every != null && (run.at.isAfter(now.plus(every)) || !now.isBefore(run.at.plus(every))));
-        Invariant.A_TRIGGER_RUNS_ONCE.require(due, () -> step + " again after " + run);
+        Calendar calendar = triggers.schedule();
+        if (calendar != null) {
+            due |= !now.isBefore(calendar.next(run.at).orElseThrow())
+                    || run.at.isAfter(calendar.next(now).orElseThrow());
+        }
+        boolean fired = due;
+        Invariant.A_TRIGGER_RUNS_ONCE.require(fired, () -> step + " again after " + run);
     }
 
     /** How a run ended is written down together with the event of it. */

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param repairs how often in a row the same loss was repaired, and what it was; a workload that causes it itself must not be restarted
  *     forever
  * @param oneShot the last run of a one-shot; null when there was none
+ * @param calendar the calendar of a one-shot and since when it counts; null when it has none
  */
 public record RunRecord(
         int restarts,
@@ -25,39 +26,85 @@ public record RunRecord(
         @Nullable Instant lastHealthFailure,
         @Nullable Exit lastExit,
         Failures repairs,
-        @Nullable OneShotRun oneShot) {
-    public static final RunRecord NONE = new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null);
+        @Nullable OneShotRun oneShot,
+        @Nullable CalendarSince calendar) {
+    public static final RunRecord NONE =
+            new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null);
+
+    /**
+     * A calendar counts from when it is first seen: what it would have made run before that is not made up for.
+     *
+     * @param key of what is run and when; another one counts anew
+     */
+    public record CalendarSince(String key, Instant since) {}
 
     public RunRecord withRestart() {
         return new RunRecord(
-                restarts + 1, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
+                restarts + 1,
+                crashes,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                repairs,
+                oneShot,
+                calendar);
     }
 
     public RunRecord withCrashes(Failures failures) {
         return new RunRecord(
-                restarts, failures, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, oneShot);
+                restarts,
+                failures,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                repairs,
+                oneShot,
+                calendar);
     }
 
     public RunRecord withRepairs(Failures failures) {
         return new RunRecord(
-                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, failures, oneShot);
+                restarts,
+                crashes,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                failures,
+                oneShot,
+                calendar);
     }
 
     public RunRecord withExit(Exit exit) {
-        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot);
+        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot, calendar);
     }
 
     public RunRecord healthy(Instant since) {
-        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot);
+        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot, calendar);
     }
 
     public RunRecord unhealthy(Instant at) {
-        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot);
+        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot, calendar);
     }
 
     public RunRecord withOneShot(@Nullable OneShotRun run) {
         return new RunRecord(
-                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, run);
+                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, run, calendar);
+    }
+
+    public RunRecord withCalendar(@Nullable CalendarSince counted) {
+        return new RunRecord(
+                restarts,
+                crashes,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                repairs,
+                oneShot,
+                counted);
     }
 
     /** As if a run that failed had been of other work: whatever made it run makes it run again. */

@@ -36,6 +36,7 @@ import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.RunRecord.CalendarSince;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -124,7 +125,16 @@ public final class Samples {
                         new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
                 new FailedRevision("h2", "B2", 3, NOON, "never listened"),
-                new RunRecord(4, attempts, NOON, 2, NOON, OUT_OF_MEMORY, attempts, failedRun()),
+                new RunRecord(
+                        4,
+                        attempts,
+                        NOON,
+                        2,
+                        NOON,
+                        OUT_OF_MEMORY,
+                        attempts,
+                        failedRun(),
+                        new CalendarSince("key", NOON)),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));
