@@ -50,6 +50,12 @@ final class Document {
                 .with("stop.timeout", "10s");
     }
 
+    Document label(String name, String value) {
+        Document copy = new Document(tree.deepCopy());
+        ((ObjectNode) copy.tree.get("metadata")).withObjectProperty("labels").put(name, value);
+        return copy;
+    }
+
     /**
      * The same with one field more, or another value for it.
      *

@@ -15,6 +15,92 @@ final class PausingTest {
     final Homeostat homeostat = new Homeostat();
 
     @Test
+    void aRestartIsAnotherProcessOfTheSameWithAndWithoutAnAgent() {
+        homeostat.applied(sleeper("web", "sre"), sleeper("other", "sre"));
+        long web = homeostat.pid("process/web");
+        long other = homeostat.pid("process/other");
+
+        homeostat.run("restart", "process/web").exits(0).says("process/web  restarted (a restart was asked for)");
+
+        long second = homeostat.pid("process/web");
+        assertNotEquals(web, second);
+        assertEquals(other, homeostat.pid("process/other"));
+        homeostat.run("plan", "--detailed-exitcode").exits(0);
+        homeostat.agent();
+        homeostat.run("restart", "--all").exits(0);
+        assertNotEquals(second, homeostat.pid("process/web"));
+        assertNotEquals(other, homeostat.pid("process/other"));
+        homeostat.run("stop", "process/web").exits(0);
+        homeostat.run("restart", "process/web").exits(0);
+        homeostat.run("status").exits(0);
+        homeostat.run("trigger", "process/web").exits(1).says("process/web is no one-shot");
+        homeostat.run("restart", "process/wbe").exits(1).says("process/wbe is neither declared");
+    }
+
+    @Test
+    void aOneShotRunsOnceMoreWhenItIsTriggered() {
+        homeostat.applied(Document.process("backup")
+                .with("install", "local")
+                .with("entryPoint", "/bin/true")
+                .with("execution.type", "oneShot")
+                .with("execution.triggers.startup", true));
+        assertEquals(1, runs());
+
+        homeostat.run("trigger", "process/backup").exits(0);
+        assertEquals(2, runs());
+        homeostat
+                .run(
+                        "apply",
+                        "-f",
+                        homeostat.directory().resolve("desired.yaml").toString())
+                .exits(0);
+        assertEquals(2, runs());
+        homeostat.agent();
+        homeostat.run("trigger", "process/backup").exits(0);
+
+        assertEquals(3, runs());
+        homeostat.run("restart", "process/backup").exits(1).says("homeostat trigger process/backup");
+    }
+
+    private long runs() {
+        return homeostat.events("process/backup").stream()
+                .filter("EXECUTION_COMPLETED local"::equals)
+                .count();
+    }
+
+    @Test
+    void labelsChooseWhatACommandIsAbout() {
+        homeostat.applied(sleeper("web", "sre"), sleeper("api", "sre"), sleeper("db", "dba"));
+
+        homeostat
+                .run("stop", "-l", "team=sre")
+                .exits(0)
+                .says("process/web")
+                .says("process/api")
+                .doesNotSay("process/db");
+        homeostat.run("status", "-l", "team=dba").exits(0).says("process/db").doesNotSay("process/web");
+        homeostat.run("start", "--all").exits(0);
+        homeostat
+                .run("stop", "-l", "team=nobody")
+                .exits(0)
+                .says("nothing that could be stopped is declared here with team=nobody");
+        homeostat.run("stop").exits(64).says("-l LABEL=VALUE");
+        homeostat.run("stop", "process/web", "--all").exits(64);
+        homeostat.run("stop", "-l", "sre").exits(64).says("'sre' is no label");
+        homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(0).says("nothing was applied here");
+        homeostat.run("delete", "-l", "team=sre").exits(0);
+        homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");
+    }
+
+    private static Document sleeper(String name, String team) {
+        return Document.process(name)
+                .label("team", team)
+                .with("install", "local")
+                .with("entryPoint", "/bin/sleep")
+                .arguments("1000");
+    }
+
+    @Test
     void withoutAnAgentADependencyIsStoppedStartedAndDeletedLikeAnyOther() {
         Document database = Document.process("db")
                 .with("install", "local")

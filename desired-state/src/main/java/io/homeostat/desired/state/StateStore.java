@@ -9,9 +9,12 @@ import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.SourceProblem;
+import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -96,6 +99,19 @@ public interface StateStore extends StateReader {
             if (!next.equals(history)) {
                 commit(Change.ofHistory(id, next));
             }
+        }
+    }
+
+    /** Has these workloads launched once more, see {@link RunRecord#again}. */
+    default void launchAgain(ImmutableList<WorkloadId> ids) {
+        for (WorkloadId id : ids) {
+            WorkloadHistory history = history(id);
+            OneShotRun run = history.run().oneShot();
+            String last = instances(id).stream()
+                    .max(Comparator.comparing(Instance::launchedAt))
+                    .map(Instance::launchId)
+                    .orElse(run == null ? "" : run.launchId());
+            commit(Change.ofHistory(id, history.withRun(history.run().withAgain(last))));
         }
     }
 

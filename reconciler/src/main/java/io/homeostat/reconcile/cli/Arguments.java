@@ -1,14 +1,19 @@
 package io.homeostat.reconcile.cli;
 
+import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.reconcile.command.RequestFields;
+import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import picocli.CommandLine.ParseResult;
 
@@ -114,6 +119,28 @@ record Arguments(ParseResult whole, ParseResult command) {
                         .orElseThrow(() -> new UsageException(
                                 "'" + word + "' names no workload; write KIND/NAME, such as plugin/ops-agent")))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** @throws UsageException when it is not said which workloads, or in several ways */
+    Selection selection() {
+        return new Selection(workloads(), labels(), flag(Syntax.ALL));
+    }
+
+    /** @throws UsageException when one has no value */
+    ImmutableMap<String, String> labels() {
+        Optional<String> text = option(command, Syntax.LABELS);
+        if (text.isEmpty()) {
+            return ImmutableMap.of();
+        }
+        Map<String, String> labels = new LinkedHashMap<>();
+        for (String label : Splitter.on(',').split(text.get())) {
+            int equals = label.indexOf('=');
+            if (equals < 1) {
+                throw new UsageException(Syntax.LABELS + ": '" + label + "' is no label; write one such as team=sre");
+            }
+            labels.put(label.substring(0, equals), label.substring(equals + 1));
+        }
+        return ImmutableMap.copyOf(labels);
     }
 
     private <T> Optional<T> anywhere(String name) {

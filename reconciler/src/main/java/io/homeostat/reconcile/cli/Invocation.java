@@ -50,7 +50,7 @@ record Invocation(String word, Environment environment, Console console, Argumen
 
     /** What holds workloads or lets them go, as typed. */
     HoldCommand hold(HoldCommand.Hold action) {
-        return new HoldCommand(action, arguments.workloads(), arguments.reason(), arguments.timeout());
+        return new HoldCommand(action, arguments.selection(), arguments.reason(), arguments.timeout());
     }
 
     /** Prints a text that ends in no empty line. */

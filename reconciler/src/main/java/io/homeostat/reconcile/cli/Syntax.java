@@ -32,6 +32,8 @@ final class Syntax {
     static final String CODE = "--code";
     static final String REVISION = "--revision";
     static final String YES = "--yes";
+    static final String LABELS = "-l";
+    static final String ALL = "--all";
     static final String OUTPUT = "-o";
     static final String CONFIG = "--config";
     static final String STATE_DIR = "--state-dir";
@@ -45,7 +47,7 @@ final class Syntax {
     enum Workloads {
         AT_MOST_ONE("0..1"),
         ONE("1"),
-        ONE_OR_MORE("1..*");
+        ANY("0..*");
 
         private final String arity;
 
@@ -152,11 +154,20 @@ final class Syntax {
                 .type(List.class)
                 .auxiliaryTypes(String.class)
                 .arity(number.arity)
-                .required(number != Workloads.AT_MOST_ONE)
+                .required(number == Workloads.ONE)
                 .paramLabel(WORKLOAD)
                 .description("Such as plugin/ops-agent.")
                 .build());
         return this;
+    }
+
+    /** One or more workloads, or a choice of them. */
+    Syntax selection() {
+        return workloads(Workloads.ANY).labels().flag(ALL, "All workloads that are declared.");
+    }
+
+    Syntax labels() {
+        return text(LABELS, "LABEL=VALUE", "Those with this label, or with all of several: team=sre,tier=web.", false);
     }
 
     Syntax word(String label, boolean required, String description) {

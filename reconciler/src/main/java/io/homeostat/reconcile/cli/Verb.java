@@ -57,9 +57,9 @@ public enum Verb {
             "Store files as desired state and bring the machine to it.",
             "Exit status: 0 everything that is declared is at its desired state, 1 not."),
     DELETE(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).timeout(),
+            syntax -> syntax.selection().timeout(),
             typed -> new DeleteCommand(
-                    typed.arguments().workloads(), typed.arguments().timeout()),
+                    typed.arguments().selection(), typed.arguments().timeout()),
             asked -> DeleteCommand.of(asked.getDelete()),
             "Take workloads out of the desired state and remove them from the machine.",
             "Exit status: 0 done, 1 not."),
@@ -76,30 +76,43 @@ public enum Verb {
             "SIGTERM ends it, SIGHUP has it read its configuration again.",
             "Exit status: 0 told to end, 1 could not run."),
     PAUSE(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(true),
+            syntax -> syntax.selection().reason(true),
             typed -> typed.hold(Hold.PAUSE),
             asked -> HoldCommand.of(Hold.PAUSE, asked.getPause()),
             "Leave workloads alone, whatever becomes of them, until they are resumed.",
             "Exit status: 0 done, 1 not."),
     RESUME(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false),
+            syntax -> syntax.selection().reason(false),
             typed -> typed.hold(Hold.RESUME),
             asked -> HoldCommand.of(Hold.RESUME, asked.getResume()),
             "Bring paused workloads to their desired state again.",
             "Exit status: 0 done, 1 not."),
     STOP(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false).timeout(),
+            syntax -> syntax.selection().reason(false).timeout(),
             typed -> typed.hold(Hold.STOP),
             asked -> HoldCommand.of(Hold.STOP, asked.getStop()),
             "Stop workloads, and leave them stopped until they are started or resumed.",
             "Nobody starts them meanwhile, not after a reboot either.",
             "Exit status: 0 none of them runs, 1 not."),
     START(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE).reason(false).timeout(),
+            syntax -> syntax.selection().reason(false).timeout(),
             typed -> typed.hold(Hold.START),
             asked -> HoldCommand.of(Hold.START, asked.getStart()),
             "Start workloads that were stopped or paused, and try at once what had failed.",
             "Exit status: 0 done, 1 not."),
+    RESTART(
+            syntax -> syntax.selection().timeout(),
+            typed -> typed.hold(Hold.RESTART),
+            asked -> HoldCommand.of(Hold.RESTART, asked.getRestart()),
+            "Stop workloads and start them again, as they are declared.",
+            "Those that do not run, because they were stopped, paused or given up, are started.",
+            "Exit status: 0 they run and are well, 1 not."),
+    TRIGGER(
+            syntax -> syntax.selection().timeout(),
+            typed -> typed.hold(Hold.TRIGGER),
+            asked -> HoldCommand.of(Hold.TRIGGER, asked.getTrigger()),
+            "Run one-shots now, whatever their triggers say, and wait until they are done.",
+            "Exit status: 0 they have completed, 1 not."),
     RESET(
             syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
                     .timeout(),
@@ -111,9 +124,12 @@ public enum Verb {
             "Exit status: 0 done, 1 not, or --yes is missing."),
     STATUS(
             syntax -> syntax.workloads(Workloads.AT_MOST_ONE)
+                    .labels()
                     .flag(Syntax.WATCH, "Look again every two seconds, until interrupted."),
             typed -> new StatusCommand(
-                    typed.arguments().workloads(), typed.arguments().flag(Syntax.WATCH)),
+                    typed.arguments().workloads(),
+                    typed.arguments().labels(),
+                    typed.arguments().flag(Syntax.WATCH)),
             asked -> StatusCommand.of(asked.getStatus()),
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),

@@ -24,20 +24,17 @@ import java.util.List;
 import java.util.Set;
 
 /** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
-public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeout) implements Command {
+public record DeleteCommand(Selection selection, Duration timeout) implements Command {
     private static final String NOTHING_DELETED = ", so nothing was deleted";
 
     public static DeleteCommand of(WorkloadsRequest request) {
         return new DeleteCommand(
-                RequestFields.someWorkloads(request.getWorkloadsList()),
-                RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
+                Selection.of(request), RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setDelete(WorkloadsRequest.newBuilder()
-                .addAllWorkloads(RequestFields.words(workloads))
-                .setTimeout(RequestFields.timeout(timeout)));
+        request.setDelete(selection.request().setTimeout(RequestFields.timeout(timeout)));
     }
 
     @Override
@@ -61,6 +58,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         ImmutableSet<WorkloadId> abandoned = abandoned(workspace, declarations);
+        ImmutableList<WorkloadId> workloads = selection.isOpen() ? chosen(declarations, notes) : selection.names();
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
         store.instances().forEach(instance -> found.add(instance.workload()));
@@ -77,7 +75,7 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
             }
         }
         ImmutableList<WorkloadId> here = deletable.build().asList();
-        if (here.isEmpty()) {
+        if (here.isEmpty() && !refused.isEmpty()) {
             throw new CommandFailure(String.join("\n", refused));
         }
         refused.replaceAll(why -> why.replace(NOTHING_DELETED, ", so it was not deleted, though others were"));
@@ -98,6 +96,18 @@ public record DeleteCommand(ImmutableList<WorkloadId> workloads, Duration timeou
                 store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
+    }
+
+    /** Of what other sources declare nothing can be deleted here. */
+    private ImmutableList<WorkloadId> chosen(ImmutableList<StoredDeclaration> declarations, List<String> notes) {
+        ImmutableList<StoredDeclaration> applied = declarations.stream()
+                .filter(declaration -> declaration.source() == SourceName.APPLIED)
+                .collect(ImmutableList.toImmutableList());
+        ImmutableList<WorkloadId> chosen = selection.among(applied, workload -> true);
+        if (chosen.isEmpty()) {
+            notes.add("nothing was applied here " + selection.words());
+        }
+        return chosen;
     }
 
     /** What a control plane declared that nobody is connected with any more: nobody else could take it back. Only an agent knows that. */

@@ -4,9 +4,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Maps;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
@@ -24,12 +28,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pauses, stops, resumes or starts workloads.
+ * Pauses, stops, resumes, starts or starts anew workloads.
  *
  * @param reason for people; empty when none was given, which a pause does not allow
  */
-public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String reason, Duration timeout)
-        implements Command {
+public record HoldCommand(Hold hold, Selection selection, String reason, Duration timeout) implements Command {
     public enum Hold {
         /** Nothing is done to them, or for them, until they are resumed. */
         PAUSE("paused"),
@@ -38,7 +41,11 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         /** Stops them. They are left so, by whoever enforces, until they are started or resumed. */
         STOP("stopped"),
         /** Starts what was stopped, or paused, and waits until it is as declared. */
-        START("started");
+        START("started"),
+        /** Stops and starts what runs for ever, and starts it where it does not run. */
+        RESTART("restarted"),
+        /** Runs a one-shot once more. */
+        TRIGGER("run");
 
         private final String done;
 
@@ -56,15 +63,15 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
     public static HoldCommand of(Hold hold, WorkloadsRequest request) {
         return new HoldCommand(
                 hold,
-                RequestFields.someWorkloads(request.getWorkloadsList()),
+                Selection.of(request),
                 request.getReason(),
                 RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        WorkloadsRequest fields = WorkloadsRequest.newBuilder()
-                .addAllWorkloads(RequestFields.words(workloads))
+        WorkloadsRequest fields = selection
+                .request()
                 .setReason(reason)
                 .setTimeout(RequestFields.timeout(timeout))
                 .build();
@@ -73,6 +80,8 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
             case RESUME -> request.setResume(fields);
             case STOP -> request.setStop(fields);
             case START -> request.setStart(fields);
+            case RESTART -> request.setRestart(fields);
+            case TRIGGER -> request.setTrigger(fields);
         }
     }
 
@@ -83,13 +92,19 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
+        if (selection.isOpen()) {
+            return runOnChosen(workspace);
+        }
         requireKnown(workspace);
         Instant now = workspace.environment().clock().instant();
         return switch (hold) {
             case PAUSE -> {
                 workspace
                         .enforcer()
-                        .remember(workspace, workloads, store -> workloads.forEach(id -> store.pause(id, reason, now)));
+                        .remember(
+                                workspace,
+                                workloads(),
+                                store -> workloads().forEach(id -> store.pause(id, reason, now)));
                 yield report(workspace);
             }
             case RESUME -> resume(workspace, now);
@@ -97,8 +112,66 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
             case START ->
                 workspace
                         .enforcer()
-                        .enforce(workspace, new Enforcer.Goal(store -> release(store, now), workloads, false, timeout));
+                        .enforce(
+                                workspace,
+                                new Enforcer.Goal(store -> release(store, now), workloads(), false, timeout));
+            case RESTART, TRIGGER -> {
+                requireSuited(workspace);
+                yield workspace
+                        .enforcer()
+                        .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), false, timeout));
+            }
         };
+    }
+
+    private ImmutableList<WorkloadId> workloads() {
+        return selection.names();
+    }
+
+    private int runOnChosen(Workspace workspace) throws InterruptedException {
+        ImmutableList<WorkloadId> chosen = workspace
+                .remembered(reader -> selection.among(reader.declarations(), this::suits))
+                .orElse(ImmutableList.of());
+        if (chosen.isEmpty()) {
+            workspace.console().say("nothing that could be " + hold.done + " is declared here " + selection.words());
+            return ExitStatus.OK;
+        }
+        return new HoldCommand(hold, Selection.of(chosen), reason, timeout).run(workspace);
+    }
+
+    private boolean suits(Workload workload) {
+        return switch (hold) {
+            case PAUSE, RESUME, STOP, START -> true;
+            case RESTART -> !workload.isOneShot();
+            case TRIGGER -> workload.isOneShot();
+        };
+    }
+
+    /** @throws CommandFailure when one of them is not declared, or can't be done this to */
+    private void requireSuited(Workspace workspace) {
+        ImmutableMap<WorkloadId, Declaration> declared = workspace
+                .remembered(reader -> StoredState.desired(reader.declarations()).declarations())
+                .orElse(ImmutableSortedMap.of());
+        for (WorkloadId id : workloads()) {
+            Declaration declaration = declared.get(id);
+            if (declaration == null) {
+                throw new CommandFailure(id + " is not declared, so nothing was " + hold.done + "; "
+                        + Text.declared(ImmutableSortedSet.copyOf(declared.keySet())));
+            }
+            if (!suits(declaration.workload())) {
+                throw new CommandFailure(
+                        hold == Hold.RESTART
+                                ? id + " is a one-shot and is not restarted; homeostat trigger " + id
+                                        + " runs it once more"
+                                : id + " is no one-shot and has no runs; homeostat restart " + id
+                                        + " stops and starts it");
+            }
+        }
+    }
+
+    private void again(StateStore store, Instant now) {
+        release(store, now);
+        store.launchAgain(workloads());
     }
 
     /** @throws CommandFailure when one of them is neither declared, nor paused, nor on this machine */
@@ -107,7 +180,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
                 workspace.remembered(HoldCommand::declaredOrPaused).orElse(ImmutableList.of()).stream();
         ImmutableSortedSet<WorkloadId> known = Stream.concat(remembered, workspace.traces().stream())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
-        for (WorkloadId id : workloads) {
+        for (WorkloadId id : workloads()) {
             if (!known.contains(id)) {
                 throw new CommandFailure(id + " is neither declared nor on this machine, so nothing was " + hold.done
                         + "; " + Text.declared(known));
@@ -127,12 +200,12 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
     /** What is not paused may have been given up, or waits for its next try: that ends, too. */
     private int resume(Workspace workspace, Instant now) throws InterruptedException {
         ImmutableSet<WorkloadId> paused = pauses(workspace).keySet();
-        for (WorkloadId id : workloads) {
+        for (WorkloadId id : workloads()) {
             if (!paused.contains(id)) {
                 workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
             }
         }
-        workspace.enforcer().remember(workspace, workloads, store -> release(store, now));
+        workspace.enforcer().remember(workspace, workloads(), store -> release(store, now));
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
         }
@@ -140,20 +213,20 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
     }
 
     private void release(StateStore store, Instant now) {
-        workloads.forEach(id -> store.resume(id, reason, now));
+        workloads().forEach(id -> store.resume(id, reason, now));
         // Whoever does that has looked after them: what they were given up for counts no more.
-        store.retryNow(workloads);
+        store.retryNow(workloads());
     }
 
     private int stop(Workspace workspace, Instant now) throws InterruptedException {
-        ImmutableList<WorkloadId> idle = workspace.idle(workloads);
+        ImmutableList<WorkloadId> idle = workspace.idle(workloads());
         int status = workspace
                 .enforcer()
                 .enforce(
                         workspace,
                         new Enforcer.Goal(
-                                store -> workloads.forEach(id -> store.stop(id, reason, now)),
-                                workloads,
+                                store -> workloads().forEach(id -> store.stop(id, reason, now)),
+                                workloads(),
                                 true,
                                 timeout));
         idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
@@ -173,7 +246,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
         if (console.json()) {
             Json.print(console.out(), json(pauses));
         } else {
-            for (WorkloadId id : workloads) {
+            for (WorkloadId id : workloads()) {
                 @Nullable Pause pause = pauses.get(id);
                 console.out().println(pause == null ? id + " is enforced" : id + " is " + Text.oneLine(pause.words()));
             }
@@ -183,7 +256,7 @@ public record HoldCommand(Hold hold, ImmutableList<WorkloadId> workloads, String
 
     private ObjectNode json(ImmutableMap<WorkloadId, Pause> pauses) {
         ObjectNode json = Json.versioned();
-        json.set("workloads", Json.array(workloads, id -> json(id, pauses.get(id))));
+        json.set("workloads", Json.array(workloads(), id -> json(id, pauses.get(id))));
         return json;
     }
 

@@ -1,7 +1,9 @@
 package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.CommandRequest;
@@ -18,22 +20,32 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
-/** Shows what is wanted and what is there, observed now: of all workloads when none is named, with {@code watch} until interrupted. */
-public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) implements Command {
+/**
+ * Shows what is wanted and what is there, observed now: of all workloads when none is named, with {@code watch} until interrupted.
+ *
+ * @param labels with all of which a workload has to be declared
+ */
+public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<String, String> labels, boolean watch)
+        implements Command {
     private static final Duration PAUSE = Duration.ofSeconds(2);
 
     /** To the upper left corner, and everything away (ECMA-48 CUP, ED). */
     private static final String CLEAR = "\u001b[H\u001b[2J";
 
     public static StatusCommand of(StatusRequest request) {
-        return new StatusCommand(RequestFields.workloads(request.getWorkloadsList()), request.getWatch());
+        return new StatusCommand(
+                RequestFields.workloads(request.getWorkloadsList()),
+                ImmutableMap.copyOf(request.getLabelsMap()),
+                request.getWatch());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
         request.setStatus(StatusRequest.newBuilder()
                 .addAllWorkloads(RequestFields.words(workloads))
+                .putAllLabels(labels)
                 .setWatch(watch));
     }
 
@@ -62,12 +74,18 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, boolean watch) 
         return status;
     }
 
+    private boolean hasLabels(@Nullable Declaration declared) {
+        return declared != null && Selection.has(declared.workload(), labels);
+    }
+
     /** @param introduced whether to say who enforces */
     private int look(boolean introduced, Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         Workspace.View view =
                 workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> true);
         ImmutableList<WorkloadStatus> all = view.findings().stream()
+                .filter(finding ->
+                        labels.isEmpty() || hasLabels(finding.situation().declared()))
                 .map(finding -> status(finding, workspace.enforcer()))
                 .collect(ImmutableList.toImmutableList());
         ImmutableList<WorkloadStatus> shown = workloads.isEmpty()

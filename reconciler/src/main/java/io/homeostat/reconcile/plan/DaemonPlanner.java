@@ -146,6 +146,11 @@ final class DaemonPlanner {
             Optional<Reason> difference = rollout.difference(current.instance());
             if (difference.isPresent()) {
                 rollout.replace(current.instance(), difference.get());
+            } else if (current.instance()
+                    .launchId()
+                    .equals(situation.history().run().again())) {
+                plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "a restart was asked for");
+                rollout.restart(current.instance(), Step.Stop.Cause.REPLACED);
             } else if (current.liveness() instanceof Running running) {
                 new RunningInstance(situation, plan, rollout, current.instance(), running).maintain();
             }

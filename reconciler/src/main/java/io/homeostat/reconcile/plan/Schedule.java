@@ -31,6 +31,9 @@ public final class Schedule {
     private final Instant now;
     private final @Nullable OneShotRun last;
 
+    /** Whether somebody wants a run, whatever the triggers say. */
+    private final boolean asked;
+
     /** Since when the declared calendar counts; empty when there is none. */
     private final Optional<CalendarSince> calendar;
 
@@ -43,6 +46,9 @@ public final class Schedule {
         this.now = situation.now();
         this.last = lastRun(situation, declared).orElse(null);
         this.calendar = calendar(situation, declared);
+        OneShotRun any = situation.history().run().oneShot();
+        this.asked = (any == null ? "" : any.launchId())
+                .equals(situation.history().run().again());
     }
 
     /** The declared calendar, counting from now if it is another one than is remembered, or remembered from a time to come. */
@@ -74,6 +80,9 @@ public final class Schedule {
     /** Why it is to run now: "startup", "first boot", "every 1h"; empty when it is not. */
     Optional<String> due() {
         List<String> fired = new ArrayList<>();
+        if (asked) {
+            fired.add("somebody asked for it");
+        }
         if (triggers.startup() && isAnotherBoot()) {
             fired.add("startup");
         }

@@ -107,7 +107,8 @@ final class OneShotRecorder {
                         situation.host().instanceId(),
                         situation.now())
                 .failed(situation.now(), null, error);
-        notes.run(books -> books.withOneShot(run));
+        // Who asked for a run has got one, even if it came to nothing.
+        notes.run(books -> books.withOneShot(run).withAgain(null));
         boolean neverRan = ObservationRecorder.isNewProgram(notes.history().lastKnownGood(), declared.workload());
         notes.event(
                 neverRan ? EventType.PLUGIN_INSTALL_FAILED : EventType.PLUGIN_EXECUTION_FAILED,
@@ -173,7 +174,7 @@ final class OneShotRecorder {
                 boot == null ? bootId(situation) : boot,
                 situation.host().instanceId(),
                 instance.launchedAt());
-        notes.run(books -> books.withOneShot(run));
+        notes.run(books -> books.withOneShot(run).withAgain(null));
         notes.attempts(attempts -> attempts.withStart(Failures.NONE));
         prove(situation, notes);
     }

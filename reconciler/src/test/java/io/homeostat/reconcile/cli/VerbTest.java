@@ -13,6 +13,7 @@ import io.homeostat.proto.agent.CommandRequest.CommandCase;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
+import io.homeostat.reconcile.command.Selection;
 import io.homeostat.reconcile.command.environment.DocumentFormat;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.Environment.Interrupts;
@@ -52,6 +53,13 @@ class VerbTest {
             "resume process/a --reason because",
             "stop process/a plugin/b --reason because --timeout 3s",
             "start process/a --timeout 3s",
+            "start --all",
+            "stop -l team=sre,tier=web --reason because",
+            "delete -l team=sre",
+            "restart process/a --timeout 3s",
+            "restart --all",
+            "trigger process/a -o json",
+            "status -l team=sre",
             "reset",
             "reset --yes --timeout 1m",
             "status",
@@ -95,7 +103,11 @@ class VerbTest {
         Verb stop = Verb.STOP;
 
         assertEquals(
-                new HoldCommand(Hold.STOP, ImmutableList.of(WorkloadId.process("a")), "because", Duration.ofSeconds(3)),
+                new HoldCommand(
+                        Hold.STOP,
+                        Selection.of(ImmutableList.of(WorkloadId.process("a"))),
+                        "because",
+                        Duration.ofSeconds(3)),
                 stop.typed(invocation(stop, "stop process/a --reason because --timeout 3s")));
     }
 

@@ -106,6 +106,12 @@ public final class OneShotExample {
         return this;
     }
 
+    /** Somebody wants another run after this launch. */
+    OneShotExample asked(String launchId) {
+        history = history.withRun(history.run().withAgain(launchId));
+        return this;
+    }
+
     /** Its calendar has been looked at since then. */
     OneShotExample counts(Instant since) {
         String key = Work.of(declared().workload()) + " "

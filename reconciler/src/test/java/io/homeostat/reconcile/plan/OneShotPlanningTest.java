@@ -32,7 +32,7 @@ class OneShotPlanningTest {
 
     @TestFactory
     Stream<DynamicTest> whatIsPlannedFromWhatIsThere() {
-        return Stream.of(triggers(), calendars(), runs(), plugins(), upgrades())
+        return Stream.of(triggers(), calendars(), requests(), runs(), plugins(), upgrades())
                 .flatMap(List::stream)
                 .map(row -> DynamicTest.dynamicTest(
                         row.situation(),
@@ -139,6 +139,22 @@ class OneShotPlanningTest {
                         "and not for years, when it was wrong by years: it is due",
                         "run RUN_DUE: launch",
                         process("A", NIGHTLY).counts(yesterday).ran(NOW.plus(Duration.ofDays(1000)))));
+    }
+
+    private static List<Row> requests() {
+        return List.of(
+                row(
+                        "what somebody asks for is run, whatever its triggers say",
+                        "run RUN_DUE: launch",
+                        process("A", STARTUP).ran(NOW).asked("launch-then")),
+                row(
+                        "also what has never run",
+                        "install NOT_INSTALLED: launch",
+                        process("A", NIGHTLY).asked("")),
+                row(
+                        "once: a later run was the one that was asked for",
+                        "none AT_DESIRED_STATE",
+                        process("A", STARTUP).ran(NOW).asked("launch-before")));
     }
 
     private static List<Row> runs() {

@@ -25,6 +25,7 @@ public enum Reason {
     FACTS_UNKNOWN(false),
     SUPERSEDED_REVISION(false),
     START_NOT_FINISHED(false),
+    RESTART_REQUESTED(false),
     INSTALL_FAILED(false),
     SIGNATURE_MISSING(false),
     WAITING_FOR_DEPENDENCY(false),

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param repairs how often in a row the same loss was repaired, and what it was; a workload that causes it itself must not be restarted
  *     forever
  * @param oneShot the last run of a one-shot; null when there was none
+ * @param again the launch, by its id, that somebody wants followed by another one; empty: that of a first run; null when nobody does.
+ *     What was launched since is that other one
  * @param calendar the calendar of a one-shot and since when it counts; null when it has none
  */
 public record RunRecord(
@@ -27,9 +29,10 @@ public record RunRecord(
         @Nullable Exit lastExit,
         Failures repairs,
         @Nullable OneShotRun oneShot,
+        @Nullable String again,
         @Nullable CalendarSince calendar) {
     public static final RunRecord NONE =
-            new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null);
+            new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null, null);
 
     /**
      * A calendar counts from when it is first seen: what it would have made run before that is not made up for.
@@ -48,6 +51,7 @@ public record RunRecord(
                 lastExit,
                 repairs,
                 oneShot,
+                again,
                 calendar);
     }
 
@@ -61,6 +65,7 @@ public record RunRecord(
                 lastExit,
                 repairs,
                 oneShot,
+                again,
                 calendar);
     }
 
@@ -74,24 +79,49 @@ public record RunRecord(
                 lastExit,
                 failures,
                 oneShot,
+                again,
                 calendar);
     }
 
     public RunRecord withExit(Exit exit) {
-        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot, calendar);
+        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot, again, calendar);
     }
 
     public RunRecord healthy(Instant since) {
-        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot, calendar);
+        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot, again, calendar);
     }
 
     public RunRecord unhealthy(Instant at) {
-        return new RunRecord(restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot, calendar);
+        return new RunRecord(
+                restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot, again, calendar);
     }
 
     public RunRecord withOneShot(@Nullable OneShotRun run) {
         return new RunRecord(
-                restarts, crashes, healthySince, healthFailures, lastHealthFailure, lastExit, repairs, run, calendar);
+                restarts,
+                crashes,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                repairs,
+                run,
+                again,
+                calendar);
+    }
+
+    public RunRecord withAgain(@Nullable String launchId) {
+        return new RunRecord(
+                restarts,
+                crashes,
+                healthySince,
+                healthFailures,
+                lastHealthFailure,
+                lastExit,
+                repairs,
+                oneShot,
+                launchId,
+                calendar);
     }
 
     public RunRecord withCalendar(@Nullable CalendarSince counted) {
@@ -104,6 +134,7 @@ public record RunRecord(
                 lastExit,
                 repairs,
                 oneShot,
+                again,
                 counted);
     }
 

@@ -134,6 +134,7 @@ public final class Samples {
                         OUT_OF_MEMORY,
                         attempts,
                         failedRun(),
+                        "launch-1",
                         new CalendarSince("key", NOON)),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(

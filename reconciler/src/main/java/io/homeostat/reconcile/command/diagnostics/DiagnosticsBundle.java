@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.diagnostics;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -165,7 +166,9 @@ public final class DiagnosticsBundle {
 
     /** What commands say: those of the agent when one runs. */
     public void asked() throws IOException, InterruptedException {
-        archive.add("status.json", () -> answer("status.json", new StatusCommand(ImmutableList.of(), false)));
+        archive.add(
+                "status.json",
+                () -> answer("status.json", new StatusCommand(ImmutableList.of(), ImmutableMap.of(), false)));
         archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentTexts.NONE, false)));
         archive.add("events.json", () -> answer("events.json", new EventsCommand(false)));
         Optional<AgentFile> agent = agent();

@@ -1,0 +1,74 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.proto.agent.WorkloadsRequest;
+import io.homeostat.reconcile.command.environment.UsageException;
+import java.util.Collection;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * Which workloads a command is about: those that are named, those that are declared with some labels, or all that are declared.
+ *
+ * @param labels all of which a workload has to have
+ */
+public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, String> labels, boolean all) {
+    public Selection {
+        if ((names.isEmpty() ? 0 : 1) + (labels.isEmpty() ? 0 : 1) + (all ? 1 : 0) != 1) {
+            throw new UsageException(
+                    "name workloads (KIND/NAME), or choose them with -l LABEL=VALUE, or with --all: one of the three");
+        }
+    }
+
+    public static Selection of(ImmutableList<WorkloadId> names) {
+        return new Selection(names, ImmutableMap.of(), false);
+    }
+
+    static Selection of(WorkloadsRequest request) {
+        return new Selection(
+                RequestFields.workloads(request.getWorkloadsList()),
+                ImmutableMap.copyOf(request.getLabelsMap()),
+                request.getAll());
+    }
+
+    WorkloadsRequest.Builder request() {
+        return WorkloadsRequest.newBuilder()
+                .addAllWorkloads(RequestFields.words(names))
+                .putAllLabels(labels)
+                .setAll(all);
+    }
+
+    /** Whether the workloads have yet to be looked up. */
+    boolean isOpen() {
+        return names.isEmpty();
+    }
+
+    /** The chosen ones among what is declared. */
+    ImmutableList<WorkloadId> among(Collection<StoredDeclaration> declarations, Predicate<Workload> eligible) {
+        return declarations.stream()
+                .map(StoredDeclaration::workload)
+                .filter(workload -> has(workload, labels) && eligible.test(workload))
+                .map(Workload::id)
+                .sorted()
+                .distinct()
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    static boolean has(Workload workload, Map<String, String> labels) {
+        return workload.labels().entrySet().containsAll(labels.entrySet());
+    }
+
+    /** For people, as the end of a sentence: "with team=sre". */
+    String words() {
+        return all
+                ? "at all"
+                : labels.entrySet().stream()
+                        .map(label -> label.getKey() + "=" + label.getValue())
+                        .collect(Collectors.joining(",", "with ", ""));
+    }
+}
