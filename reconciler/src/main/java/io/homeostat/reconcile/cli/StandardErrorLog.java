@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.classic.spi.ThrowableProxyUtil;
 import ch.qos.logback.core.AppenderBase;
 import ch.qos.logback.core.spi.ContextAwareBase;
@@ -35,16 +36,20 @@ public final class StandardErrorLog extends ContextAwareBase implements Configur
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
-    /** {@code 2026-11-20T12:00:00Z WARN Reconciler: message}, then the stack trace if there is one. */
+    /** {@code 2026-11-20T12:00:00Z WARN Reconciler: message: problem}, with the stack trace for those who look for a fault. */
     private static final class Lines extends AppenderBase<ILoggingEvent> {
+        private static final Logger LOG = LoggerFactory.getLogger(StandardErrorLog.class);
+
         @Override
         protected void append(ILoggingEvent event) {
             String logger = event.getLoggerName();
             String line = Instant.ofEpochMilli(event.getTimeStamp()) + " " + event.getLevel() + " "
                     + logger.substring(logger.lastIndexOf('.') + 1) + ": " + event.getFormattedMessage();
-            if (event.getThrowableProxy() != null) {
-                line += "\n"
-                        + ThrowableProxyUtil.asString(event.getThrowableProxy()).stripTrailing();
+            IThrowableProxy problem = event.getThrowableProxy();
+            if (problem != null) {
+                line += LOG.isDebugEnabled()
+                        ? "\n" + ThrowableProxyUtil.asString(problem).stripTrailing()
+                        : ": " + problem.getClassName() + ": " + problem.getMessage();
             }
             System.err.println(line);
         }

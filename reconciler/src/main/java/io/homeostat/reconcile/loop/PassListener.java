@@ -40,6 +40,7 @@ public interface PassListener {
                 .findFirst()
                 .map(frame -> " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")")
                 .orElse("");
-        return "internal error, a defect of homeostat: " + problem + where;
+        String what = problem.toString().lines().findFirst().orElse("");
+        return "internal error, a defect of homeostat: " + what + where;
     }
 }

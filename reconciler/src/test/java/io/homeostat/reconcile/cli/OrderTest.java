@@ -55,6 +55,30 @@ class OrderTest {
     }
 
     @Test
+    void withoutAnAgentWhatConcernsOthersIsDoneWithoutTouchingThem() throws IOException {
+        shell.write("all.yaml", Shell.sleeper("web", 600) + "  dependsOn: [process/db]\n" + Shell.sleeper("db", 600));
+        assertEquals(0, apply("all.yaml").status());
+        long web = shell.pid(WEB);
+
+        for (String[] words : new String[][] {
+            {"stop", "process/db"}, {"start", "process/db"}, {"stop", "process/web"}, {"start", "process/web"}
+        }) {
+            Result result = shell.run(words);
+            assertEquals(0, result.status(), result::toString);
+            assertEquals("", result.err());
+            if (words[1].equals("process/db")) {
+                assertEquals(web, shell.pid(WEB));
+            }
+        }
+        Result deleted = shell.run("delete", "process/db");
+        assertEquals("", deleted.err());
+        assertTrue(deleted.out().contains("process/db   removed"), deleted::toString);
+        deleted = shell.run("delete", "process/web");
+        assertEquals(0, deleted.status(), deleted::toString);
+        assertEquals("", deleted.err());
+    }
+
+    @Test
     void whatFailsKeepsEverybodyAfterItFromBeingStartedAndApplyDoesNotWaitForThem() throws IOException {
         shell.write(
                 "all.yaml",

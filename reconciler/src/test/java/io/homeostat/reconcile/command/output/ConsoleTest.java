@@ -1,0 +1,56 @@
+package io.homeostat.reconcile.command.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
+import io.homeostat.reconcile.command.environment.UsageException;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class ConsoleTest {
+    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+    private final PrintStream err = new PrintStream(written, true, StandardCharsets.UTF_8);
+    private final Console console = new Console(err, err, OutputFormat.TEXT, new Ansi(false));
+
+    @Test
+    void whatNobodyForesawIsAFailureWithoutAStack() throws InterruptedException {
+        for (Throwable problem :
+                new Throwable[] {new NullPointerException("nothing there"), new StackOverflowError()}) {
+            written.reset();
+
+            assertEquals(ExitStatus.FAILED, console.tellFailures("stop", false, () -> fail(problem)));
+
+            String told = written.toString(StandardCharsets.UTF_8);
+            assertTrue(told.startsWith("homeostat: stop: "), told);
+            assertTrue(told.contains("--log-level debug"), told);
+            assertFalse(told.contains("\tat "), told);
+        }
+    }
+
+    @Test
+    void itsStackIsForThoseWhoLookForTheFault() throws InterruptedException {
+        console.tellFailures("stop", true, () -> fail(new NullPointerException("nothing there")));
+
+        assertTrue(written.toString(StandardCharsets.UTF_8).contains("at " + ConsoleTest.class.getName()));
+    }
+
+    @Test
+    void aMistakeInTheCallIsForTheCallerToTell() {
+        assertThrows(
+                UsageException.class, () -> console.tellFailures("stop", false, () -> fail(new UsageException("no"))));
+    }
+
+    private static int fail(Throwable problem) {
+        switch (problem) {
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            default -> throw new IllegalArgumentException(problem);
+        }
+    }
+}
