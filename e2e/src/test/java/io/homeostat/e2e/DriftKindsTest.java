@@ -161,7 +161,8 @@ final class DriftKindsTest {
         homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.run("status").exits(1).says("the probe's command /bin/sh exited with status 1");
-        assertEquals("Unhealthy", converged(ID).get("reason").asText());
+        String words = "the probe's command /bin/sh exited with status 1 (1 of 1 failed checks)";
+        assertDrift("restart", "UNHEALTHY", words);
         assertRepaired(probed, "PLUGIN_CRASHED", "the probe's command /bin/sh exited with status 1 (1 of 1");
     }
 
@@ -171,7 +172,7 @@ final class DriftKindsTest {
         homeostat.applied(probed);
         Files.createFile(broken());
         homeostat.run("status").exits(1);
-        assertEquals("Hung", converged(ID).get("reason").asText());
+        assertDrift("restart", "HUNG", "");
         assertRepaired(probed, "PLUGIN_CRASHED", "(1 of 1 failed checks)");
     }
 
@@ -214,7 +215,14 @@ final class DriftKindsTest {
         assertEquals(action, drift.path("action").asText(), drift::toString);
         assertEquals(reason, drift.path("reason").asText());
         assertTrue(drift.path("message").asText().startsWith(message), drift::toString);
-        JsonNode condition = converged(drift.path("workload").asText());
+        String id = drift.path("workload").asText();
+        homeostat.run("plan", "--detailed-exitcode").exits(2);
+        homeostat
+                .run("status", id)
+                .exits(1)
+                .says("To do:      " + action)
+                .says("(" + drift.path("message").asText() + ")");
+        JsonNode condition = converged(id);
         assertEquals("False", condition.path("status").asText());
         assertEquals(reason.replace("_", ""), condition.path("reason").asText().toUpperCase(Locale.ROOT));
         assertTrue(condition.path("message").asText().startsWith(message), condition::toString);
@@ -223,7 +231,10 @@ final class DriftKindsTest {
     /** Its status afterwards. */
     @CanIgnoreReturnValue
     private JsonNode assertRepaired(Document workload, String event, String message) {
-        homeostat.applied(workload).says("1 repaired");
+        Path file = homeostat.file("desired.yaml", workload);
+        String foretold =
+                homeostat.plan("-f", file.toString()).at("/drift/0/message").asText();
+        homeostat.applied(file).says("1 repaired").says("(" + foretold + ")");
 
         List<JsonNode> all = homeostat.events();
         List<JsonNode> fresh = all.subList(told, all.size());

@@ -44,7 +44,7 @@ final class PlanTest {
         homeostat.applied(greeter, web("1000"));
         homeostat.kill("process/web");
         Path changed = homeostat.file("changed.yaml", greeter.with("revision", "2"), web("2000"));
-        SortedMap<String, String> state = Trees.listing(homeostat.stateDir());
+        SortedMap<String, String> state = stateWithoutLogs();
         SortedMap<String, String> run = Trees.listing(homeostat.runDir());
         int requests = bucket.requests();
         List<Long> processes = pids();
@@ -54,18 +54,21 @@ final class PlanTest {
         homeostat.run("events").exits(0);
         homeostat.run("logs", "process/web").exits(0);
         homeostat.run("validate", "-f", changed.toString()).exits(0);
-        assertEquals(state, Trees.listing(homeostat.stateDir()));
+        assertEquals(state, stateWithoutLogs());
 
         homeostat.run("status").exits(1);
 
-        SortedMap<String, String> after = Trees.listing(homeostat.stateDir());
-        // The greeter notes each GetStatus in its own log.
-        after.keySet().removeIf(name -> name.endsWith("plugin.log"));
-        state.keySet().removeIf(name -> name.endsWith("plugin.log"));
-        assertEquals(state, after);
+        assertEquals(state, stateWithoutLogs());
         assertEquals(run, Trees.listing(homeostat.runDir()));
         assertEquals(requests, bucket.requests());
         assertEquals(processes, pids());
+    }
+
+    /** The greeter notes each GetStatus in its own log. */
+    private SortedMap<String, String> stateWithoutLogs() {
+        SortedMap<String, String> listing = Trees.listing(homeostat.stateDir());
+        listing.keySet().removeIf(name -> name.endsWith("plugin.log"));
+        return listing;
     }
 
     @Test

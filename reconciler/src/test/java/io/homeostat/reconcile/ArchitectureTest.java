@@ -107,7 +107,7 @@ class ArchitectureTest {
                 .whereLayer("logs")
                 .mayOnlyBeAccessedByLayers("loop", "command", "agent")
                 .whereLayer("secrets")
-                .mayOnlyBeAccessedByLayers("logs", "command", "cli")
+                .mayOnlyBeAccessedByLayers("logs", "status", "command", "cli")
                 .check(ALL);
     }
 

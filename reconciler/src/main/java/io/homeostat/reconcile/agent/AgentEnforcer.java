@@ -2,8 +2,10 @@ package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.observe.usage.UsageReport;
@@ -17,6 +19,7 @@ import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.controlplane.ControlPlane.ControlPlaneStatus;
 import io.homeostat.reconcile.loop.Turns;
 import io.homeostat.reconcile.plan.Work;
+import io.homeostat.reconcile.status.Differences;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
@@ -85,13 +88,24 @@ public final class AgentEnforcer implements Enforcer {
     @Override
     public int enforce(Workspace workspace, Goal goal) throws InterruptedException {
         AtomicReference<ApplyProgress> begun = new AtomicReference<>();
+        AtomicReference<DesiredState> before = new AtomicReference<>(DesiredState.EMPTY);
+        Consumer<StateStore> change = changed -> {
+            before.set(StoredState.desired(changed.declarations()));
+            goal.store().accept(changed);
+        };
         Follower follower = scope -> {
-            begun.set(new ApplyProgress(workspace, goal.stopping(), scope.all(), scope.declared()));
+            DesiredState after = StoredState.desired(store.declarations());
+            begun.set(new ApplyProgress(
+                    workspace,
+                    goal.stopping(),
+                    scope.all(),
+                    scope.declared(),
+                    id -> Differences.between(before.get(), after, id)));
             return begun.get();
         };
         try (Following _ = goal.only().isEmpty()
-                ? agent.updates().declare(goal.store(), follower)
-                : agent.updates().remember(goal.only(), goal.store(), follower)) {
+                ? agent.updates().declare(change, follower)
+                : agent.updates().remember(goal.only(), change, follower)) {
             Objects.requireNonNull(begun.get()).await(goal.timeout());
         } catch (InterruptedException e) {
             // Whoever asked has gone away; what he declared stays declared, and is enforced.

@@ -18,8 +18,10 @@ import io.homeostat.reconcile.loop.PassId;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
@@ -34,13 +36,19 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
      * @param stopping whether a workload that is stopped by request is done, rather than held back
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
+     * @param changed what was just declared otherwise of one
      */
-    public ApplyProgress(Workspace workspace, boolean stopping, Set<WorkloadId> all, Set<WorkloadId> declared)
+    public ApplyProgress(
+            Workspace workspace,
+            boolean stopping,
+            Set<WorkloadId> all,
+            Set<WorkloadId> declared,
+            Function<WorkloadId, ImmutableList<Change>> changed)
             throws InterruptedException {
         this.console = workspace.console();
         this.word = workspace.word();
         this.display = display(workspace, all);
-        this.summary = new PassSummary(all, declared, display, stopping);
+        this.summary = new PassSummary(all, declared, changed, display, stopping);
         this.convergence = new Convergence(all, summary);
     }
 

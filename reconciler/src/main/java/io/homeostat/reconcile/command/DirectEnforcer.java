@@ -35,6 +35,7 @@ import io.homeostat.reconcile.loop.WorkloadPass;
 import io.homeostat.reconcile.runtime.InstanceObservers;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.Runtimes;
+import io.homeostat.reconcile.status.Differences;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -60,10 +61,11 @@ public final class DirectEnforcer implements Enforcer {
         Clock clock = workspace.environment().clock();
         Instant end = clock.instant().plus(goal.timeout());
         return alone(workspace, goal.timeout(), (here, store) -> {
+            DesiredState before = StoredState.desired(store.declarations());
             goal.store().accept(store);
             new UserDirectories(here.environment())
                     .createRunDirectory(here.layout().runDir());
-            int status = converge(here, goal, store, Duration.between(clock.instant(), end));
+            int status = converge(here, goal, before, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
             new LogKeeper(here.layout())
                     .keep(config.limits().logBytesPerWorkload().bytes());
@@ -143,7 +145,8 @@ public final class DirectEnforcer implements Enforcer {
         }
     }
 
-    private int converge(Workspace workspace, Goal goal, StateStore store, Duration left) throws InterruptedException {
+    private int converge(Workspace workspace, Goal goal, DesiredState before, StateStore store, Duration left)
+            throws InterruptedException {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
         DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
@@ -159,7 +162,8 @@ public final class DirectEnforcer implements Enforcer {
             all.addAll(workspace.traces());
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.removeIf(id -> !goal.concerns(id));
-            try (ApplyProgress progress = new ApplyProgress(workspace, goal.stopping(), all, declared)) {
+            try (ApplyProgress progress = new ApplyProgress(
+                    workspace, goal.stopping(), all, declared, id -> Differences.between(before, desired, id))) {
                 try (MachineSteps steps =
                                 new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
                         Reconciler reconciler = new Reconciler(

@@ -34,7 +34,7 @@ public record PlanCommand(DocumentTexts documents, boolean detailedExitCode) imp
         DocumentSet valid = documents.parse(workspace.environment().documents(), console, "");
         // As apply does: what it is given is tried at once.
         Workspace.View view =
-                workspace.survey(stored -> desired(valid, stored), valid.ids(), Situations.Depth.PRESENCE, id -> true);
+                workspace.survey(stored -> desired(valid, stored), valid.ids(), Situations.Depth.HEALTH, id -> true);
         Plan plan = new Plan(view.findings().stream().map(Finding::plan).collect(ImmutableList.toImmutableList()));
         SourceConflicts.overruled(valid.ids(), view.desired()).forEach(console::say);
         if (console.json()) {

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataClient;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.SourceProblem;
@@ -49,7 +50,11 @@ public record Workspace(String word, Environment environment, Console console, L
             ImmutableList<Finding> findings) {}
 
     private record Stored(
-            DesiredState desired, Memory memory, boolean everDeclared, ImmutableList<SourceProblem> problems) {}
+            DesiredState desired,
+            DesiredState stored,
+            Memory memory,
+            boolean everDeclared,
+            ImmutableList<SourceProblem> problems) {}
 
     public Workspace with(Layout other) {
         return new Workspace(word, environment, console, other, enforcer);
@@ -129,15 +134,20 @@ public record Workspace(String word, Environment environment, Console console, L
         Policy policy = Policy.of(enforcer.config());
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
+                        StoredState.desired(reader.declarations()).under(policy),
                         Memory.of(reader).retriedNow(triedNow),
                         reader.everDeclared(),
                         reader.problems()))
                 .orElseGet(() -> new Stored(
-                        wanted.apply(ImmutableList.of()).under(policy), Memory.NONE, false, ImmutableList.of()));
+                        wanted.apply(ImmutableList.of()).under(policy),
+                        DesiredState.EMPTY,
+                        Memory.NONE,
+                        false,
+                        ImmutableList.of()));
         try (MetadataClient metadata = environment.metadata();
                 InstanceObservers instances = observers(memory.memory().instances()::get)) {
             Survey.Findings seen = new Survey(instances.with(metadata), memory.memory(), environment.clock())
-                    .everything(memory.desired(), depth, asked);
+                    .everything(memory.desired(), memory.stored(), depth, asked);
             if (!seen.blind().isEmpty()) {
                 throw new CommandFailure(String.join("; ", seen.blind())
                         + "; run as the user that the state directory belongs to, or choose another with --state-dir");

@@ -11,6 +11,8 @@ public enum Action {
     /** Other content at the same revision, or content that got lost. */
     REINSTALL,
     CONFIGURE,
+    /** What is stored changes, and nothing on the machine: whoever enforces goes by it from then on. */
+    UPDATE,
     RESTART,
     /** The symlink is put right. */
     ACTIVATE,

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -143,9 +144,9 @@ final class DaemonPlanner {
                 rollout.relaunch();
             }
         } else if (!plan.waitIf(Planner.pending(situation, current))) {
-            Optional<Reason> difference = rollout.difference(current.instance());
-            if (difference.isPresent()) {
-                rollout.replace(current.instance(), difference.get());
+            ImmutableList<Reason> differences = rollout.differences(current.instance());
+            if (!differences.isEmpty()) {
+                rollout.replace(current.instance(), differences);
             } else if (current.instance()
                     .launchId()
                     .equals(situation.history().run().again())) {

@@ -36,34 +36,44 @@ public final class LaunchInputs {
 
     /** Why this instance is not what is declared; empty when it is. */
     public static Optional<Reason> difference(Instance instance, Workload wanted, @Nullable String directory) {
+        return differences(instance, wanted, directory).stream().findFirst();
+    }
+
+    /** All in which this instance is not what is declared, the weightiest first. */
+    static ImmutableList<Reason> differences(Instance instance, Workload wanted, @Nullable String directory) {
+        ImmutableList.Builder<Reason> differences = ImmutableList.builder();
         if (Work.isOneShot(instance) != wanted.isOneShot()) {
-            return Optional.of(Reason.EXECUTION_CHANGED);
+            differences.add(Reason.EXECUTION_CHANGED);
         }
-        return difference(instance.revision(), instance.directory(), instance.inputs(), wanted, directory);
+        return differences
+                .addAll(differences(instance.revision(), instance.directory(), instance.inputs(), wanted, directory))
+                .build();
     }
 
-    /** What a declaration changes of what was last seen well; empty when nothing. */
-    static Optional<Reason> difference(LastKnownGood lastKnownGood, Workload wanted, @Nullable String directory) {
-        Workload old = lastKnownGood.workload();
-        return difference(old.revision(), lastKnownGood.directory(), of(old), wanted, directory);
+    /** All that a declaration changes of what was last seen well, the weightiest first. */
+    static ImmutableList<Reason> differences(LastKnownGood good, Workload wanted, @Nullable String directory) {
+        Workload old = good.workload();
+        return differences(old.revision(), good.directory(), of(old), wanted, directory);
     }
 
-    private static Optional<Reason> difference(
+    private static ImmutableList<Reason> differences(
             String revision,
             @Nullable String oldDirectory,
             Map<String, String> inputs,
             Workload wanted,
             @Nullable String directory) {
+        ImmutableList.Builder<Reason> differences = ImmutableList.builder();
         if (!revision.equals(wanted.revision())) {
-            return Optional.of(Reason.REVISION_CHANGED);
+            // Another revision always has another directory.
+            differences.add(Reason.REVISION_CHANGED);
+        } else if (!Objects.equals(oldDirectory, directory)) {
+            differences.add(Reason.CONTENT_CHANGED);
         }
-        if (!Objects.equals(oldDirectory, directory)) {
-            return Optional.of(Reason.CONTENT_CHANGED);
-        }
-        return Traits.of(wanted).inputs().stream()
+        Traits.of(wanted).inputs().stream()
                 .filter(input -> !input.hash().equals(inputs.get(input.name())))
                 .map(Traits.LaunchInput::changed)
-                .findFirst();
+                .forEach(differences::add);
+        return differences.build();
     }
 
     /** Whether this instance was launched as this workload is declared, wherever it is installed. */

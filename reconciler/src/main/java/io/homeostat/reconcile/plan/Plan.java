@@ -8,8 +8,8 @@ public record Plan(ImmutableList<WorkloadPlan> workloads) {
         return (int) workloads.stream().filter(w -> w.bucket() == bucket).count();
     }
 
-    /** True when the machine is as it should be. */
+    /** True when the machine is as it should be, and so is what is stored. */
     public boolean isEmpty() {
-        return workloads.stream().allMatch(w -> w.steps().isEmpty());
+        return workloads.stream().allMatch(w -> w.action() == Action.NONE);
     }
 }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
@@ -13,7 +14,9 @@ import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Builds the plan of one workload, step by step. The first reason given is the plan's. */
@@ -28,6 +31,7 @@ final class PlanBuilder {
     private Action action = Action.NONE;
     private Reason reason = Reason.AT_DESIRED_STATE;
     private String message = "";
+    private final Set<Reason> reasons = new LinkedHashSet<>();
     private @Nullable String after;
     private Reason reasonAtRest = Reason.AT_DESIRED_STATE;
     private String messageAtRest = "";
@@ -42,6 +46,14 @@ final class PlanBuilder {
             action = what;
             reason = why;
             message = words;
+        }
+    }
+
+    /** As {@link #because}; after another reason, in addition to it. */
+    void and(Action what, Reason why, String words) {
+        because(what, why, words);
+        if (reason != why && reasons.add(why)) {
+            also(words);
         }
     }
 
@@ -143,10 +155,33 @@ final class PlanBuilder {
         ImmutableList<Step> list = steps.build();
         if (list.isEmpty()) {
             return new WorkloadPlan(
-                    situation.id(), Action.NONE, reasonAtRest, messageAtRest, list, before(), after(), due);
+                    situation.id(),
+                    Action.NONE,
+                    reasonAtRest,
+                    messageAtRest,
+                    list,
+                    before(),
+                    after(),
+                    ImmutableList.of(reasonAtRest),
+                    ImmutableList.of(),
+                    due);
         }
         return backoffOfUpkeep(list.get(0))
-                .orElseGet(() -> new WorkloadPlan(situation.id(), action, reason, message, list, before(), after()));
+                .orElseGet(() -> new WorkloadPlan(
+                        situation.id(),
+                        action,
+                        reason,
+                        message,
+                        list,
+                        before(),
+                        after(),
+                        ImmutableSet.<Reason>builder()
+                                .add(reason)
+                                .addAll(reasons)
+                                .build()
+                                .asList(),
+                        ImmutableList.of(),
+                        null));
     }
 
     /** Steps that any machine in order can do are backed off from when they fail, whatever they are part of. */

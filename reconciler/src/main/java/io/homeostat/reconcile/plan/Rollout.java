@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -148,11 +149,16 @@ final class Rollout {
                         Wait.Kind.RETRY);
     }
 
-    /** Why an instance can't stay and become what the target is; empty when it can. */
-    Optional<Reason> difference(Instance instance) {
-        return LaunchInputs.difference(instance, target.workload(), target.directory())
-                .or(() -> needsAnotherTrial(instance) ? Optional.of(Reason.CONFIG_CHANGED) : Optional.empty())
-                .or(() -> hasLostParent(instance) ? Optional.of(Reason.PARENT_CHANGED) : Optional.empty());
+    /** All why an instance can't stay and become what the target is, the weightiest first; none when it can. */
+    ImmutableList<Reason> differences(Instance instance) {
+        ImmutableList<Reason> declared = LaunchInputs.differences(instance, target.workload(), target.directory());
+        if (!declared.isEmpty()) {
+            return declared;
+        }
+        if (needsAnotherTrial(instance)) {
+            return ImmutableList.of(Reason.CONFIG_CHANGED);
+        }
+        return hasLostParent(instance) ? ImmutableList.of(Reason.PARENT_CHANGED) : ImmutableList.of();
     }
 
     /** Whether it is part of an instance that another one has taken the place of. */
@@ -167,10 +173,10 @@ final class Rollout {
     }
 
     /** Stops an instance that is not what the target is, and launches another one. */
-    void replace(Instance instance, Reason difference) {
+    void replace(Instance instance, ImmutableList<Reason> differences) {
         boolean damaged = target.isDamaged(instance.directory());
-        boolean repairs =
-                difference == Reason.PARENT_CHANGED || (damaged && LaunchInputs.matches(instance, target.workload()));
+        boolean repairs = differences.contains(Reason.PARENT_CHANGED)
+                || (damaged && LaunchInputs.matches(instance, target.workload()));
         if (plan.waitIf(preconditions
                 .limits()
                 .or(() -> preconditions.change(instance))
@@ -184,7 +190,8 @@ final class Rollout {
             if (damaged) {
                 giveDamage();
             }
-            giveChange(difference);
+            giveChanges(differences, damaged);
+            takeAlong();
             waitForDependencies();
             plan.stop(instance, repairs ? Cause.REPAIRED : Cause.REPLACED);
         }
@@ -297,11 +304,19 @@ final class Rollout {
         } else if (target.isLastKnownGood(situation)) {
             plan.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
         } else if (current != null) {
-            giveChange(LaunchInputs.difference(current.instance(), target.workload(), target.directory())
-                    .orElse(Reason.CONTENT_CHANGED));
+            giveChanges(
+                    orElse(
+                            LaunchInputs.differences(current.instance(), target.workload(), target.directory()),
+                            Reason.CONTENT_CHANGED),
+                    false);
+            takeAlong();
         } else if (lastKnownGood != null) {
-            giveChange(LaunchInputs.difference(lastKnownGood, target.workload(), target.directory())
-                    .orElse(Reason.CONFIG_CHANGED));
+            giveChanges(
+                    orElse(
+                            LaunchInputs.differences(lastKnownGood, target.workload(), target.directory()),
+                            Reason.CONFIG_CHANGED),
+                    false);
+            takeAlong();
         } else {
             plan.because(Action.INSTALL, Reason.NOT_INSTALLED, target.key() == null ? "not running" : "not installed");
         }
@@ -325,16 +340,41 @@ final class Rollout {
         plan.after(target.workload().revision());
     }
 
+    private static ImmutableList<Reason> orElse(ImmutableList<Reason> differences, Reason other) {
+        return differences.isEmpty() ? ImmutableList.of(other) : differences;
+    }
+
+    /** @param damaged the other directory is that of the same archive's repair */
+    private void giveChanges(ImmutableList<Reason> differences, boolean damaged) {
+        differences.stream()
+                .filter(difference -> !damaged || difference != Reason.CONTENT_CHANGED)
+                .forEach(this::giveChange);
+    }
+
+    /** What could be changed in place is changed by the launch, too. */
+    private void takeAlong() {
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        if (lastKnownGood == null) {
+            return;
+        }
+        Workload good = lastKnownGood.workload();
+        if (!good.lifecycle().limits().equals(target.lifecycle().limits())) {
+            plan.and(Action.RESTART, Reason.LIMITS_CHANGED, "limits changed");
+        }
+        if (!Traits.of(good).configHash().equals(target.traits().configHash())) {
+            plan.and(Action.RESTART, Reason.CONFIG_CHANGED, "config changed");
+        }
+    }
+
     private void giveChange(Reason difference) {
         switch (difference) {
-            case REVISION_CHANGED -> plan.because(Action.UPGRADE, difference, "revision changed");
-            case CONTENT_CHANGED -> plan.because(Action.REINSTALL, difference, "the archive of this revision changed");
-            case PARENT_CHANGED -> plan.because(Action.RESTART, difference, "what it is part of was launched anew");
-            case EXECUTION_CHANGED, CONFIG_CHANGED ->
-                plan.because(Action.RESTART, difference, "its declaration changed");
+            case REVISION_CHANGED -> plan.and(Action.UPGRADE, difference, "revision changed");
+            case CONTENT_CHANGED -> plan.and(Action.REINSTALL, difference, "the archive of this revision changed");
+            case PARENT_CHANGED -> plan.and(Action.RESTART, difference, "what it is part of was launched anew");
+            case EXECUTION_CHANGED, CONFIG_CHANGED -> plan.and(Action.RESTART, difference, "its declaration changed");
             // A launch input of some kind: "entry point changed".
             default ->
-                plan.because(
+                plan.and(
                         Action.RESTART,
                         difference,
                         difference.name().toLowerCase(Locale.ROOT).replace('_', ' '));

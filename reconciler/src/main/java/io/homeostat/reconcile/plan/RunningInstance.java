@@ -168,9 +168,9 @@ final class RunningInstance {
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         String differences = confinement.differences(" instead of ");
         if (lastKnownGood == null || !lastKnownGood.hash().equals(target.hash())) {
-            plan.because(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
+            plan.and(Action.CONFIGURE, Reason.LIMITS_CHANGED, changeOfLimits(confinement));
         } else if (!differences.isEmpty()) {
-            plan.because(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
+            plan.and(Action.CONFIGURE, Reason.LIMITS_DRIFTED, "limits were changed from outside: " + differences);
         } else {
             plan.because(
                     Action.CONFIGURE,
@@ -220,7 +220,7 @@ final class RunningInstance {
         Attempts attempts = situation.history().attempts();
         if (attempts.restartToConfigure()) {
             if (!plan.waitIf(rollout.preconditions().restart())) {
-                plan.because(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, which it takes only at Start");
+                plan.and(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, which it takes only at Start");
                 rollout.restart(instance, Cause.REPLACED);
             }
             return;
@@ -236,7 +236,7 @@ final class RunningInstance {
                 Wait.Kind.RETRY))) {
             return;
         }
-        plan.because(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
+        plan.and(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
         plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
     }
 }

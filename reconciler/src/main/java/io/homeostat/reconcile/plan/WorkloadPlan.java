@@ -1,18 +1,23 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What to do about one workload, why, and in which steps. No steps: nothing is left to do.
  *
+ * @param reason the first of {@code reasons}
  * @param message for people; no secrets in it
  * @param before what runs or is installed; null when nothing is
  * @param after what will be there; null when nothing will
+ * @param reasons all that is known to differ by itself
+ * @param changes what differs in the declaration, value by value, when somebody compared it
  * @param due when nothing is to be done now: the time at which something will be, though nothing changes; null when there is none
  */
 public record WorkloadPlan(
@@ -23,9 +28,11 @@ public record WorkloadPlan(
         ImmutableList<Step> steps,
         @Nullable Facts before,
         @Nullable Facts after,
+        ImmutableList<Reason> reasons,
+        ImmutableList<Change> changes,
         @Nullable Instant due) {
 
-    /** One with nothing to do later, as long as nothing changes. */
+    /** One with nothing to do later, as long as nothing changes, for one reason. */
     public WorkloadPlan(
             WorkloadId workload,
             Action action,
@@ -34,11 +41,31 @@ public record WorkloadPlan(
             ImmutableList<Step> steps,
             @Nullable Facts before,
             @Nullable Facts after) {
-        this(workload, action, reason, message, steps, before, after, null);
+        this(
+                workload,
+                action,
+                reason,
+                message,
+                steps,
+                before,
+                after,
+                ImmutableList.of(reason),
+                ImmutableList.of(),
+                null);
     }
 
     /** What is shown of a workload before and after. */
     public record Facts(String revision) {}
+
+    /**
+     * A value of a declaration that differs; masked where it is secret.
+     *
+     * @param path such as {@code spec.health.interval}
+     * @param before null when there was none
+     * @param after null when there will be none
+     */
+    public record Change(
+            String path, @Nullable String before, @Nullable String after) {}
 
     /** The groups that a plan's summary counts. */
     public enum Bucket {
@@ -65,7 +92,51 @@ public record WorkloadPlan(
         ImmutableList<Step> all =
                 ImmutableList.<Step>builder().addAll(steps).addAll(other.steps).build();
         return new WorkloadPlan(
-                workload, action, reason, message + "; then " + other.message, all, before, other.after, due);
+                workload,
+                action,
+                reason,
+                message + "; then " + other.message,
+                all,
+                before,
+                other.after,
+                ImmutableSet.<Reason>builder()
+                        .addAll(reasons)
+                        .addAll(other.reasons)
+                        .build()
+                        .asList(),
+                changes,
+                due);
+    }
+
+    /** The same with what differs in the declaration. */
+    public WorkloadPlan withChanges(ImmutableList<Change> differences) {
+        return new WorkloadPlan(workload, action, reason, message, steps, before, after, reasons, differences, due);
+    }
+
+    /** The same with one more reason, unless it has it. */
+    public WorkloadPlan also(Reason another) {
+        ImmutableList<Reason> all = ImmutableSet.<Reason>builder()
+                .addAll(reasons)
+                .add(another)
+                .build()
+                .asList();
+        return new WorkloadPlan(workload, action, reason, message, steps, before, after, all, changes, due);
+    }
+
+    /** Of one without steps: what differs takes none, and is obeyed once it is stored. */
+    public WorkloadPlan updatedInPlace(ImmutableList<Change> differences) {
+        String paths = differences.stream().map(Change::path).collect(Collectors.joining(", "));
+        return new WorkloadPlan(
+                workload,
+                Action.UPDATE,
+                Reason.SETTINGS_CHANGED,
+                paths + " changed" + (message.isEmpty() ? "" : "; " + message),
+                steps,
+                before,
+                after,
+                ImmutableList.of(Reason.SETTINGS_CHANGED),
+                differences,
+                due);
     }
 
     /** The group this plan counts to. */
@@ -74,7 +145,7 @@ public record WorkloadPlan(
             case NONE -> Bucket.UNCHANGED;
             case WAIT -> Bucket.WAITING;
             case REMOVE -> Bucket.REMOVE;
-            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, RESTART, ACTIVATE, STOP, RUN, CLEANUP -> {
+            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, UPDATE, RESTART, ACTIVATE, STOP, RUN, CLEANUP -> {
                 if (reason.isDrift()) {
                     yield Bucket.REPAIR;
                 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -175,17 +176,51 @@ public final class DeclaredSecrets {
     public static String without(Workload workload) {
         JsonNode document = tree(workload);
         if (document.path("spec") instanceof ObjectNode spec) {
-            if (spec.has("config")) {
-                spec.put("config", SecretMask.MASK);
-            }
-            if (spec.path("env") instanceof ObjectNode env) {
-                env.properties().forEach(variable -> variable.setValue(env.textNode(SecretMask.MASK)));
-            }
+            replaceGiven(workload, spec, spec.textNode(SecretMask.MASK));
             onlyOptions(spec.path("arguments"), 0);
             onlyOptions(spec.path("probe").path("exec").path("command"), 1);
-            eachMarked(workload, spec, (object, name) -> object.put(name, SecretMask.MASK));
         }
         return document.toPrettyString() + "\n";
+    }
+
+    /**
+     * A declaration for those who may see how it is launched: what only the program itself can see is replaced, and what else is secret is
+     * masked in every text.
+     *
+     * @param replacement stands for a whole secret value; no text, if it must not be taken for one
+     */
+    public static ObjectNode shown(Workload workload, JsonNode replacement) {
+        ObjectNode document = (ObjectNode) tree(workload);
+        SecretMask mask = new SecretMask();
+        learn(workload, mask);
+        if (document.path("spec") instanceof ObjectNode spec) {
+            replaceGiven(workload, spec, replacement);
+        }
+        return (ObjectNode) masked(document, replacement, mask);
+    }
+
+    private static JsonNode masked(JsonNode node, JsonNode replacement, SecretMask mask) {
+        if (node.isTextual() && !node.equals(replacement)) {
+            return JSON.getNodeFactory().textNode(mask.mask(Redaction.text(node.textValue())));
+        }
+        if (node instanceof ArrayNode list) {
+            for (int i = 0; i < list.size(); i++) {
+                list.set(i, masked(list.get(i), replacement, mask));
+            }
+        } else if (node instanceof ObjectNode object && !node.equals(replacement)) {
+            object.properties().forEach(field -> field.setValue(masked(field.getValue(), replacement, mask)));
+        }
+        return node;
+    }
+
+    private static void replaceGiven(Workload workload, ObjectNode spec, JsonNode replacement) {
+        if (spec.has("config")) {
+            spec.set("config", replacement);
+        }
+        if (spec.path("env") instanceof ObjectNode env) {
+            env.properties().forEach(variable -> variable.setValue(replacement));
+        }
+        eachMarked(workload, spec, (object, name) -> object.set(name, replacement));
     }
 
     private static void onlyOptions(JsonNode node, int from) {
@@ -202,7 +237,8 @@ public final class DeclaredSecrets {
         }
     }
 
-    private static JsonNode tree(Workload workload) {
+    /** A declaration as JSON, with its secrets. */
+    public static JsonNode tree(Workload workload) {
         try {
             return JSON.readTree(DocumentCodec.toJson(workload));
         } catch (IOException e) {

@@ -6,7 +6,9 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Multimaps;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Pause;
@@ -31,6 +33,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks at all workloads at once and plans for them as the loop would, in memory only: nothing is written, sent or started.
@@ -115,8 +118,20 @@ public final class Survey {
      */
     public record Findings(ImmutableList<Finding> workloads, ImmutableList<String> blind) {}
 
-    /** Looks at every workload that is asked for. */
+    /** Looks at every workload that is asked for, as it is declared. */
     public Findings everything(DesiredState desired, Situations.Depth depth, Predicate<WorkloadId> asked)
+            throws InterruptedException {
+        return everything(desired, desired, depth, asked);
+    }
+
+    /**
+     * Looks at every workload that is asked for, as if something were declared. A probe that nobody has declared yet is not asked: it
+     * may be a command.
+     *
+     * @param stored what is declared
+     */
+    public Findings everything(
+            DesiredState desired, DesiredState stored, Situations.Depth depth, Predicate<WorkloadId> asked)
             throws InterruptedException {
         TreeSet<WorkloadId> ids = new TreeSet<>(desired.declarations().keySet());
         ids.addAll(memory.instances().keySet());
@@ -135,24 +150,25 @@ public final class Survey {
         ids.removeIf(asked.negate());
         DependencyGraph dependencies =
                 new DependencyGraph(desired, () -> Maps.toMap(memory.instances().keySet(), memory::of));
-        return new Findings(look(ids, dependencies, depth, archives), blind.build());
+        return new Findings(look(ids, dependencies, stored, depth, archives), blind.build());
     }
 
     private ImmutableList<Finding> look(
             Collection<WorkloadId> ids,
             DependencyGraph dependencies,
+            DesiredState stored,
             Situations.Depth depth,
             ImmutableSet<String> archives)
             throws InterruptedException {
         if (depth == Situations.Depth.PRESENCE) {
             // Just a few small files each: threads would cost more than they gain.
             return ids.stream()
-                    .map(id -> look(id, dependencies, depth, archives))
+                    .map(id -> look(id, dependencies, stored, depth, archives))
                     .collect(ImmutableList.toImmutableList());
         }
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             ImmutableList<Future<Finding>> looks = ids.stream()
-                    .map(id -> threads.submit(() -> look(id, dependencies, depth, archives)))
+                    .map(id -> threads.submit(() -> look(id, dependencies, stored, depth, archives)))
                     .collect(ImmutableList.toImmutableList());
             ImmutableList.Builder<Finding> findings = ImmutableList.builder();
             for (Future<Finding> look : looks) {
@@ -165,16 +181,35 @@ public final class Survey {
     }
 
     private Finding look(
-            WorkloadId id, DependencyGraph dependencies, Situations.Depth depth, ImmutableSet<String> archives) {
+            WorkloadId id,
+            DependencyGraph dependencies,
+            DesiredState stored,
+            Situations.Depth depth,
+            ImmutableSet<String> archives) {
         DesiredState desired = dependencies.desired();
+        Declaration wanted = desired.get(id).orElse(null);
+        Declaration declared = stored.get(id).orElse(null);
         Situation before = situations.look(
                 id,
-                desired.get(id).orElse(null),
+                wanted,
                 desired.policy(),
                 (host, own) -> dependencies.of(id, host, own, memory::of, other -> false),
                 archives,
-                depth);
+                isProbedAlike(wanted, declared) ? depth : Situations.Depth.PRESENCE);
         Situation learned = ObservationRecorder.observed(before).situation();
-        return new Finding(before.history(), learned, Planner.plan(learned));
+        return new Finding(
+                before.history(),
+                learned,
+                Differences.shown(
+                        Planner.plan(learned),
+                        declared,
+                        wanted,
+                        before.history().lastKnownGood()));
+    }
+
+    private static boolean isProbedAlike(@Nullable Declaration wanted, @Nullable Declaration declared) {
+        Probe probe = wanted == null ? null : wanted.workload().spec().probe();
+        return probe == null
+                || (declared != null && probe.equals(declared.workload().spec().probe()));
     }
 }

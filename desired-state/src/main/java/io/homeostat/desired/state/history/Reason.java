@@ -18,6 +18,7 @@ public enum Reason {
     LIMITS_CHANGED(false),
     LIMITS_NOT_ENFORCEABLE(false),
     CONFIG_CHANGED(false),
+    SETTINGS_CHANGED(false),
     NO_LONGER_DECLARED(false),
     UNCLAIMED(false),
     DISABLED(false),

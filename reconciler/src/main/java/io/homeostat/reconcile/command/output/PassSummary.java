@@ -10,15 +10,18 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Action;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** What passes did, workload by workload: told to a display as it happens, and summed up at the end. */
 public final class PassSummary implements PassListener {
     private final Set<WorkloadId> declared;
+    private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
     private final boolean stopping;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
@@ -37,10 +40,17 @@ public final class PassSummary implements PassListener {
     /**
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
+     * @param changed what was just declared otherwise of one, in place or not
      * @param stopping whether a workload that is stopped by request is done, rather than held back
      */
-    public PassSummary(Set<WorkloadId> all, Set<WorkloadId> declared, ProgressDisplay display, boolean stopping) {
+    public PassSummary(
+            Set<WorkloadId> all,
+            Set<WorkloadId> declared,
+            Function<WorkloadId, ImmutableList<Change>> changed,
+            ProgressDisplay display,
+            boolean stopping) {
         this.stopping = stopping;
+        this.changed = changed;
         this.declared = declared;
         this.display = display;
         all.forEach(id -> tracks.put(id, new Track()));
@@ -87,7 +97,10 @@ public final class PassSummary implements PassListener {
 
     private WorkloadResult settled(WorkloadId id, Track track, WorkloadPlan last) {
         if (track.intent == null) {
-            return new WorkloadResult(id, Kind.UNCHANGED, last, "");
+            ImmutableList<Change> changes = changed.apply(id);
+            return changes.isEmpty()
+                    ? new WorkloadResult(id, Kind.UNCHANGED, last, "")
+                    : new WorkloadResult(id, Kind.CONVERGED, last.updatedInPlace(changes), "");
         }
         return new WorkloadResult(id, declared.contains(id) ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
     }

@@ -6,11 +6,15 @@ import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
+import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A plan for programs; its form is a public interface. */
@@ -77,12 +81,30 @@ public final class PlanJson {
                 .put("reason", plan.reason().name())
                 .put("message", plan.message());
         json.set("steps", Json.texts(Iterables.transform(plan.steps(), Step::word)));
-        json.set("before", facts(plan.before()));
-        json.set("after", facts(plan.after()));
+        json.set("before", facts(plan.before(), plan.changes(), Change::before));
+        json.set("after", facts(plan.after(), plan.changes(), Change::after));
+        if (plan.reasons().size() > 1) {
+            json.set("reasons", Json.texts(Iterables.transform(plan.reasons(), Reason::name)));
+        }
         return json;
     }
 
-    private static @Nullable ObjectNode facts(@Nullable Facts facts) {
-        return facts == null ? null : Json.object().put("revision", facts.revision());
+    /** What differs in the declaration is there by its path, on the side where it has a value. */
+    private static @Nullable ObjectNode facts(
+            @Nullable Facts facts, List<Change> changes, Function<Change, @Nullable String> side) {
+        if (facts == null) {
+            return null;
+        }
+        ObjectNode json = Json.object().put("revision", facts.revision());
+        if (!changes.isEmpty()) {
+            ObjectNode attributes = json.putObject("attributes");
+            for (Change change : changes) {
+                String value = side.apply(change);
+                if (value != null) {
+                    attributes.put(change.path(), value);
+                }
+            }
+        }
+        return json;
     }
 }

@@ -19,6 +19,10 @@ public final class PlanText {
 
     private static final int ACTION_WIDTH = 28;
     private static final int GAP = 2;
+    private static final String INDENT = "        ";
+
+    /** Of a value, in characters; programs get all of it. */
+    private static final int LONGEST_VALUE = 60;
 
     private PlanText() {}
 
@@ -34,6 +38,7 @@ public final class PlanText {
             out.println("  " + console.ansi().paint(line.colour, line.symbol) + " "
                     + Strings.padEnd(line.workload, workloadWidth, ' ')
                     + Strings.padEnd(line.action, actionWidth, ' ') + "(" + line.message + ")");
+            line.changes.forEach(change -> out.println(INDENT + change));
         }
         if (!lines.isEmpty()) {
             out.println();
@@ -58,7 +63,7 @@ public final class PlanText {
             case INSTALL, REINSTALL -> join(verb, revision(plan.after()));
             case UPGRADE, ROLLBACK -> join(verb, revision(plan.before()), "->", revision(plan.after()));
             case REMOVE -> join(verb, revision(plan.before()));
-            case CONFIGURE, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
+            case CONFIGURE, UPDATE, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
         };
     }
 
@@ -71,6 +76,7 @@ public final class PlanText {
             case REINSTALL -> because(join("reinstalled", revision(plan.after())), plan);
             case REMOVE -> join("removed", revision(plan.before()));
             case CONFIGURE -> "configured";
+            case UPDATE -> because("updated", plan);
             case RESTART -> because("restarted", plan);
             case ACTIVATE -> because("activated", plan);
             case STOP -> because("stopped", plan);
@@ -104,7 +110,30 @@ public final class PlanText {
         return Math.max(least, lines.stream().mapToInt(length).max().orElse(0));
     }
 
-    private record Line(String symbol, Colour colour, String workload, String action, String message) {
+    /** "spec.health.interval: 10s -> 5s"; what is new or gone altogether has no values to compare. */
+    private static ImmutableList<String> changes(WorkloadPlan plan) {
+        return plan.changes().stream()
+                .map(change -> change.path() + ": " + value(change.before()) + " -> " + value(change.after()))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    private static String value(@Nullable String value) {
+        if (value == null) {
+            return "(none)";
+        }
+        String line = Text.oneLine(value);
+        return line.length() <= LONGEST_VALUE
+                ? line
+                : line.substring(0, LONGEST_VALUE) + "... (" + line.length() + " characters)";
+    }
+
+    private record Line(
+            String symbol,
+            Colour colour,
+            String workload,
+            String action,
+            String message,
+            ImmutableList<String> changes) {
         static Line of(WorkloadPlan plan) {
             String message = Text.oneLine(plan.message());
             return new Line(
@@ -112,7 +141,8 @@ public final class PlanText {
                     colour(plan.bucket()),
                     plan.workload().toString(),
                     toDo(plan),
-                    plan.reason().isDrift() ? "drift: " + message : message);
+                    plan.reason().isDrift() ? "drift: " + message : message,
+                    PlanText.changes(plan));
         }
 
         private static String symbol(Bucket bucket) {

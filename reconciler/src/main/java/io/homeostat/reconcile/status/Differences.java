@@ -1,0 +1,131 @@
+package io.homeostat.reconcile.status;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Sets;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import io.homeostat.reconcile.secrets.SecretMask;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * In what two declarations of one workload differ, value by value. Compared is the stored form, which has every field of the model, so
+ * that none can be overlooked.
+ */
+public final class Differences {
+    private static final ImmutableSet<String> LIFECYCLE = Arrays.stream(Lifecycle.class.getRecordComponents())
+            .map(RecordComponent::getName)
+            .collect(ImmutableSet.toImmutableSet());
+
+    private Differences() {}
+
+    /** What of a workload is declared otherwise; nothing when only one of the two declares it. */
+    public static ImmutableList<Change> between(DesiredState before, DesiredState after, WorkloadId id) {
+        Declaration old = before.get(id).orElse(null);
+        Declaration wanted = after.get(id).orElse(null);
+        return old == null || wanted == null || old.hash().equals(wanted.hash())
+                ? ImmutableList.of()
+                : between(old.workload(), wanted.workload());
+    }
+
+    /**
+     * A plan with what differs: from what runs, where that is what is changed; else from what is declared. What differs and takes no step
+     * is an update in place.
+     *
+     * @param declared what is stored; null when nothing is
+     * @param wanted what the plan is for; null when nothing is
+     */
+    static WorkloadPlan shown(
+            WorkloadPlan plan,
+            @Nullable Declaration declared,
+            @Nullable Declaration wanted,
+            @Nullable LastKnownGood lastKnownGood) {
+        if (wanted == null) {
+            return plan;
+        }
+        boolean atRest = plan.action() == Action.NONE;
+        Workload before = !atRest && !plan.reason().isDrift() && lastKnownGood != null
+                ? lastKnownGood.workload()
+                : declared == null || declared.hash().equals(wanted.hash()) ? null : declared.workload();
+        if (before == null) {
+            return plan;
+        }
+        ImmutableList<Change> changes = between(before, wanted.workload());
+        if (changes.isEmpty()) {
+            return plan;
+        }
+        if (atRest) {
+            return plan.updatedInPlace(changes);
+        }
+        WorkloadPlan shown = plan.withChanges(changes);
+        return changes.stream().anyMatch(Differences::isSetting) ? shown.also(Reason.SETTINGS_CHANGED) : shown;
+    }
+
+    /** Whether no instance has to take it: whoever enforces goes by it. */
+    private static boolean isSetting(Change change) {
+        List<String> keys = Splitter.on('.').splitToList(change.path());
+        String field = keys.get(1);
+        return !keys.getFirst().equals("spec")
+                || field.equals("probe")
+                || (field.equals("source") && !keys.getLast().equals("sha256"))
+                || (!field.equals("limits") && LIFECYCLE.contains(field));
+    }
+
+    /** In the order of the model, fields that are gone at their end. */
+    static ImmutableList<Change> between(Workload before, Workload after) {
+        Map<String, Value> old = values(before);
+        Map<String, Value> wanted = values(after);
+        return Sets.union(wanted.keySet(), old.keySet()).stream()
+                .filter(path -> !Objects.equals(json(old.get(path)), json(wanted.get(path))))
+                .map(path -> new Change(path, shown(old.get(path)), shown(wanted.get(path))))
+                .collect(ImmutableList.toImmutableList());
+    }
+
+    /** @param shown without secrets */
+    private record Value(JsonNode json, String shown) {}
+
+    private static @Nullable JsonNode json(@Nullable Value value) {
+        return value == null ? null : value.json();
+    }
+
+    private static @Nullable String shown(@Nullable Value value) {
+        return value == null ? null : value.shown();
+    }
+
+    private static Map<String, Value> values(Workload workload) {
+        Map<String, Value> values = new LinkedHashMap<>();
+        JsonNode hidden = JsonNodeFactory.instance.textNode(SecretMask.MASK);
+        collect("", DeclaredSecrets.tree(workload), DeclaredSecrets.shown(workload, hidden), values);
+        return values;
+    }
+
+    /** A structure that is hidden as a whole is one value. */
+    private static void collect(String path, JsonNode json, JsonNode shown, Map<String, Value> values) {
+        if (json.isObject() && shown.isObject()) {
+            String prefix = path.isEmpty() ? "" : path + ".";
+            json.properties()
+                    .forEach(field ->
+                            collect(prefix + field.getKey(), field.getValue(), shown.path(field.getKey()), values));
+        } else {
+            values.put(path, new Value(json, shown.isTextual() ? shown.textValue() : shown.toString()));
+        }
+    }
+}

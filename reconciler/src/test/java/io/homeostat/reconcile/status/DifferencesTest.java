@@ -1,0 +1,206 @@
+package io.homeostat.reconcile.status;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Maps;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Metadata;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.StandardKinds;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Size;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.yaml.CanonicalDocument;
+import io.homeostat.reconcile.Written;
+import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
+import java.lang.reflect.RecordComponent;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** No field of a declaration is invisible to plan: every component of every record of the model is changed once. */
+class DifferencesTest {
+    private static final String LIFECYCLE = """
+              limits: {memory: 64Mi, cpu: 50%, required: false, oomGroup: true}
+              dependsOn: [process/base]
+              maxDisruption: {label: team, count: 2}
+              maintenanceWindow: {start: "01:00", duration: 1h, days: [sat], timezone: Europe/Berlin}
+              execution:
+                type: oneShot
+                timeout: 5m
+                triggers: {startup: true, every: 1h}
+                rules: [{scope: os, attribute: ID, operator: equal, value: debian}]
+            """;
+    private static final String PROGRAM = """
+              revision: "1"
+              source:
+                url: https://example.org/web.tar.gz?X-Signature=abc
+                sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                signature: %s
+              entryPoint: bin/web
+              arguments: ["--verbose"]
+              env: {A: bcdefg}
+              user: nobody
+            """.formatted("A".repeat(85) + "A==");
+    private static final String PLUGIN = head("Plugin") + PROGRAM + LIFECYCLE;
+    private static final String PROCESS = head("Process") + PROGRAM + LIFECYCLE;
+
+    private static final ImmutableList<String> SAMPLES = ImmutableList.of(
+            PLUGIN + "  config: {string: abcdefgh}\n",
+            PLUGIN + "  config: {struct: {a: bcdefgh}}\n",
+            PROCESS + "  probe: {http: {url: 'http://127.0.0.1:1/'}}\n",
+            PROCESS + "  probe: {tcp: {address: '127.0.0.1:1'}}\n",
+            PROCESS + "  probe: {exec: {command: [/bin/true]}}\n",
+            PROCESS + "  probe: {grpc: {address: '127.0.0.1:1', service: s}}\n");
+
+    private final Set<String> fields = new TreeSet<>();
+    private final Set<String> changed = new TreeSet<>();
+
+    private static String head(String kind) {
+        return """
+                apiVersion: homeostat.io/v1
+                kind: %s
+                metadata: {name: web, labels: {team: sre}}
+                spec:
+                """.formatted(kind);
+    }
+
+    @Test
+    void everyFieldOfTheModelIsSeenByPlan() {
+        Set<Class<?>> kinds = new HashSet<>();
+        for (String sample : SAMPLES) {
+            Workload workload = Written.workload(sample);
+            kinds.add(workload.spec().getClass());
+            Metadata metadata = new Metadata(workload.id().name(), workload.labels());
+            assertSeen(workload, new Workload(workload.id(), ImmutableSortedMap.of("team", "x"), workload.spec()));
+            assertEquals(2, metadata.getClass().getRecordComponents().length, "a name can't change, labels can");
+            alter(
+                    (Record) workload.spec(),
+                    other ->
+                            assertSeen(workload, new Workload(workload.id(), workload.labels(), (WorkloadSpec) other)));
+        }
+        assertEquals(new StandardKinds().kinds().size(), kinds.size(), "a kind without a sample");
+        fields.removeAll(changed);
+        assertEquals(Set.of(), fields, "no sample has a value for these");
+    }
+
+    /** Hands over the record with each of its components changed, one at a time, down to the last one. */
+    private void alter(Record record, Consumer<Record> altered) {
+        RecordComponent[] components = record.getClass().getRecordComponents();
+        for (int i = 0; i < components.length; i++) {
+            int index = i;
+            String name = record.getClass().getSimpleName() + "." + components[i].getName();
+            fields.add(name);
+            Object value = value(record, components[i]);
+            if (value == null) {
+                continue;
+            }
+            changed.add(name);
+            if (value instanceof Record nested && !(value instanceof Size) && !(value instanceof Cpu)) {
+                alter(nested, other -> altered.accept(with(record, index, other)));
+            } else {
+                altered.accept(with(record, index, other(value)));
+            }
+        }
+    }
+
+    private static @Nullable Object value(Record record, RecordComponent component) {
+        try {
+            return component.getAccessor().invoke(record);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(component.toString(), e);
+        }
+    }
+
+    private static Record with(Record record, int index, Object other) {
+        RecordComponent[] components = record.getClass().getRecordComponents();
+        @Nullable
+        Object[] values = Arrays.stream(components)
+                .map(component -> value(record, component))
+                .toArray();
+        values[index] = other;
+        try {
+            return record.getClass()
+                    .getDeclaredConstructor(Arrays.stream(components)
+                            .map(RecordComponent::getType)
+                            .toArray(Class<?>[]::new))
+                    .newInstance(values);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(record.toString(), e);
+        }
+    }
+
+    private static Object other(Object value) {
+        return switch (value) {
+            case String text -> text + "x";
+            case Integer number -> number + 1;
+            case Long number -> number + 1;
+            case Boolean flag -> !flag;
+            case Duration duration -> duration.plusSeconds(1);
+            case Size size -> new Size(size.bytes() + 1);
+            case Cpu cpu -> new Cpu(cpu.percentOfOneCore() + 1);
+            case Enum<?> word -> {
+                Object[] words = word.getDeclaringClass().getEnumConstants();
+                yield words[(word.ordinal() + 1) % words.length];
+            }
+            case ObjectNode object -> object.deepCopy().put("another", 1);
+            case ImmutableList<?> list -> list.subList(0, 0);
+            case ImmutableSortedMap<?, ?> map -> ImmutableSortedMap.of((String) map.firstKey(), "other-value");
+            default -> throw new AssertionError("no other value for " + value.getClass());
+        };
+    }
+
+    private static void assertSeen(Workload before, Workload after) {
+        WorkloadPlan atRest =
+                new WorkloadPlan(before.id(), Action.NONE, Reason.AT_DESIRED_STATE, "", ImmutableList.of(), null, null);
+
+        WorkloadPlan shown = Differences.shown(atRest, declared(before), declared(after), null);
+
+        assertEquals(Action.UPDATE, shown.action(), () -> before + " -> " + after);
+        assertFalse(shown.changes().isEmpty());
+        String values = shown.changes().toString();
+        assertFalse(values.contains("bcdefg") || values.contains("abc"), values);
+        assertEquals(atRest, Differences.shown(atRest, declared(after), declared(after), null));
+    }
+
+    private static Declaration declared(Workload workload) {
+        return new Declaration(
+                workload, SourceName.APPLIED, 1, CanonicalDocument.of(workload).hash(), ImmutableList.of());
+    }
+
+    @Test
+    void valuesAreThoseOfTheDocumentAndSecretsAreMasked() {
+        Workload before = Written.workload(SAMPLES.getFirst());
+        Workload after = Written.workload(SAMPLES.getFirst()
+                .replace("web.tar.gz?X-Signature=abc", "web2.tar.gz?X-Signature=abd")
+                .replace("[\"--verbose\"]", "[\"--token\", \"s3cr3t-s3cr3t\"]")
+                .replace("abcdefgh", "ijklmnop")
+                .replace("user: nobody", "user: daemon"));
+
+        Map<String, Change> changes = Maps.uniqueIndex(Differences.between(before, after), Change::path);
+
+        assertEquals(new Change("spec.user", "nobody", "daemon"), Objects.requireNonNull(changes.get("spec.user")));
+        assertEquals(
+                new Change("spec.config", "(masked)", "(masked)"), Objects.requireNonNull(changes.get("spec.config")));
+        assertTrue(changes.containsKey("spec.source.url"), changes::toString);
+        String all = changes.toString();
+        assertFalse(all.contains("s3cr3t") || all.contains("ijkl") || all.contains("abd"), all);
+        assertTrue(all.contains("--token"), all);
+    }
+}
