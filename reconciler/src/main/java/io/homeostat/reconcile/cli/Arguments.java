@@ -11,10 +11,16 @@ import io.homeostat.reconcile.command.environment.GlobalOptions;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeParseException;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import picocli.CommandLine.ParseResult;
 
 /** What was typed, with types: on the whole command line, and after the command's name. */
@@ -89,6 +95,40 @@ record Arguments(ParseResult whole, ParseResult command) {
 
     String revision() {
         return this.<String>option(command, Syntax.REVISION).orElse("");
+    }
+
+    /** @throws UsageException when it is negative */
+    OptionalInt count(String name) {
+        Optional<Integer> count = option(command, name);
+        if (count.isPresent() && count.get() < 0) {
+            throw new UsageException(name + ": " + count.get() + " is less than nothing");
+        }
+        return count.map(OptionalInt::of).orElse(OptionalInt.empty());
+    }
+
+    /** @throws UsageException when it is neither a duration, which is that long ago, nor a time */
+    Instant since(InstantSource clock) {
+        Optional<String> text = option(command, Syntax.SINCE);
+        if (text.isEmpty()) {
+            return Instant.EPOCH;
+        }
+        Optional<Duration> ago = Notation.duration(text.get());
+        if (ago.isPresent()) {
+            return clock.instant().minus(ago.get()).truncatedTo(ChronoUnit.MILLIS);
+        }
+        try {
+            return OffsetDateTime.parse(text.get()).toInstant().truncatedTo(ChronoUnit.MILLIS);
+        } catch (DateTimeParseException e) {
+            throw new UsageException(Syntax.SINCE + ": '" + text.get()
+                    + "' is neither a duration such as 90s or 1h30m nor a time such as 2026-11-20T12:00:00Z");
+        }
+    }
+
+    /** The workloads that an option names. */
+    ImmutableList<WorkloadId> about() {
+        return this.<List<String>>option(command, Syntax.FOR).orElse(List.of()).stream()
+                .map(RequestFields::workload)
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** What a plugin is to be asked for; empty when it is not said. */

@@ -27,6 +27,10 @@ final class Syntax {
     static final String REASON = "--reason";
     static final String DETAILED_EXIT_CODE = "--detailed-exitcode";
     static final String FOLLOW = "--follow";
+    static final String FOR = "--for";
+    static final String SINCE = "--since";
+    static final String LIMIT = "--limit";
+    static final String TAIL = "--tail";
     static final String WATCH = "--watch";
     static final String REQUEST = "--request";
     static final String CODE = "--code";
@@ -47,6 +51,7 @@ final class Syntax {
     enum Workloads {
         AT_MOST_ONE("0..1"),
         ONE("1"),
+        ONE_OR_MORE("1..*"),
         ANY("0..*");
 
         private final String arity;
@@ -109,6 +114,22 @@ final class Syntax {
                 .description("A file, a directory with .yaml and .yml files, or - for standard input."));
     }
 
+    Syntax about() {
+        return option(OptionSpec.builder(FOR)
+                .type(List.class)
+                .auxiliaryTypes(String.class)
+                .paramLabel(WORKLOAD)
+                .description("Only what is about this workload; may be given again."));
+    }
+
+    Syntax since() {
+        return text(
+                SINCE,
+                "TIME",
+                "Only what happened since then: 15m, 2h30m, or a time such as 2026-11-20T12:00:00Z.",
+                false);
+    }
+
     Syntax prune() {
         return flag(PRUNE, "Also remove what an earlier apply of the same PATH declared and this one does not.");
     }
@@ -154,7 +175,7 @@ final class Syntax {
                 .type(List.class)
                 .auxiliaryTypes(String.class)
                 .arity(number.arity)
-                .required(number == Workloads.ONE)
+                .required(number == Workloads.ONE || number == Workloads.ONE_OR_MORE)
                 .paramLabel(WORKLOAD)
                 .description("Such as plugin/ops-agent.")
                 .build());

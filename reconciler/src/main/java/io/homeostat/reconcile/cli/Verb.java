@@ -134,17 +134,28 @@ public enum Verb {
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
     EVENTS(
-            syntax -> syntax.follow("Go on with what happens from now on, until interrupted."),
-            typed -> new EventsCommand(typed.arguments().flag(Syntax.FOLLOW)),
+            syntax -> syntax.about()
+                    .since()
+                    .number(Syntax.LIMIT, "Only so many, the newest.")
+                    .follow("Go on with what happens from now on, until interrupted."),
+            typed -> new EventsCommand(
+                    typed.arguments().about(),
+                    typed.arguments().since(typed.environment().clock()),
+                    typed.arguments().count(Syntax.LIMIT),
+                    typed.arguments().flag(Syntax.FOLLOW)),
             asked -> EventsCommand.of(asked.getEvents()),
             "Show what happened, newest last."),
     LOGS(
-            syntax -> syntax.workloads(Workloads.ONE)
+            syntax -> syntax.workloads(Workloads.ONE_OR_MORE)
+                    .number(Syntax.TAIL, "Only so many lines of each, the last.")
                     .follow("Go on with what is written from now on, across rotation and restarts, until interrupted."),
             typed -> new LogsCommand(
-                    typed.arguments().workload(), typed.arguments().flag(Syntax.FOLLOW)),
+                    typed.arguments().workloads(),
+                    typed.arguments().count(Syntax.TAIL),
+                    typed.arguments().flag(Syntax.FOLLOW)),
             asked -> LogsCommand.of(asked.getLogs()),
-            "Show a workload's own output."),
+            "Show the own output of workloads, as it is; of several, each line after the name of its workload.",
+            "With -o json an object for each line."),
     VM_EVENT(
             syntax -> syntax.word(
                     "EVENT",

@@ -14,21 +14,46 @@ import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Iterator;
+import java.util.OptionalInt;
+import java.util.function.Consumer;
 
-/** Shows what happened, and with {@code follow} goes on until interrupted. */
-public record EventsCommand(boolean follow) implements Command {
+/**
+ * Shows what happened, and with {@code follow} goes on until interrupted.
+ *
+ * @param workloads only of these; of all and of the agent itself when empty
+ * @param since only what happened then or later; {@link Instant#EPOCH}: whenever it did
+ * @param limit only so many, the newest, of what has happened already
+ */
+public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, OptionalInt limit, boolean follow)
+        implements Command {
+    /** All that is known of. */
+    public static final EventsCommand ALL =
+            new EventsCommand(ImmutableList.of(), Instant.EPOCH, OptionalInt.empty(), false);
+
     private static final int PAGE = 1000;
     private static final String INDENT = "    ";
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
     public static EventsCommand of(EventsRequest request) {
-        return new EventsCommand(request.getFollow());
+        return new EventsCommand(
+                RequestFields.workloads(request.getWorkloadsList()),
+                Instant.ofEpochMilli(request.getSinceEpochMillis()),
+                RequestFields.count("limit", request.hasLimit(), request.getLimit()),
+                request.getFollow());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setEvents(EventsRequest.newBuilder().setFollow(follow));
+        EventsRequest.Builder events = EventsRequest.newBuilder()
+                .addAllWorkloads(RequestFields.words(workloads))
+                .setSinceEpochMillis(since.toEpochMilli())
+                .setFollow(follow);
+        limit.ifPresent(events::setLimit);
+        request.setEvents(events);
     }
 
     @Override
@@ -38,25 +63,45 @@ public record EventsCommand(boolean follow) implements Command {
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
-        long last = printAfter(0, workspace);
+        Console console = workspace.console();
+        long last;
+        if (limit.isPresent()) {
+            Deque<StoredEvent> newest = new ArrayDeque<>();
+            last = readAfter(0, workspace, event -> {
+                newest.add(event);
+                if (newest.size() > limit.getAsInt()) {
+                    newest.remove();
+                }
+            });
+            newest.forEach(event -> print(event, console));
+        } else {
+            last = readAfter(0, workspace, event -> print(event, console));
+        }
         while (follow && workspace.console().isRead()) {
             Thread.sleep(PAUSE);
             // Another database has taken the place of the one that was being read, and counts from the beginning.
             boolean another = last > 0 && after(last - 1, workspace).isEmpty();
-            last = printAfter(another ? 0 : last, workspace);
+            last = readAfter(another ? 0 : last, workspace, event -> print(event, console));
         }
         return ExitStatus.OK;
     }
 
-    private static long printAfter(long id, Workspace workspace) {
+    /** Returns the number of the last one, asked for or not. */
+    private long readAfter(long id, Workspace workspace, Consumer<StoredEvent> asked) {
         long last = id;
         ImmutableList<StoredEvent> page = after(last, workspace);
         while (!page.isEmpty()) {
-            page.forEach(event -> print(event, workspace.console()));
+            page.stream().filter(this::isAsked).forEach(asked);
             last = page.getLast().id();
             page = after(last, workspace);
         }
         return last;
+    }
+
+    private boolean isAsked(StoredEvent stored) {
+        Event event = stored.event();
+        return (workloads.isEmpty() || (event.workload() != null && workloads.contains(event.workload())))
+                && !event.time().isBefore(since);
     }
 
     /** A page each time it is read: nothing may keep the database from being tidied while somebody reads slowly. */

@@ -1,5 +1,8 @@
 package io.homeostat.reconcile.command;
 
+import com.google.common.base.Strings;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
@@ -8,9 +11,11 @@ import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
@@ -20,21 +25,40 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Shows what a workload has written to its standard output and error, then its log of errors if it has one, and with {@code follow} goes on until interrupted. */
-public record LogsCommand(WorkloadId workload, boolean follow) implements Command {
+/**
+ * Shows what workloads have written to their standard output and error, then their logs of errors if they have one, and with {@code follow} goes on until interrupted. Of one it is
+ * shown byte for byte; of several, and in JSON, line by line.
+ *
+ * @param tail only so many lines of each, the last, of what has been written already
+ */
+public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail, boolean follow) implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
     public static LogsCommand of(LogsRequest request) {
-        return new LogsCommand(RequestFields.workload(request.getWorkload()), request.getFollow());
+        return new LogsCommand(
+                Stream.concat(Stream.of(request.getWorkload()), request.getOthersList().stream())
+                        .map(RequestFields::workload)
+                        .collect(ImmutableList.toImmutableList()),
+                RequestFields.count("tail", request.hasTail(), request.getTail()),
+                request.getFollow());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setLogs(
-                LogsRequest.newBuilder().setWorkload(workload.toString()).setFollow(follow));
+        ImmutableList<String> words = RequestFields.words(workloads);
+        LogsRequest.Builder logs = LogsRequest.newBuilder()
+                .setWorkload(words.getFirst())
+                .addAllOthers(words.subList(1, words.size()))
+                .setFollow(follow);
+        tail.ifPresent(logs::setTail);
+        request.setLogs(logs);
     }
 
     @Override
@@ -45,31 +69,113 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        Path path = workspace.layout().log(workload);
-        String errorLog = workload.kind().errorLog();
-        try (LogFile log = new LogFile(path);
-                LogFile errors = errorLog == null ? null : new LogFile(path.resolveSibling(errorLog))) {
-            boolean any = log.copyAllTo(console.out());
-            if (errors != null) {
-                any |= errors.copyAllTo(console.out());
-            }
-            if (!any) {
-                nothing(workspace);
+        int width =
+                workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
+        List<Log> logs = new ArrayList<>();
+        try {
+            for (WorkloadId id : ImmutableSet.copyOf(workloads)) {
+                boolean any = false;
+                for (Path path : files(id, workspace)) {
+                    Log log = new Log(path, sink(id, width, console));
+                    logs.add(log);
+                    any |= log.begin(tail);
+                }
+                if (!any) {
+                    nothing(workspace, id);
+                }
             }
             while (follow && console.isRead()) {
                 Thread.sleep(PAUSE);
-                log.copyTo(console.out());
-                if (errors != null) {
-                    errors.copyTo(console.out());
+                for (Log log : logs) {
+                    log.goOn();
                 }
             }
             return ExitStatus.OK;
         } catch (IOException e) {
-            throw new CommandFailure("cannot read " + path + ": " + CommandFailure.reason(e), e);
+            throw new CommandFailure("cannot read " + logs.getLast().path() + ": " + CommandFailure.reason(e), e);
+        } finally {
+            logs.forEach(Log::close);
         }
     }
 
-    private void nothing(Workspace workspace) {
+    /** What it writes to its standard output and error, then its log of errors if it has one. */
+    private static ImmutableList<Path> files(WorkloadId id, Workspace workspace) {
+        Path log = workspace.layout().log(id);
+        String errors = id.kind().errorLog();
+        return errors == null ? ImmutableList.of(log) : ImmutableList.of(log, log.resolveSibling(errors));
+    }
+
+    private OutputStream sink(WorkloadId id, int width, Console console) {
+        if (console.json()) {
+            return new LogLineStream(line -> Json.print(
+                    console.out(),
+                    Json.versioned().put("workload", id.toString()).put("line", line)));
+        }
+        return workloads.size() == 1
+                ? console.out()
+                : new LogLineStream(line -> {
+                    console.out().println(Strings.padEnd(id.toString(), width, ' ') + " | " + line);
+                    console.out().flush();
+                });
+    }
+
+    /** A file that a workload writes to, and those that rotation has moved away. Right after that, they are all there is. */
+    private static final class Log {
+        private final Path path;
+        private final LogFile current;
+        private final OutputStream out;
+
+        Log(Path path, OutputStream out) {
+            this.path = path;
+            this.current = new LogFile(path);
+            this.out = out;
+        }
+
+        Path path() {
+            return path;
+        }
+
+        /** Copies what is there already; false when there is nothing. */
+        boolean begin(OptionalInt tail) throws IOException {
+            List<LogFile> files = new ArrayList<>();
+            LogRotation.copies(path).forEach(older -> files.add(new LogFile(older)));
+            try {
+                files.add(current);
+                if (tail.isPresent()) {
+                    long left = tail.getAsInt();
+                    for (LogFile file : files.reversed()) {
+                        left -= file.skipToLast(left);
+                    }
+                }
+                boolean any = false;
+                for (LogFile file : files) {
+                    any |= file.copyTo(out);
+                }
+                return any;
+            } finally {
+                for (LogFile file : files) {
+                    if (!file.equals(current)) {
+                        file.close();
+                    }
+                }
+            }
+        }
+
+        void goOn() throws IOException {
+            current.copyTo(out);
+        }
+
+        void close() {
+            try {
+                out.flush();
+                current.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException("closing what was only read", e);
+            }
+        }
+    }
+
+    private static void nothing(Workspace workspace, WorkloadId workload) {
         ImmutableSortedSet<WorkloadId> declared = workspace
                 .remembered(reader -> reader.declarations().stream()
                         .map(declaration -> declaration.workload().id())
@@ -97,17 +203,6 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
             this.path = path;
         }
 
-        /** Copies what rotation has moved away, which right after it is all there is, and what is there; false when nothing is. */
-        boolean copyAllTo(OutputStream out) throws IOException {
-            boolean any = false;
-            for (Path older : LogRotation.copies(path)) {
-                try (LogFile log = new LogFile(older)) {
-                    any |= log.copyTo(out);
-                }
-            }
-            return copyTo(out) || any;
-        }
-
         /**
          * Copies what was written since the last call; false when the file is not there.
          *
@@ -129,6 +224,43 @@ public record LogsCommand(WorkloadId workload, boolean follow) implements Comman
                 copy(channel, out);
             }
             return channel != null;
+        }
+
+        /** Leaves out all but the last lines of what is there; returns how many these are. The last one may not have ended yet. */
+        long skipToLast(long lines) throws IOException {
+            if (attributes() != null) {
+                open();
+            }
+            if (channel == null) {
+                return 0;
+            }
+            long end = channel.size();
+            if (lines == 0 || end == 0) {
+                channel.position(end);
+                return 0;
+            }
+            long found = 0;
+            // Backwards, a buffer at a time; the line end at the very end begins no line.
+            for (long at = end; at > 0; ) {
+                int length = (int) Math.min(BUFFER, at);
+                at -= length;
+                channel.position(at);
+                buffer.clear().limit(length);
+                while (buffer.hasRemaining() && channel.read(buffer) >= 0) {
+                    // Until the buffer is full.
+                }
+                for (int i = buffer.position() - 1; i >= 0; i--) {
+                    if (buffer.get(i) == '\n' && at + i < end - 1) {
+                        found++;
+                        if (found == lines) {
+                            channel.position(at + i + 1);
+                            return lines;
+                        }
+                    }
+                }
+            }
+            channel.position(0);
+            return found + 1;
         }
 
         /** Neither a symlink nor a FIFO is opened. */

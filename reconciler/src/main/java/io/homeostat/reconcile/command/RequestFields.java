@@ -6,6 +6,7 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Text;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalInt;
 
 /** The fields that requests to an agent have in common. What is read here was written by anybody, and is checked as if typed. */
 public final class RequestFields {
@@ -38,6 +39,14 @@ public final class RequestFields {
                 .filter(id -> !id.name().isEmpty())
                 .orElseThrow(() -> new UsageException(
                         "'" + Text.oneLine(word) + "' names no workload; write KIND/NAME, such as plugin/ops-agent"));
+    }
+
+    /** A number of lines or events, or a {@link UsageException}. */
+    static OptionalInt count(String field, boolean given, int count) {
+        if (given && count < 0) {
+            throw new UsageException(field + ": " + count + " is less than nothing");
+        }
+        return given ? OptionalInt.of(count) : OptionalInt.empty();
     }
 
     /** A timeout as protobuf has it, of at most a year. */

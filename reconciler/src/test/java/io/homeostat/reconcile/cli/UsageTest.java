@@ -217,9 +217,8 @@ class UsageTest {
 
     @Test
     void whatIsAboutOneWorkloadTakesNoMore() {
-        assertUsage("logs", "logs", "process/a", "process/b");
         assertUsage("verify", "verify", "process/a", "process/b", "--revision", "1");
-        assertTrue(shell.plain("logs", "--help").out().contains("KIND/NAME\n"), "not KIND/NAME...");
+        assertTrue(shell.plain("verify", "--help").out().contains(" KIND/NAME\n"), "not KIND/NAME...");
     }
 
     @Test
@@ -238,6 +237,10 @@ class UsageTest {
         assertUsage("resume", "resume");
         assertUsage("status", "status", "task/ops-agent");
         assertUsage("logs", "logs");
+        assertUsage("logs", "logs", "process/a", "--tail", "-1");
+        assertUsage("events", "events", "--limit", "-1");
+        assertUsage("events", "events", "--since", "yesterday");
+        assertUsage("events", "events", "--for", "a");
         assertUsage("stop", "stop");
         assertUsage("start", "start", "ops-agent");
         assertUsage("verify", "verify", "plugin/a");

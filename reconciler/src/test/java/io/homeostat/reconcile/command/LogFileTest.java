@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -39,6 +40,25 @@ class LogFileTest {
             log.copyTo(out);
         }
         assertEquals("one\ntwo\n", read());
+    }
+
+    @Test
+    void theLastLinesAreFoundWhereverTheyBegin() throws IOException {
+        String line = "x".repeat(50_000) + "\n";
+        for (String text : new String[] {"", "a", "a\n", "a\nb\nc\n", "a\nb\nc", "\n\n\n", line.repeat(5) + "end"}) {
+            Files.writeString(path, text);
+            List<String> lines = text.lines().toList();
+            for (int wanted = 0; wanted <= lines.size() + 1; wanted++) {
+                out.reset();
+                try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+                    assertEquals(Math.min(wanted, lines.size()), log.skipToLast(wanted));
+                    log.copyTo(out);
+                }
+                assertEquals(
+                        lines.subList(Math.max(0, lines.size() - wanted), lines.size()),
+                        out.toString(UTF_8).lines().toList());
+            }
+        }
     }
 
     @Test

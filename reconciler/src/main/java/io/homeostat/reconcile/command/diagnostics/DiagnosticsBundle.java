@@ -170,7 +170,7 @@ public final class DiagnosticsBundle {
                 "status.json",
                 () -> answer("status.json", new StatusCommand(ImmutableList.of(), ImmutableMap.of(), false)));
         archive.add("plan.json", () -> answer("plan.json", new PlanCommand(DocumentTexts.NONE, false)));
-        archive.add("events.json", () -> answer("events.json", new EventsCommand(false)));
+        archive.add("events.json", () -> answer("events.json", EventsCommand.ALL));
         Optional<AgentFile> agent = agent();
         if (agent.isEmpty()) {
             archive.note("agent", "none is running on " + layout.stateDir());
