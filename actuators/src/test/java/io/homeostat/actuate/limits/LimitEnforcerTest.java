@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
@@ -19,9 +20,12 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserDefinedFileAttributeView;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -101,13 +105,13 @@ class LimitEnforcerTest {
     }
 
     @Test
-    void inOurServiceTheAgentMovesOutOfTheWay() throws IOException {
+    void inADelegatedGroupTheAgentMovesOutOfTheWay() throws IOException {
         FakeControlGroups kernel = kernel("cpu memory");
-        Path service = service(kernel);
+        Path service = delegated(kernel);
         kernel.run(service, 100);
         kernel.run(service, 101);
 
-        CgroupPlan plan = enforcer(kernel, "/system.slice/homeostat.service").prepare(ID, SOME);
+        CgroupPlan plan = enforcer(kernel, "/system.slice/homeostat.scope").prepare(ID, SOME);
 
         assertEquals(new Enforced(), plan.enforcement());
         assertEquals(ImmutableList.of(service.resolve("plugin-ops-agent/cgroup.procs")), plan.procs());
@@ -116,7 +120,7 @@ class LimitEnforcerTest {
         kernel.run(service.resolve("plugin-ops-agent"), 102);
 
         // From its new place, nothing is different.
-        CgroupPlan later = enforcer(kernel, "/system.slice/homeostat.service/agent")
+        CgroupPlan later = enforcer(kernel, "/system.slice/homeostat.scope/agent")
                 .prepare(WorkloadId.process("node-exporter"), SOME);
         assertEquals(ImmutableList.of(service.resolve("process-node-exporter/cgroup.procs")), later.procs());
     }
@@ -207,6 +211,15 @@ class LimitEnforcerTest {
 
     private FakeControlGroups kernel(String controllers) throws IOException {
         return new FakeControlGroups(temp.resolve("cgroup"), controllers);
+    }
+
+    private static Path delegated(FakeControlGroups kernel) throws IOException {
+        Path scope = service(kernel).resolveSibling("homeostat.scope");
+        kernel.makeGroup(scope);
+        UserDefinedFileAttributeView attributes = Files.getFileAttributeView(scope, UserDefinedFileAttributeView.class);
+        assumeTrue(attributes != null, "this file system has no attributes of users");
+        attributes.write("delegate", ByteBuffer.wrap("1".getBytes(StandardCharsets.US_ASCII)));
+        return scope;
     }
 
     private static Path service(FakeControlGroups kernel) throws IOException {

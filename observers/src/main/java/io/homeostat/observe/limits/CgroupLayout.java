@@ -29,7 +29,7 @@ import java.util.regex.Pattern;
  *   <li>version 1, and machines with both: {@code <controller>/homeostat/<kind>-<name>} in each controller's tree;
  *   <li>version 2, in a subtree that was delegated to us (a systemd unit with {@code Delegate=yes}): beside our own processes, which
  *       are in the group {@value #AGENT}, since a group that passes controllers down may have none;
- *   <li>version 2, not delegated: {@code homeostat.slice} at the top.
+ *   <li>version 2, not delegated, or a service that systemd before 254 started in the subtree itself: {@code homeostat.slice} at the top.
  * </ul>
  *
  * <p>Looks and changes nothing; whether we may write there is seen when it is tried.
@@ -109,8 +109,10 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
         // The service belongs to the usual state directory; for any other agent its groups are foreign.
         ImmutableList<Path> known =
                 name.equals(NAME) ? ImmutableList.of(slice, root.resolve(SERVICE)) : ImmutableList.of(slice);
-        Optional<Path> delegated =
-                own(proc).map(path -> root.resolve(path.substring(1))).flatMap(CgroupLayout::delegated);
+        Optional<Path> delegated = own(proc)
+                .map(path -> root.resolve(path.substring(1)))
+                .filter(own -> !couldNotBeStartedAgain(own, root))
+                .flatMap(CgroupLayout::delegated);
         Path home = delegated.orElse(slice);
         return new CgroupHierarchy(
                 Version.V2,
@@ -118,6 +120,15 @@ public record CgroupLayout(ImmutableList<CgroupHierarchy> hierarchies) {
                 home,
                 known.stream().filter(place -> !place.equals(home)).collect(ImmutableList.toImmutableList()),
                 delegated.isPresent() ? ImmutableList.of(home) : ImmutableList.of(root, home));
+    }
+
+    /**
+     * A service that systemd starts in the subtree itself, as it does before version 254, which knows no DelegateSubgroup: with groups of
+     * workloads in it, the subtree may have no process, and systemd could not start the service again beside them. Who may not write
+     * elsewhere has no choice.
+     */
+    private static boolean couldNotBeStartedAgain(Path own, Path root) {
+        return last(own).endsWith(".service") && Files.isWritable(root);
     }
 
     /** The delegated subtree that our own process is in, at its top or in the group for our processes. */

@@ -97,13 +97,25 @@ class CgroupLayoutTest {
     void ourServiceIsOurs() throws IOException {
         unified("", "cpu memory");
         unified("system.slice/homeostat.service", "memory pids");
-        iAmIn("/system.slice/homeostat.service");
+        unified("system.slice/homeostat.service/agent", "");
+        iAmIn("/system.slice/homeostat.service/agent");
         CgroupHierarchy only = Iterables.getOnlyElement(detect().hierarchies());
         Path service = root.resolve("system.slice/homeostat.service");
         assertEquals(service, only.home());
         assertEquals(ImmutableList.of(service), only.enabling());
         assertEquals(ImmutableSet.of(Controller.MEMORY), only.controllers());
         assertEquals(ImmutableList.of(root.resolve("homeostat.slice")), only.elsewhere());
+    }
+
+    @Test
+    void aServiceThatSystemdStartsAtTheTopOfItsGroupLeavesItFree() throws IOException {
+        unified("", "cpu memory");
+        unified("system.slice/homeostat.service", "cpu memory");
+        iAmIn("/system.slice/homeostat.service");
+        Path before = Files.createDirectories(root.resolve("system.slice/homeostat.service/process-node-exporter"));
+        CgroupHierarchy only = Iterables.getOnlyElement(detect().hierarchies());
+        assertEquals(root.resolve("homeostat.slice"), only.home());
+        assertEquals(ImmutableList.of(before), only.existing(ID), "a former version's");
     }
 
     @Test
@@ -142,7 +154,7 @@ class CgroupLayoutTest {
     void aGroupMadeByACommandBesideTheServiceIsFound() throws IOException {
         unified("", "cpu memory");
         unified("system.slice/homeostat.service", "cpu memory");
-        iAmIn("/system.slice/homeostat.service");
+        iAmIn("/system.slice/homeostat.service/agent");
         Path made = Files.createDirectories(root.resolve("homeostat.slice/process-node-exporter"));
         CgroupHierarchy only = Iterables.getOnlyElement(detect().hierarchies());
         assertEquals(ImmutableList.of(made), only.existing(ID));
@@ -152,7 +164,7 @@ class CgroupLayoutTest {
     void ofTwoGroupsTheOneWithProcessesCounts() throws IOException {
         unified("", "cpu memory");
         unified("system.slice/homeostat.service", "cpu memory");
-        iAmIn("/system.slice/homeostat.service");
+        iAmIn("/system.slice/homeostat.service/agent");
         CgroupHierarchy only = Iterables.getOnlyElement(detect().hierarchies());
         Path left = Files.createDirectories(only.group(ID));
         Files.createFile(left.resolve("cgroup.procs"));
