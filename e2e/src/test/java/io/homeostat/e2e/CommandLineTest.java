@@ -130,7 +130,7 @@ final class CommandLineTest {
 
         JsonNode status = homeostat.run("status", "-o", "json").exits(0).json();
 
-        assertEquals(List.of("agent", "workloads", "problems"), Shapes.keys(status));
+        assertEquals(List.of("formatVersion", "agent", "workloads", "problems"), Shapes.keys(status));
         JsonNode workload = status.at("/workloads/0");
         assertEquals(
                 List.of(
@@ -181,6 +181,7 @@ final class CommandLineTest {
         for (JsonNode event : events) {
             assertEquals(
                     List.of(
+                            "formatVersion:STRING",
                             "id:NUMBER",
                             "time:STRING",
                             "workload:STRING",

@@ -87,14 +87,14 @@ final class CompletionTest {
 
     @BeforeEach
     void declare() throws IOException {
-        Files.writeString(homeostat.directory().resolve("web.yaml"), """
+        Path web = Files.writeString(homeostat.directory().resolve("web.yaml"), """
                 apiVersion: homeostat.io/v1
                 kind: Process
                 metadata: {name: web}
                 spec: {install: local, entryPoint: /bin/sleep, arguments: ["600"]}
                 """);
         Files.createDirectory(homeostat.directory().resolve("webs"));
-        homeostat.run("apply", "-f", "web.yaml").exits(0);
+        homeostat.run("apply", "-f", web.toString()).exits(0);
     }
 
     @ParameterizedTest

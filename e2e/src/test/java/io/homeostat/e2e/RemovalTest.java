@@ -103,12 +103,25 @@ final class RemovalTest {
         homeostat.applied(sleeper("one"));
 
         homeostat
-                .run("delete", "process/one", "process/noe")
+                .run("delete", "process/noe")
                 .exits(1)
                 .says("process/noe was not applied, so nothing was deleted")
                 .says("process/one");
 
         assertTrue(homeostat.pid("process/one") > 0);
+    }
+
+    @Test
+    void whatIsNotThereKeepsNothingElseFromBeingDeleted() {
+        homeostat.applied(sleeper("one"));
+
+        homeostat
+                .run("delete", "process/noe", "process/one")
+                .exits(1)
+                .says("process/noe was not applied, so it was not deleted")
+                .says("process/one  removed");
+
+        assertEquals(List.of(), homeostat.processes("process/one"));
     }
 
     private static Document sleeper(String name) {
