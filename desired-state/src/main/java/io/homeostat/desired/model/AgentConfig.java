@@ -156,7 +156,18 @@ public record AgentConfig(
             Format format,
 
             @Doc("What is logged, with all that is more severe.") @Default("info")
-            Level level) {
+            Level level,
+
+            @Doc(
+                    "Where the output of workloads goes. files: to their logs. journal: also, line by line, to systemd's journal, each with its workload as HOMEOSTAT_WORKLOAD.")
+            @Default("files")
+            Target target) {
+        /** Where the output of workloads goes; it is always in their logs. */
+        public enum Target {
+            FILES,
+            JOURNAL
+        }
+
         /** How a line looks. */
         public enum Format {
             TEXT,

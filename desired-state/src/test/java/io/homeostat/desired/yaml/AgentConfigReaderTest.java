@@ -36,7 +36,7 @@ class AgentConfigReaderTest {
             ImmutableList.of("GuestAgentCorePlugin"),
             new AgentConfig.Signatures(false, ImmutableList.of()),
             new AgentConfig.Exporter("127.0.0.1:9464"),
-            new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO),
+            new AgentConfig.Log(AgentConfig.Log.Format.TEXT, AgentConfig.Log.Level.INFO, AgentConfig.Log.Target.FILES),
             new AgentConfig.Bounds(
                     new Size(4L << 30),
                     new Size(16L << 30),
@@ -98,7 +98,8 @@ class AgentConfigReaderTest {
                 ImmutableList.of(),
                 new AgentConfig.Signatures(true, ImmutableList.of("/k.pub")),
                 new AgentConfig.Exporter(""),
-                new AgentConfig.Log(AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG),
+                new AgentConfig.Log(
+                        AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG, AgentConfig.Log.Target.FILES),
                 new AgentConfig.Bounds(
                         new Size(1), new Size(2), 3, new Size(1 << 20), 5, new Size(0), Duration.ofSeconds(7)));
         assertEquals(new AgentConfigReader.Result(expected, ImmutableList.of()), read(yaml));

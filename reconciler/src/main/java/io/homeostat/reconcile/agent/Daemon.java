@@ -150,6 +150,12 @@ public final class Daemon {
                 Agent agent =
                         new Agent(layout, config, sources, store, metadata, environment.clock(), true, telemetry);
                 ControlPlane controlPlane = controlPlane(agent, claimed.metadataId(), store, metadata);
+                JournalForwarding journal = new JournalForwarding(
+                        layout,
+                        store,
+                        agent::config,
+                        environment.variable(JournalForwarding.VARIABLE),
+                        JournalForwarding.PAUSE);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
@@ -160,6 +166,7 @@ public final class Daemon {
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
                 agent.modules().ran(Modules.Part.COMMANDS, opening, opened, Optional.empty());
+                journal.begin();
                 agent.start(manager::ready);
                 controlPlane.use(config);
                 say(log).accept("enforcing what is declared in " + layout.stateDir());

@@ -6,13 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /** Takes a workload's output apart into lines, without their ends. One that does not end for {@link #LONGEST} bytes is taken apart, too. */
-final class LogLineStream extends OutputStream {
+public final class LogLineStream extends OutputStream {
     static final int LONGEST = 64 << 10;
 
     private final Consumer<String> lines;
     private final ByteArrayOutputStream begun = new ByteArrayOutputStream();
 
-    LogLineStream(Consumer<String> lines) {
+    public LogLineStream(Consumer<String> lines) {
         this.lines = lines;
     }
 

@@ -191,7 +191,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
      * A log that is read from its beginning, then on from where it was left. A file that takes its place is read after it; one that
      * became shorter, because it was rotated, is read from its beginning again.
      */
-    static final class LogFile implements AutoCloseable {
+    public static final class LogFile implements AutoCloseable {
         private static final int BUFFER = 64 * 1024;
 
         private final Path path;
@@ -199,7 +199,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
         private @Nullable SeekableByteChannel channel;
         private @Nullable Object key;
 
-        LogFile(Path path) {
+        public LogFile(Path path) {
             this.path = path;
         }
 
@@ -208,7 +208,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
          *
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
-        boolean copyTo(OutputStream out) throws IOException {
+        public boolean copyTo(OutputStream out) throws IOException {
             BasicFileAttributes there = attributes();
             if (channel != null && (there == null || !there.fileKey().equals(key))) {
                 copy(channel, out);
@@ -227,7 +227,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
         }
 
         /** Leaves out all but the last lines of what is there; returns how many these are. The last one may not have ended yet. */
-        long skipToLast(long lines) throws IOException {
+        public long skipToLast(long lines) throws IOException {
             if (attributes() != null) {
                 open();
             }

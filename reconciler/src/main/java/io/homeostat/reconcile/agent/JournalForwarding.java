@@ -1,0 +1,157 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.AgentConfig.Log.Target;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.observe.process.UnixDatagram;
+import io.homeostat.reconcile.command.LogLineStream;
+import io.homeostat.reconcile.command.LogsCommand.LogFile;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Copies what workloads write to systemd's journal (https://systemd.io/JOURNAL_NATIVE_PROTOCOL), line by line, beside their logs. What was
+ * written before the agent began to copy, or while none ran, is in the logs only. A journal that takes nothing holds nobody up: it is waited
+ * for a moment, then lines are left out until it takes one again.
+ */
+final class JournalForwarding implements AutoCloseable {
+    static final Duration PAUSE = Duration.ofMillis(500);
+
+    /** Where the journal listens, unless this variable says otherwise. */
+    static final String VARIABLE = "HOMEOSTAT_JOURNAL_SOCKET";
+
+    static final String SOCKET = "/run/systemd/journal/socket";
+
+    private static final Logger LOG = LoggerFactory.getLogger(JournalForwarding.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
+    private static final Duration MOMENT = Duration.ofMillis(20);
+
+    private final Layout layout;
+    private final StateReader store;
+    private final Supplier<AgentConfig> config;
+    private final String socket;
+    private final Duration pause;
+    private final Map<WorkloadId, Forwarded> open = new TreeMap<>();
+    private final PeriodicTasks tasks = new PeriodicTasks("journal");
+    private boolean copying;
+    private boolean taken = true;
+
+    /** What is read of a workload, and the line that it has begun. */
+    private record Forwarded(LogFile log, LogLineStream lines) {}
+
+    /**
+     * @param config says at each round whether this is wanted
+     * @param pause between two rounds
+     */
+    JournalForwarding(Layout layout, StateReader store, Supplier<AgentConfig> config, String socket, Duration pause) {
+        this.layout = layout;
+        this.store = store;
+        this.config = config;
+        this.socket = socket.isEmpty() ? SOCKET : socket;
+        this.pause = pause;
+    }
+
+    /** From now on; returns when it is known what has been written before. */
+    void begin() {
+        copy();
+        tasks.every(() -> isWanted() ? pause : config.get().resync(), "copying to the journal", this::copy);
+    }
+
+    private boolean isWanted() {
+        return config.get().log().target() == Target.JOURNAL;
+    }
+
+    private synchronized void copy() {
+        if (!isWanted()) {
+            closeAll();
+            return;
+        }
+        for (WorkloadId id : workloads()) {
+            try {
+                boolean known = open.containsKey(id);
+                Forwarded forwarded = open.computeIfAbsent(
+                        id,
+                        each -> new Forwarded(
+                                new LogFile(layout.log(each)), new LogLineStream(line -> send(each, line))));
+                if (!copying && !known) {
+                    forwarded.log().skipToLast(0);
+                } else {
+                    forwarded.log().copyTo(forwarded.lines());
+                }
+            } catch (IOException | CommandFailure e) {
+                LOG.debug("the log of {} could not be read", id, e);
+            }
+        }
+        copying = true;
+    }
+
+    private ImmutableSet<WorkloadId> workloads() {
+        return Stream.concat(
+                        store.declarations().stream()
+                                .map(declaration -> declaration.workload().id()),
+                        store.instances().stream().map(instance -> instance.workload()))
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    private void send(WorkloadId id, String line) {
+        String entry = "PRIORITY=6\nSYSLOG_IDENTIFIER=" + id.name() + "\nHOMEOSTAT_WORKLOAD=" + id + "\nMESSAGE=" + line
+                + "\n";
+        long moments = taken ? PATIENCE.dividedBy(MOMENT) : 0;
+        while (true) {
+            try {
+                UnixDatagram.send(socket, entry);
+                if (!taken) {
+                    LOG.info("the journal takes the output of workloads again");
+                }
+                taken = true;
+                return;
+            } catch (IOException e) {
+                if (moments-- <= 0) {
+                    if (taken) {
+                        LOG.warn(
+                                "the journal does not take the output of workloads, which is in their logs: {}",
+                                e.getMessage());
+                    }
+                    taken = false;
+                    return;
+                }
+            }
+            try {
+                Thread.sleep(MOMENT);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
+    }
+
+    private void closeAll() {
+        for (Forwarded forwarded : open.values()) {
+            try {
+                forwarded.log().close();
+            } catch (IOException e) {
+                LOG.debug("a log could not be closed", e);
+            }
+        }
+        open.clear();
+        copying = false;
+    }
+
+    @Override
+    public void close() {
+        tasks.close();
+        synchronized (this) {
+            closeAll();
+        }
+    }
+}
