@@ -198,6 +198,23 @@ class AgentCommandsTest {
     }
 
     @Test
+    void relativePathsInWhatWasTypedStartFromTheCallersWorkingDirectory() {
+        String plugin =
+                """
+                apiVersion: homeostat.io/v1
+                kind: Plugin
+                metadata: {name: a}
+                spec: {revision: "1", source: {url: a.tar.gz, attempts: 1}, entryPoint: a}
+                """;
+
+        Result typed = shell.typing(plugin).run("apply", "-f", "-", "--timeout", "20s");
+
+        assertEquals(1, typed.status(), typed.toString());
+        assertTrue(typed.out().contains(directory.resolve("a.tar.gz").toString()), typed.toString());
+        assertEquals(0, shell.run("delete", "plugin/a").status());
+    }
+
+    @Test
     void failuresInsideTheAgentAreToldInTheSameWords() throws IOException {
         Result through = shell.run("logs", "process/nobody");
         Result status = shell.run("status");
