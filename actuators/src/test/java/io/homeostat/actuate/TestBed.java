@@ -16,6 +16,7 @@ import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -222,9 +223,13 @@ public final class TestBed implements AutoCloseable {
     }
 
     public StopResult stop(Instance instance, boolean cleanup, Duration timeout) throws Exception {
+        return stop(instance, cleanup, new Lifecycle.Stop(timeout));
+    }
+
+    public StopResult stop(Instance instance, boolean cleanup, Lifecycle.Stop how) throws Exception {
         Stopper ofKind =
                 isPlugin(instance) ? new Stopper(layout, procFs, new PluginProtocol(layout, plugins), groups) : stopper;
-        return ofKind.stop(new StopRequest(instance, cleanup, timeout));
+        return ofKind.stop(new StopRequest(instance, cleanup, how));
     }
 
     public int members(Instance instance) throws IOException {

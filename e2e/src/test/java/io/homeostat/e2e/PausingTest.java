@@ -1,5 +1,6 @@
 package io.homeostat.e2e;
 
+import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -90,6 +91,22 @@ final class PausingTest {
         homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(0).says("nothing was applied here");
         homeostat.run("delete", "-l", "team=sre").exits(0);
         homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");
+    }
+
+    @Test
+    void aProgramIsAskedToEndByTheSignalThatIsDeclared() {
+        homeostat.applied(Document.process("web")
+                .with("install", "local")
+                .with("entryPoint", "/bin/sh")
+                .with("stop.signal", "SIGINT")
+                .arguments(
+                        "-c",
+                        "trap 'echo interrupted; exit 7' INT; trap '' TERM; echo ready; while :; do sleep 0.05; done"));
+        eventually().until(() -> homeostat.run("logs", "process/web").out().contains("ready"));
+
+        homeostat.run("stop", "process/web").exits(0);
+
+        homeostat.run("logs", "process/web").says("interrupted");
     }
 
     private static Document sleeper(String name, String team) {

@@ -1,11 +1,13 @@
 package io.homeostat.actuate.stop;
 
 import com.github.benmanes.caffeine.cache.Ticker;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.launch.ProcessProtocol.Answer;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -33,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout for it; everything else, and what
- * refuses, gets SIGTERM, first the main process and then what is left of the tree. At the timeout everything gets SIGKILL
+ * refuses, gets a signal: the main process the declared one, then what is left of the tree SIGTERM. At the timeout everything gets SIGKILL
  * until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
@@ -82,7 +84,7 @@ public final class Stopper {
             }
             ProcessTree tree =
                     new ProcessTree(procFs, directory, instance.workload(), instance.launchId(), identity, groups);
-            long end = ticker.read() + request.timeout().toNanos();
+            long end = ticker.read() + request.how().timeout().toNanos();
             How how = How.ALREADY_GONE;
             if (identity != null && procFs.runs(identity)) {
                 how = endMain(request, identity, tree, end);
@@ -99,7 +101,8 @@ public final class Stopper {
             throws IOException, InterruptedException {
         // The tree remembers its members from when their parents could still tell.
         tree.members();
-        Answer answer = protocol.stop(request.instance(), request.cleanup(), request.timeout());
+        Answer answer = protocol.stop(
+                request.instance(), request.cleanup(), request.how().timeout());
         if (answer != Answer.NOT_ASKED) {
             if (ended(main, answer == Answer.AGREED ? end : ticker.read())) {
                 return How.ASKED;
@@ -109,7 +112,7 @@ public final class Stopper {
             }
             tree.members();
         }
-        send(main.pid(), main.startTicks(), Signals.TERM);
+        send(main.pid(), main.startTicks(), Signals.number(request.how().signal()));
         // A stopped process would notice only when it continues.
         send(main.pid(), main.startTicks(), Signals.CONT);
         return ended(main, end) ? How.TERMINATED : How.KILLED;
@@ -234,7 +237,35 @@ public final class Stopper {
         static final int TERM = 15;
         static final int CONT = 18;
 
+        /** The same on every architecture that a JVM 25 runs on. */
+        private static final ImmutableMap<String, Integer> NUMBERS = ImmutableMap.of(
+                "SIGHUP",
+                1,
+                "SIGINT",
+                2,
+                "SIGQUIT",
+                3,
+                "SIGKILL",
+                KILL,
+                "SIGUSR1",
+                10,
+                "SIGUSR2",
+                12,
+                "SIGTERM",
+                TERM,
+                "SIGWINCH",
+                28);
+
         private final ProcFs procFs;
+
+        /** @throws IllegalArgumentException when a declaration may not have it */
+        static int number(@Nullable String name) {
+            Integer number = name == null ? Integer.valueOf(TERM) : NUMBERS.get(name);
+            if (number == null) {
+                throw new IllegalArgumentException("no signal to stop with: " + name);
+            }
+            return number;
+        }
 
         Signals(ProcFs procFs) {
             this.procFs = procFs;
@@ -265,9 +296,9 @@ public final class Stopper {
      * Which launch to stop, and how.
      *
      * @param cleanup whether it is asked to leave nothing behind, because its workload is being removed
-     * @param timeout until everything is killed
+     * @param how by which signal to its main process, and how long until everything is killed
      */
-    public record StopRequest(Instance instance, boolean cleanup, Duration timeout) {}
+    public record StopRequest(Instance instance, boolean cleanup, Lifecycle.Stop how) {}
 
     /** The strongest means that was needed, and the main process's exit, if it was recorded. */
     public record StopResult(How how, Optional<Exit> exit) {

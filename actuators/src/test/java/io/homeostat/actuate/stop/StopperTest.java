@@ -18,6 +18,7 @@ import io.homeostat.actuate.stop.Stopper.Signals;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Exit;
@@ -83,6 +84,21 @@ class StopperTest {
 
         assertEquals(How.TERMINATED, result.how());
         assertEquals(4, result.exit().orElseThrow().code());
+    }
+
+    @Test
+    void aProcessIsAskedByTheSignalThatIsDeclared() throws Exception {
+        Path ready = root.resolve("ready");
+        Instance instance = bed.launch(
+                TestBed.PROCESS,
+                bed.program(
+                        "p", "trap '' TERM", "trap 'exit 5' INT", "echo > " + ready, "while :; do sleep 0.02; done"));
+        bed.awaitFile(ready);
+
+        StopResult result = bed.stop(instance, false, new Lifecycle.Stop(LONG, "SIGINT"));
+
+        assertEquals(How.TERMINATED, result.how());
+        assertEquals(5, result.exit().orElseThrow().code());
     }
 
     @Test
@@ -293,7 +309,8 @@ class StopperTest {
         ActuationFailure failure = assertTimeoutPreemptively(
                 LONG,
                 () -> assertThrows(
-                        ActuationFailure.class, () -> stopper.stop(new StopRequest(instance, false, Duration.ZERO))));
+                        ActuationFailure.class,
+                        () -> stopper.stop(new StopRequest(instance, false, new Lifecycle.Stop(Duration.ZERO)))));
 
         assertTrue(
                 TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),

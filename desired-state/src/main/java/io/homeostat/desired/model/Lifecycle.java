@@ -5,6 +5,7 @@ import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.NamesWorkload;
 import io.homeostat.desired.model.schema.Fields.Range;
 import io.homeostat.desired.model.schema.Size;
@@ -93,7 +94,20 @@ public record Lifecycle(
             @Doc("How long the program may take to end before its whole process tree is killed.")
             @Default("30s")
             @Range(min = 1)
-            Duration timeout) {}
+            Duration timeout,
+
+            @Doc("The signal that asks the program to end; SIGTERM when left out.")
+            @Matches(
+                    value = "SIG(TERM|INT|QUIT|HUP|USR1|USR2|WINCH|KILL)",
+                    words = "SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH or SIGKILL")
+            @Nullable
+            String signal) {
+
+        /** By SIGTERM. */
+        public Stop(Duration timeout) {
+            this(timeout, null);
+        }
+    }
 
     /** How often health is checked, and when it counts as lost. */
     public record HealthCheck(

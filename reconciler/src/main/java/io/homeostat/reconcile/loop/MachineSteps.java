@@ -14,6 +14,7 @@ import io.homeostat.actuate.install.Remover;
 import io.homeostat.actuate.unpack.UnpackLimits;
 import io.homeostat.actuate.unpack.Unpacker;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -165,7 +166,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
     /** Stops, removes and forgets whatever a failed launch has left. */
     private void undo(KindRuntime runtime, Instance instance) throws InterruptedException {
         try {
-            runtime.stop(instance, false, UNDO_TIMEOUT);
+            runtime.stop(instance, false, new Lifecycle.Stop(UNDO_TIMEOUT));
             destroy(runtime, instance);
         } catch (ActuationFailure e) {
             LOG.warn(
@@ -229,7 +230,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
         if (runtime.isStoppedOnce()) {
             store.commit(Change.ofInstance(instance.withPhase(Phase.STOPPING, instance.configHash())));
         }
-        return Outcome.done(runtime.stop(instance, step.cleanup(), step.timeout()));
+        return Outcome.done(runtime.stop(instance, step.cleanup(), step.how()));
     }
 
     private Outcome remove(Step.Remove step) throws ActuationFailure, InterruptedException {

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts.Failures;
@@ -137,18 +138,18 @@ final class PlanBuilder {
     }
 
     void stop(Instance instance, Step.Stop.Cause cause) {
-        add(new Step.Stop(instance, cause, cause == Step.Stop.Cause.REMOVED, stopTimeout()));
+        add(new Step.Stop(instance, cause, cause == Step.Stop.Cause.REMOVED, howToStop()));
     }
 
-    private Duration stopTimeout() {
+    private Lifecycle.Stop howToStop() {
         Declaration declared = situation.declared();
         if (declared != null) {
-            return declared.workload().lifecycle().stop().timeout();
+            return declared.workload().lifecycle().stop();
         }
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         return lastKnownGood == null
-                ? DEFAULT_STOP_TIMEOUT
-                : lastKnownGood.workload().lifecycle().stop().timeout();
+                ? new Lifecycle.Stop(DEFAULT_STOP_TIMEOUT)
+                : lastKnownGood.workload().lifecycle().stop();
     }
 
     WorkloadPlan build() {

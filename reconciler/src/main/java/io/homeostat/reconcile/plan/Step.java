@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
@@ -120,7 +121,7 @@ public sealed interface Step {
      *
      * @param cleanup it is told to clean up after itself, because it is being removed
      */
-    record Stop(Instance instance, Cause cause, boolean cleanup, Duration timeout) implements Step {
+    record Stop(Instance instance, Cause cause, boolean cleanup, Lifecycle.Stop how) implements Step {
         /** Why an instance is stopped. */
         public enum Cause {
             REMOVED,

@@ -3,13 +3,13 @@ package io.homeostat.reconcile.runtime;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
-import java.time.Duration;
 
 /**
  * Creates and ends the instances of one kind. The planner decides when, and the loop stores what has to survive a crash before it calls.
@@ -38,10 +38,10 @@ public interface KindRuntime {
      * Ends an instance and all that belongs to it; nothing of it runs when this returns.
      *
      * @param cleanup whether to tell it to leave nothing behind, because its workload is being removed
-     * @param timeout after which it is ended by force
+     * @param how it is asked to end, and after how long it is ended by force
      * @return how it ended, for people
      */
-    String stop(Instance instance, boolean cleanup, Duration timeout) throws ActuationFailure, InterruptedException;
+    String stop(Instance instance, boolean cleanup, Lifecycle.Stop how) throws ActuationFailure, InterruptedException;
 
     /** Whether a stop must not be repeated, and so has to be stored first. */
     default boolean isStoppedOnce() {

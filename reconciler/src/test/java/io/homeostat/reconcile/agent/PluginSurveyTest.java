@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
@@ -127,7 +128,7 @@ class PluginSurveyTest {
         Instance instance =
                 new Instance("l", A, "h", "1", null, ImmutableSortedMap.of(), clock.instant(), null, Phase.STARTED, "");
 
-        looks.starting(new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, LONG));
+        looks.starting(new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, new Lifecycle.Stop(LONG)));
 
         assertEquals(List.of(WorkloadState.STOPPING, WorkloadState.INSTALLING), states(looks));
         looks.broken(A, new IllegalStateException());

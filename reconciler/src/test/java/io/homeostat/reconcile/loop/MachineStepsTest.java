@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.limits.GroupRemover;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -96,7 +97,7 @@ class MachineStepsTest {
     void leaveNothingBehind() throws Exception {
         for (Instance instance : store.instances()) {
             steps.execute(
-                    new Step.Stop(instance, Step.Stop.Cause.REMOVED, false, Duration.ofSeconds(5)),
+                    new Step.Stop(instance, Step.Stop.Cause.REMOVED, false, new Lifecycle.Stop(Duration.ofSeconds(5))),
                     look(instance.workload()));
         }
         GroupRemover groups = new GroupRemover(CgroupLayout.detect(layout));
@@ -204,7 +205,7 @@ class MachineStepsTest {
 
     private Outcome.Done stop(Instance instance) {
         Outcome outcome = steps.execute(
-                new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, Duration.ofSeconds(5)),
+                new Step.Stop(instance, Step.Stop.Cause.REPLACED, false, new Lifecycle.Stop(Duration.ofSeconds(5))),
                 look(instance.workload()));
         return assertInstanceOf(Outcome.Done.class, outcome, outcome.toString());
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Event;
@@ -175,7 +176,7 @@ class OneShotRecorderTest {
                 Objects.requireNonNull(situation.history().run().oneShot()).result());
         ObservedInstance process = situation.instances().getFirst();
         assertEquals(Phase.STARTED, process.instance().phase());
-        Step stop = new Step.Stop(process.instance(), cause, false, Duration.ofSeconds(30));
+        Step stop = new Step.Stop(process.instance(), cause, false, new Lifecycle.Stop(Duration.ofSeconds(30)));
         return OutcomeRecorder.stepped(situation, Planner.plan(situation), stop, Outcome.done());
     }
 

@@ -232,7 +232,7 @@ final class FakeExecutor implements StepExecutor {
             store.commit(Change.ofInstance(step.instance().withPhase(Phase.STOPPING, "")));
         }
         if (process.alive() && process.behaviour == Behaviour.HANGS_AT_STOP) {
-            clock.advance(step.timeout());
+            clock.advance(step.how().timeout());
         }
         agentMayDie(id, "before a process has ended");
         if (faults.strikes(Fault.STOP_FAILS, id)) {

@@ -5,6 +5,7 @@ import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.PluginProtocol;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -88,9 +89,9 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
     }
 
     @Override
-    public String stop(Instance instance, boolean cleanup, Duration timeout)
+    public String stop(Instance instance, boolean cleanup, Lifecycle.Stop how)
             throws ActuationFailure, InterruptedException {
-        return processes.stop(instance, cleanup, timeout);
+        return processes.stop(instance, cleanup, how);
     }
 
     @Override

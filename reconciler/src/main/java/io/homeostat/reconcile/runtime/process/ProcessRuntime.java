@@ -10,6 +10,7 @@ import io.homeostat.actuate.launch.ProcessProtocol;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -22,7 +23,6 @@ import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
 import io.homeostat.reconcile.runtime.Machine;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 
 /** Handles instances that are processes of this host. Kinds that also speak a protocol with them build on it. */
 public final class ProcessRuntime implements KindRuntime, Limitable {
@@ -89,9 +89,9 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
     }
 
     @Override
-    public String stop(Instance instance, boolean cleanup, Duration timeout)
+    public String stop(Instance instance, boolean cleanup, Lifecycle.Stop how)
             throws ActuationFailure, InterruptedException {
-        return stopper.stop(new StopRequest(instance, cleanup, timeout)).words();
+        return stopper.stop(new StopRequest(instance, cleanup, how)).words();
     }
 
     @Override

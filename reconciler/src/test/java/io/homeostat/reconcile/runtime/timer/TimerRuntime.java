@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
@@ -110,7 +111,7 @@ final class TimerRuntime implements InstanceObserver, KindRuntime, Limitable {
     }
 
     @Override
-    public String stop(Instance instance, boolean cleanup, Duration timeout) {
+    public String stop(Instance instance, boolean cleanup, Lifecycle.Stop how) {
         timers.onStop.run();
         return timers.running.remove(instance.launchId()) == null ? "was gone" : "stopped";
     }
