@@ -28,11 +28,11 @@ final class FailedUpgradeTest {
     })
     void aRevisionThatDoesNotStartIsUndone(String fault, String timeout, String why) {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
-        Document old = greeter("1", archive).config("as before");
+        Document old = greeter("1", archive).config("before");
         homeostat.applied(old);
         long before = homeostat.pid("plugin/greeter");
         Document bad = greeter("2", archive)
-                .config("as before")
+                .config("before")
                 .arguments("--fault=" + fault)
                 .with("start.timeout", timeout.replace(" ", ""))
                 .with("start.attempts", 2);
@@ -47,7 +47,7 @@ final class FailedUpgradeTest {
         assertTrue(status.get("pendingError").asText().contains(why), status::toString);
         assertEquals("True", Homeostat.condition(status, "RolledBack"));
         assertEquals("True", Homeostat.condition(status, "Healthy"));
-        assertEquals("greeting: as before", status.at("/health/results/0").asText());
+        assertEquals("greeting: before", status.at("/health/results/0").asText());
         assertEquals(1, homeostat.processes("plugin/greeter").size());
         assertFalse(Processes.isAlive(before));
         homeostat.run("status").exits(1);

@@ -14,44 +14,41 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 /**
  * grpc.health.v1.Health/Check, written down in bytes: a request is field 1, the service's name; an answer is field 1, the status
  * (https://github.com/grpc/grpc/blob/master/doc/health-checking.md).
  */
-final class GrpcHealthServer implements AutoCloseable {
+final class GrpcHealthServer {
     private static final byte FIELD_1_VARINT = 0x08;
     private static final byte SERVING = 1;
     private static final byte NOT_SERVING = 2;
     private static final int HEADER = 2;
 
     private final String service;
-    private final Server server;
-    private volatile boolean serving = true;
+    private final BooleanSupplier serving;
 
-    GrpcHealthServer(String service) throws IOException {
+    private GrpcHealthServer(String service, BooleanSupplier serving) {
         this.service = service;
+        this.serving = serving;
+    }
+
+    /** Serves on a port of the loopback interface for as long as this process lives. */
+    static void on(int port, String service, BooleanSupplier serving) throws IOException {
+        GrpcHealthServer health = new GrpcHealthServer(service, serving);
         MethodDescriptor<byte[], byte[]> check = MethodDescriptor.<byte[], byte[]>newBuilder()
                 .setType(MethodDescriptor.MethodType.UNARY)
                 .setFullMethodName("grpc.health.v1.Health/Check")
                 .setRequestMarshaller(new Bytes())
                 .setResponseMarshaller(new Bytes())
                 .build();
-        this.server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        Server _ = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .addService(ServerServiceDefinition.builder("grpc.health.v1.Health")
-                        .addMethod(check, ServerCalls.asyncUnaryCall(this::check))
+                        .addMethod(check, ServerCalls.asyncUnaryCall(health::check))
                         .build())
                 .build()
                 .start();
-    }
-
-    String address() {
-        return "127.0.0.1:" + server.getPort();
-    }
-
-    void serving(boolean is) {
-        serving = is;
     }
 
     private void check(byte[] request, StreamObserver<byte[]> response) {
@@ -63,18 +60,8 @@ final class GrpcHealthServer implements AutoCloseable {
                     Status.NOT_FOUND.withDescription("no service " + asked).asRuntimeException());
             return;
         }
-        response.onNext(new byte[] {FIELD_1_VARINT, serving ? SERVING : NOT_SERVING});
+        response.onNext(new byte[] {FIELD_1_VARINT, serving.getAsBoolean() ? SERVING : NOT_SERVING});
         response.onCompleted();
-    }
-
-    @Override
-    public void close() {
-        server.shutdownNow();
-        try {
-            server.awaitTermination(5, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {

@@ -11,11 +11,9 @@ import io.homeostat.e2e.Bucket.Stored;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -41,6 +39,8 @@ final class HealthTest {
         JsonNode status = homeostat.status("plugin/greeter");
         assertEquals("RUNNING", status.get("state").asText());
         assertEquals(1, status.at("/health/code").asInt());
+        assertEquals("False", Homeostat.condition(status, "Healthy"));
+        homeostat.run("status").exits(1);
         assertEquals(pid, status.get("pid").asLong());
         assertEquals(0, status.get("restarts").asInt());
     }
@@ -58,47 +58,67 @@ final class HealthTest {
 
     @Test
     void aProcessIsWellWhenItsHttpProbeSucceeds() throws IOException {
-        AtomicInteger status = new AtomicInteger(503);
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.createContext("/", exchange -> {
-            exchange.sendResponseHeaders(status.get(), -1);
-            exchange.close();
-        });
-        server.start();
-        try {
-            Document web = sleeper()
-                    .with(
-                            "probe.http.url",
-                            "http://127.0.0.1:" + server.getAddress().getPort() + "/health")
-                    .with("health.timeout", ANSWERED);
-            homeostat.apply(impatient(web)).exits(1).says("503");
-            assertEquals(
-                    "INSTALL_FAILED",
-                    homeostat.status("process/web").get("state").asText());
+        int port = ProbedServer.freePort();
+        Path answer = homeostat.file("answer", "503");
+        Document web = ProbedServer.document("http", port, answer)
+                .with("probe.http.url", "http://127.0.0.1:" + port + "/health")
+                .with("health.timeout", ANSWERED);
+        homeostat.apply(impatient(web).with("start.timeout", "10s")).exits(1).says("503");
+        assertEquals(
+                "INSTALL_FAILED", homeostat.status("process/web").get("state").asText());
 
-            status.set(204);
-            homeostat.applied(web);
+        homeostat.file("answer", "204");
+        homeostat.applied(web);
 
-            assertWell();
-            status.set(500);
-            homeostat.run("status").exits(1).says("500");
-        } finally {
-            server.stop(0);
-        }
+        assertWell();
+        homeostat.file("answer", "500");
+        homeostat.run("status").exits(1).says("500");
     }
 
     @Test
     void aProcessIsWellWhenItsPortIsOpen() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            homeostat
-                    .apply(sleeper().with("probe.tcp.address", "127.0.0.1:" + socket.getLocalPort()))
-                    .exits(0);
+        int port = ProbedServer.freePort();
+        homeostat
+                .apply(ProbedServer.document("tcp", port, homeostat.file("answer", ""))
+                        .with("probe.tcp.address", "127.0.0.1:" + port))
+                .exits(0);
 
-            assertWell();
-        }
-        // A process that another test is just starting may hold the socket open for a moment longer.
+        assertWell();
+        ProbedServer.hangUp(port);
         eventually().until(() -> homeostat.run("status").exit() != 0);
         homeostat.run("status").exits(1).says("Connection refused");
+    }
+
+    @Test
+    void aProcessWhosePortIsTakenIsNotWellBecauseAnotherAnswers() throws IOException {
+        HttpServer other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        other.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        other.start();
+        try {
+            int port = other.getAddress().getPort();
+            String url = "http://127.0.0.1:" + port + "/health";
+            String us = "its port is taken: 127.0.0.1:" + port + " is answered by process "
+                    + ProcessHandle.current().pid() + " (java), which is none of its own";
+            homeostat
+                    .apply(impatient(sleeper().with("probe.http.url", url)))
+                    .exits(1)
+                    .says(us);
+            homeostat.run("delete", "process/web").exits(0);
+
+            homeostat
+                    .apply(impatient(ProbedServer.document("tcp", port, homeostat.file("answer", ""))
+                            .with("probe.http.url", url)
+                            .with("start.timeout", "60s")))
+                    .exits(1)
+                    .says("status 1; its log ends with: ");
+            assertNotEquals(
+                    "RUNNING", homeostat.status("process/web").get("state").asText());
+        } finally {
+            other.stop(0);
+        }
     }
 
     @Test
@@ -115,18 +135,16 @@ final class HealthTest {
 
     @Test
     void aProcessIsWellWhenItsGrpcHealthServiceSaysSo() throws IOException {
-        try (GrpcHealthServer server = new GrpcHealthServer("web")) {
-            Document web = sleeper()
-                    .with("probe.grpc", Map.of("address", server.address(), "service", "web"))
-                    .with("health.timeout", ANSWERED);
-            server.serving(false);
-            homeostat.apply(impatient(web)).exits(1).says("NOT_SERVING");
+        int port = ProbedServer.freePort();
+        Document web = ProbedServer.document("grpc", port, homeostat.file("answer", "NOT_SERVING"))
+                .with("probe.grpc", Map.of("address", "127.0.0.1:" + port, "service", "web"))
+                .with("health.timeout", ANSWERED);
+        homeostat.apply(impatient(web).with("start.timeout", "10s")).exits(1).says("NOT_SERVING");
 
-            server.serving(true);
-            homeostat.applied(web);
+        homeostat.file("answer", "SERVING");
+        homeostat.applied(web);
 
-            assertWell();
-        }
+        assertWell();
     }
 
     @Test

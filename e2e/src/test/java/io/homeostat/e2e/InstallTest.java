@@ -30,7 +30,7 @@ final class InstallTest {
         Stored archive = bucket.put("greeter.tar.gz", Bucket.greeter());
         homeostat.keepsSecret(archive.signature());
 
-        Path file = homeostat.file("greeter.yaml", greeter(archive).config("good evening"));
+        Path file = homeostat.file("greeter.yaml", greeter(archive).config("evening"));
         Result applied = homeostat.runProcess("apply", "-f", file.toString());
 
         applied.exits(0)
@@ -38,7 +38,7 @@ final class InstallTest {
                 .says("Apply: 1 installed, 0 updated, 0 repaired, 0 removed, 0 unchanged.");
         JsonNode status = homeostat.status("plugin/greeter");
         assertEquals("RUNNING", status.get("state").asText());
-        assertEquals("greeting: good evening", status.at("/health/results/0").asText());
+        assertEquals("greeting: evening", status.at("/health/results/0").asText());
         assertEquals("True", Homeostat.condition(status, "Converged"));
         assertEquals("True", Homeostat.condition(status, "Healthy"));
         homeostat.runProcess("status").exits(0);

@@ -30,6 +30,7 @@ import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.observe.process.FakeProc;
 import io.homeostat.observe.process.Launches;
+import io.homeostat.observe.process.PortOwners;
 import io.homeostat.proto.plugin.GetStatusRequest;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -64,7 +65,7 @@ class MachineObserverTest {
         proc = new FakeProc(root.resolve("proc"));
         proc.process(100, 99, 100, 5000);
         plugins = new PluginChannel(() -> NOW);
-        probes = new ProbeHealth(() -> NOW);
+        probes = new ProbeHealth(() -> NOW, new PortOwners(layout, proc.procFs, new LimitObserver(CgroupLayout.NONE)));
         observer = observer(layout);
     }
 

@@ -62,10 +62,11 @@ public final class Launcher {
     }
 
     /**
-     * Launches a process and returns when it has identified itself. A program that can't be executed shows as exit status 126 or 127.
+     * Launches a process and returns when it has identified itself. A program that can't be executed is refused where that can be told
+     * before, and shows as exit status 126 or 127 where not.
      *
      * @param groups that it joins before its program's first instruction
-     * @throws ActuationFailure when there is nothing to execute, no such user, or no process after five seconds; it may still appear, so
+     * @throws ActuationFailure when there is nothing that this machine can execute, no such user, or no process after five seconds; it may still appear, so
      *     the launch has to be observed, not forgotten
      */
     public ProcessIdentity launch(LaunchRequest request, CgroupPlan groups)
@@ -127,6 +128,10 @@ public final class Launcher {
                     FailureCause.Kind.ENTRY_POINT,
                     entryPoint + " may not be executed; it lacks the right (chmod +x) or its file system forbids it",
                     fatal);
+        }
+        Optional<String> problem = ProgramFile.problem(executable);
+        if (problem.isPresent()) {
+            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, entryPoint + " " + problem.get(), false);
         }
         ProgramStrings.check(request);
     }

@@ -14,8 +14,11 @@ import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.health.ProbeHealth;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import io.homeostat.observe.process.PortOwners;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -143,7 +146,9 @@ class InheritedEnvironmentTest {
         if (arguments[1].equals("probe")) {
             ImmutableList<String> command =
                     ImmutableList.of("sh", "-c", "[ -z \"${MY_CLOUD_TOKEN-}${LC_ALL-}\" ] && [ -d \"$HOME\" ]");
-            try (ProbeHealth probes = new ProbeHealth(InstantSource.system())) {
+            try (ProbeHealth probes = new ProbeHealth(
+                    InstantSource.system(),
+                    new PortOwners(bed.layout, bed.procFs, new LimitObserver(CgroupLayout.NONE)))) {
                 Probe probe = new Probe(null, null, new Probe.Exec(command), null);
                 System.out.println(probes.ask(probe, Duration.ofSeconds(30)).verdict());
             }

@@ -19,13 +19,24 @@ public record DesiredState(ImmutableSortedMap<WorkloadId, Declaration> declarati
         return Optional.ofNullable(declarations.get(id));
     }
 
-    /** What holds for every workload, whoever declares it: whether archives must have a good signature. */
-    public record Policy(boolean signaturesRequired) {
-        /** Where nothing is configured. */
-        public static final Policy NONE = new Policy(false);
+    /**
+     * What holds for every workload, whoever declares it.
+     *
+     * @param signaturesRequired whether archives must have a good signature
+     * @param continuous whether an agent enforces, so that what has to wait is done when its time comes
+     */
+    public record Policy(boolean signaturesRequired, boolean continuous) {
+        /** Of an agent for which nothing is configured. */
+        public static final Policy NONE = new Policy(false, true);
 
+        /** Of an agent. */
         public static Policy of(AgentConfig config) {
-            return new Policy(config.signatures().require());
+            return new Policy(config.signatures().require(), true);
+        }
+
+        /** While no agent runs. */
+        public Policy once() {
+            return new Policy(signaturesRequired, false);
         }
     }
 }

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
@@ -18,6 +19,8 @@ import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.Executables;
+import io.homeostat.observe.process.PortOwners;
+import io.homeostat.observe.process.PortOwners.Owner;
 import io.homeostat.observe.process.SystemCharset;
 import java.io.File;
 import java.io.IOException;
@@ -46,12 +49,18 @@ public final class ProbeHealth implements InstanceHealth {
     private static final int FIRST_HEALTHY = 200;
     private static final int LAST_HEALTHY = 399;
 
+    /** As long as a process without a probe has to stay alive to count as well. */
+    private static final Duration LONG_ENOUGH_ALIVE = Duration.ofSeconds(1);
+
     private final GrpcTransport transport;
     private final InstantSource clock;
+    private final PortOwners owners;
 
-    public ProbeHealth(InstantSource clock) {
+    /** @param owners know whose answer it was */
+    public ProbeHealth(InstantSource clock, PortOwners owners) {
         this.transport = new GrpcTransport();
         this.clock = clock;
+        this.owners = owners;
     }
 
     @Override
@@ -62,8 +71,57 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : ask(probe, spec.lifecycle().health().timeout());
+                : attributed(ask(probe, spec.lifecycle().health().timeout()), probe, instance, running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
+    }
+
+    /**
+     * An answer only counts when it is the workload's own: its port may be taken by another process. Where that can't be told, the
+     * process must have stayed alive for a while, since one whose port is taken mostly ends at once.
+     */
+    private Health attributed(Health answer, Probe probe, Instance instance, Running running) {
+        Optional<InetSocketAddress> address = address(probe);
+        if (answer.verdict() != Verdict.HEALTHY
+                || address.isEmpty()
+                || !(running.identity() instanceof ProcessIdentity main)) {
+            return answer;
+        }
+        String where = address.get().getAddress().getHostAddress() + ":"
+                + address.get().getPort();
+        return switch (owners.of(instance, main, address.get())) {
+            case Owner.Own() -> answer;
+            case Owner.Other(String words) ->
+                failed(
+                        Verdict.UNHEALTHY,
+                        "its port is taken: " + where + " is answered by " + words
+                                + ", which is none of its own; end that, or let one of the two listen elsewhere");
+            case Owner.Unknown() ->
+                running.age().compareTo(LONG_ENOUGH_ALIVE) >= 0
+                        ? answer
+                        : failed(
+                                Verdict.UNKNOWN,
+                                "who answers on " + where + " can't be seen, and it has not stayed alive for "
+                                        + LONG_ENOUGH_ALIVE.toSeconds() + " s");
+        };
+    }
+
+    /** Where a probe connects to; empty when it does not, or its host is not known any more. */
+    private static Optional<InetSocketAddress> address(Probe probe) {
+        try {
+            if (probe.http() != null) {
+                URI url = URI.create(probe.http().url());
+                int port = url.getPort() >= 0 ? url.getPort() : url.toURL().getDefaultPort();
+                InetSocketAddress address = new InetSocketAddress(url.getHost(), port);
+                return address.isUnresolved() ? Optional.empty() : Optional.of(address);
+            }
+            if (probe.tcp() != null) {
+                return Optional.of(resolved(probe.tcp().address()));
+            }
+            Probe.Grpc grpc = probe.grpc();
+            return grpc == null ? Optional.empty() : Optional.of(resolved(grpc.address()));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
     }
 
     public Health ask(Probe probe, Duration timeout) {

@@ -46,6 +46,11 @@ public final class ProcFs {
         this.root = root;
     }
 
+    /** A file below /proc. */
+    Path path(String first, String... more) {
+        return root.resolve(Path.of(first, more));
+    }
+
     /** What a process has open under a descriptor, as the kernel names it; empty when it is closed, or the process is another user's. */
     Optional<String> openFile(long pid, int descriptor) {
         try {

@@ -12,7 +12,11 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.limits.CgroupLayout;
+import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -46,7 +50,12 @@ class ProbesTest {
     @TempDir
     Path root;
 
-    private final ProbeHealth probes = new ProbeHealth(() -> NOW);
+    private static final PortOwners OWNERS = new PortOwners(
+            new Layout(Path.of("/no/state"), Path.of("/no/run"), "i"),
+            new ProcFs(),
+            new LimitObserver(CgroupLayout.NONE));
+
+    private final ProbeHealth probes = new ProbeHealth(() -> NOW, OWNERS);
 
     @AfterEach
     void tearDown() {
@@ -248,7 +257,7 @@ class ProbesTest {
 
     @Test
     void whoHasEndedBeforeItCouldAskKnowsNothing() {
-        ProbeHealth ended = new ProbeHealth(() -> NOW);
+        ProbeHealth ended = new ProbeHealth(() -> NOW, OWNERS);
         ended.close();
 
         assertEquals(Verdict.UNKNOWN, ended.ask(grpc("127.0.0.1:1", ""), LONG).verdict());

@@ -48,7 +48,13 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         this.console = workspace.console();
         this.word = workspace.word();
         this.display = display(workspace, all);
-        this.summary = new PassSummary(all, declared, changed, display, stopping);
+        this.summary = new PassSummary(
+                all,
+                declared,
+                changed,
+                display,
+                stopping,
+                workspace.environment().ticker());
         this.convergence = new Convergence(all, summary);
     }
 
@@ -59,7 +65,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
 
     @Override
     public Progress download(WorkloadId id) {
-        return display.download(id);
+        return summary.download(id);
     }
 
     @Override

@@ -149,7 +149,8 @@ public final class DirectEnforcer implements Enforcer {
             throws InterruptedException {
         ArchiveRules rules = rules();
         Layout layout = workspace.layout();
-        DesiredState desired = StoredState.desired(store.declarations()).under(Policy.of(config));
+        DesiredState desired = StoredState.desired(store.declarations())
+                .under(Policy.of(config).once());
         DesiredSource source = DesiredSource.of(desired);
         ImmutableSet<WorkloadId> declared = desired.declarations().keySet();
         Clock clock = workspace.environment().clock();

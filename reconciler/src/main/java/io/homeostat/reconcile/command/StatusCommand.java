@@ -8,6 +8,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
+import io.homeostat.reconcile.command.environment.AgentIdentity;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
@@ -20,6 +21,7 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -100,7 +102,12 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
                     console.out(),
                     StatusJson.of(enforcer.agent(), enforcer.controlPlane(), now, shown, view.problems()));
         } else if (introduced) {
-            workspace.enforcer().agent().ifPresent(agent -> StatusText.agent(agent, now, console));
+            Optional<AgentIdentity> agent = workspace.enforcer().agent();
+            agent.ifPresent(one -> StatusText.agent(one, now, console));
+            if (agent.isEmpty() && !all.isEmpty()) {
+                console.say(
+                        "no agent runs; what differs stays so until the next homeostat apply, homeostat run starts an agent");
+            }
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }
         if (!console.json() && !workloads.isEmpty()) {

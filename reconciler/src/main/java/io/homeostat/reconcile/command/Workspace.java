@@ -131,7 +131,8 @@ public record Workspace(String word, Environment environment, Console console, L
             Situations.Depth depth,
             Predicate<WorkloadId> asked)
             throws InterruptedException {
-        Policy policy = Policy.of(enforcer.config());
+        Policy enforced = Policy.of(enforcer.config());
+        Policy policy = enforcer.agent().isPresent() ? enforced : enforced.once();
         Stored memory = remembered(reader -> new Stored(
                         wanted.apply(reader.declarations()).under(policy),
                         StoredState.desired(reader.declarations()).under(policy),
@@ -156,7 +157,10 @@ public record Workspace(String word, Environment environment, Console console, L
                     memory.desired(),
                     memory.everDeclared(),
                     memory.problems(),
-                    seen.workloads().stream().filter(Finding::matters).collect(ImmutableList.toImmutableList()));
+                    seen.workloads().stream()
+                            .filter(Finding::matters)
+                            .map(MaskedFindings::of)
+                            .collect(ImmutableList.toImmutableList()));
         }
     }
 }

@@ -13,6 +13,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
 import io.homeostat.reconcile.plan.KindTraits;
@@ -143,7 +144,7 @@ public final class WorkloadPass {
     private record Planned(Situation situation, WorkloadPlan plan) {}
 
     private Planned plan(Situation seen) {
-        ObservationRecorder.Learned learned = ObservationRecorder.observed(seen);
+        ObservationRecorder.Learned learned = ObservationRecorder.observed(seen, journal.lastWords(seen));
         WorkloadPlan plan = Planner.plan(learned.situation());
         return new Planned(remember(ObservationRecorder.planned(learned, plan), plan), plan);
     }
@@ -277,6 +278,14 @@ public final class WorkloadPass {
         Journal(StateStore store, LogTails logs) {
             this.store = store;
             this.logs = logs;
+        }
+
+        /** The end of the log of what has ended; empty when nothing has. */
+        String lastWords(Situation seen) {
+            boolean ended = seen.seen().instances()
+                            instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var instances)
+                    && instances.stream().anyMatch(one -> one.liveness() instanceof ObservedInstance.Liveness.Ended);
+            return ended ? logs.lastWords(seen.id()) : "";
         }
 
         /** Stores a change in one transaction, unless it is empty. */

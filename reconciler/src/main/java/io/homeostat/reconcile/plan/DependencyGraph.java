@@ -185,10 +185,17 @@ public final class DependencyGraph {
 
     /** The same, as far as what is remembered is of its declaration. */
     private static boolean servesOthers(Declaration declared, HostFacts host, Remembered neighbour) {
-        return is(Condition.Type.HEALTHY, neighbour)
+        return (is(Condition.Type.HEALTHY, neighbour) || reportsCode(neighbour))
                 && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
                         : runs(declared, host, neighbour));
+    }
+
+    /** A code is a plugin's own business: who depends on it does not wait for another one. */
+    private static boolean reportsCode(Remembered neighbour) {
+        return neighbour.history().conditions().stream()
+                .anyMatch(condition ->
+                        condition.type() == Condition.Type.HEALTHY && condition.reason() == Reason.CODE_REPORTED);
     }
 
     /**

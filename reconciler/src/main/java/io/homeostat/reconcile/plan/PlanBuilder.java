@@ -130,11 +130,19 @@ final class PlanBuilder {
     private String whatEndsIt(Reason why, Instant until, Step.Wait.Kind kind) {
         return switch (kind) {
             case PROGRESS -> "";
-            case RETRY -> "; next try at " + until.truncatedTo(ChronoUnit.SECONDS);
+            case RETRY -> nextTry(why, until.truncatedTo(ChronoUnit.SECONDS));
             case DECLARATION ->
                 "; waits for another declaration"
                         + (why == Reason.GIVEN_UP ? " or homeostat resume " + situation.id() : "");
         };
+    }
+
+    private String nextTry(Reason why, Instant until) {
+        if (situation.policy().continuous()) {
+            return "; next try at " + until;
+        }
+        return "; no agent runs that would try again, the next homeostat apply does"
+                + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until + " on" : "");
     }
 
     void stop(Instance instance, Step.Stop.Cause cause) {

@@ -12,6 +12,7 @@ import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.health.Health;
 import io.homeostat.observe.limits.ObservedLimits;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
@@ -21,6 +22,7 @@ import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** How a workload is, as the conditions that status shows. Pure. */
 public final class Conditions {
@@ -68,6 +70,17 @@ public final class Conditions {
         }
         if (run.healthFailures() > 0) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, plan.message());
+        }
+        Optional<Health> reported = instances.stream()
+                .flatMap(one -> one.liveness() instanceof ObservedInstance.Liveness.Running running
+                        ? Stream.ofNullable(running.health())
+                        : Stream.empty())
+                .filter(health -> health.verdict() == Health.Verdict.HEALTHY && health.code() != 0)
+                .findFirst();
+        if (reported.isPresent()) {
+            // Not its words, which are its own and may be secret.
+            String words = "it reports code " + reported.get().code();
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CODE_REPORTED, words);
         }
         return run.healthySince() == null
                 ? keep(situation, Condition.Type.HEALTHY, Condition.Status.UNKNOWN, Reason.STARTING, "")

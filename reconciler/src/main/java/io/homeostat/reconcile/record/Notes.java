@@ -28,6 +28,7 @@ import java.util.function.UnaryOperator;
 /** Collects the change that one observation or one outcome makes to what is remembered, and its events. */
 final class Notes {
     private final Situation situation;
+    private final String lastWords;
     private WorkloadHistory history;
     private boolean drop;
     private final List<Instance> instances = new ArrayList<>();
@@ -35,7 +36,13 @@ final class Notes {
     private final List<Event> events = new ArrayList<>();
 
     Notes(Situation situation) {
+        this(situation, "");
+    }
+
+    /** @param lastWords the end of its log, in one line; empty when it has not ended or said nothing */
+    Notes(Situation situation, String lastWords) {
         this.situation = situation;
+        this.lastWords = lastWords;
         this.history = situation.history();
     }
 
@@ -75,6 +82,11 @@ final class Notes {
     /** Whether an instance is over that has left something behind. */
     boolean leavesRemains() {
         return instances.stream().anyMatch(Instance::isOver);
+    }
+
+    /** How its process ended, with what it said last. Events of the end don't need that: they get the end of the log themselves. */
+    String explained(String end) {
+        return lastWords.isEmpty() ? end : end + "; its log ends with: " + lastWords;
     }
 
     void event(EventType type, String revision, String message) {

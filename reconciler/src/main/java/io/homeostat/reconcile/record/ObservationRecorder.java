@@ -58,8 +58,17 @@ public final class ObservationRecorder {
     public record Learned(Change change, Situation situation) {}
 
     public static Learned observed(Situation situation) {
+        return observed(situation, "");
+    }
+
+    /**
+     * What an observation tells.
+     *
+     * @param lastWords the end of its log, in one line, in case that an instance has ended
+     */
+    public static Learned observed(Situation situation, String lastWords) {
         Declaration declared = situation.declared();
-        Notes notes = new Notes(situation);
+        Notes notes = new Notes(situation, lastWords);
         noteDeclaration(situation, notes);
         noteDecision(situation, notes);
         if (declared != null) {
@@ -197,7 +206,7 @@ public final class ObservationRecorder {
         } else {
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
         }
-        notes.launchFailed(instance.target(), FailureCause.of(exit), words, false);
+        notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(words), false);
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */

@@ -62,7 +62,7 @@ final class OneShotRecorder {
         if (!hasRun(instance, exit)) {
             String words = "process " + exit.words();
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
-            notes.launchFailed(instance.target(), FailureCause.of(exit), words, false);
+            notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(words), false);
             return;
         }
         if (instance.phase() != Phase.STARTED) {
@@ -74,7 +74,8 @@ final class OneShotRecorder {
             if (exit.reason() == Exit.Reason.EXITED && code != null && code == 0) {
                 conclude(notes, instance, run.completed(exit.at(), exit));
             } else {
-                conclude(notes, instance, run.failed(exit.at(), exit, "process " + exit.words()));
+                String words = "process " + exit.words();
+                conclude(notes, instance, run.failed(exit.at(), exit, notes.explained(words)), words);
             }
         });
     }
@@ -210,13 +211,18 @@ final class OneShotRecorder {
     }
 
     private static void conclude(Notes notes, Instance instance, OneShotRun over) {
+        conclude(notes, instance, over, over.error());
+    }
+
+    /** @param error what the event tells of a failure */
+    private static void conclude(Notes notes, Instance instance, OneShotRun over, String error) {
         notes.run(books -> books.withOneShot(over));
         Duration took = Objects.requireNonNull(over.duration()).truncatedTo(ChronoUnit.MILLIS);
         String after = "after " + Notation.text(took);
         if (over.result() == Result.COMPLETED) {
             notes.event(EventType.PLUGIN_EXECUTION_COMPLETED, instance.revision(), after);
         } else {
-            notes.event(EventType.PLUGIN_EXECUTION_FAILED, instance.revision(), over.error() + ", " + after);
+            notes.event(EventType.PLUGIN_EXECUTION_FAILED, instance.revision(), error + ", " + after);
         }
     }
 

@@ -39,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  * @param desiredRevision null when it is not declared
  * @param currentRevision the one that runs or, when none does, is active; null when there is none
  * @param pendingRevision the declared one until it has been seen well
- * @param failure why the upgrade to the pending revision was undone, or why it could not be installed; empty when neither
+ * @param failure why the upgrade to the pending revision was undone, why it could not be installed, or how it crashed last; empty when
+ *     none of them
  * @param identity by which the newest running instance is found; null when none runs
  * @param restarts since the declaration
  * @param health of that process; null when it was not checked
@@ -166,7 +167,7 @@ public record WorkloadStatus(
         }
         return history.attempts().start().count() > 0
                 ? history.attempts().start().error()
-                : "";
+                : history.run().crashes().error();
     }
 
     static ImmutableList<ObservedInstance> instances(Situation situation) {

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -286,6 +287,54 @@ class ApplyTest {
         Result result = shell.run("apply", "-f", directory + "/a.yaml", "--timeout", "1s");
         assertEquals(1, result.status());
         assertTrue(result.out().contains("process/a  failed: not done within 1s, it was at: "), result.out());
+    }
+
+    @Test
+    void whatEndsSaysInEveryPlaceWhatItSaidLast() throws IOException {
+        String document = """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec:
+                  install: local
+                  entryPoint: /bin/sh
+                  arguments: ["-c", "echo starting; echo 'no such table: users' >&2; exit 3"]
+                  env: {PASSPHRASE: hunter2-of-a}
+                  start: {attempts: 1}
+                """;
+        shell.write("a.yaml", document);
+        Result applied = apply();
+        String cause = "process exited with status 3; its log ends with: starting | no such table: users";
+        assertEquals(1, applied.status());
+        assertTrue(applied.out().contains(cause), applied.out());
+        assertTrue(
+                applied.out().contains("; no agent runs that would try again, the next homeostat apply does"),
+                applied.out());
+        Result status = shell.run("status", "process/a");
+        assertTrue(status.out().contains("Last error: " + cause), status.out());
+        assertTrue(status.err().contains("no agent runs"), status.err());
+        assertTrue(shell.run("status", "-o", "json").out().contains(cause));
+        assertTrue(shell.run("events").out().contains("no such table: users"));
+
+        shell.write("a.yaml", document.replace("echo starting", "echo $PASSPHRASE"));
+        Result masked = apply();
+        assertTrue(masked.out().contains(" | (masked) | no such table: users"), masked.out());
+    }
+
+    @Test
+    void whatThisMachineCanNotExecuteIsSaidToBeSo() throws IOException {
+        Path program = Files.writeString(directory.resolve("program"), "#!/no/such/interpreter\n");
+        Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwxr-xr-x"));
+        shell.write("a.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: a}
+                spec: {install: local, entryPoint: %s}
+                """.formatted(program));
+        String cause = "has a bad interpreter: /no/such/interpreter, named in its first line, does not exist";
+        assertTrue(apply().out().contains(cause));
+        assertTrue(shell.run("status", "process/a").out().contains(cause));
+        assertTrue(shell.run("events").out().contains(cause));
     }
 
     @Test

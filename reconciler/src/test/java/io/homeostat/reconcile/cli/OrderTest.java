@@ -121,8 +121,9 @@ class OrderTest {
         shell.write("web.yaml", Shell.sleeper("web", 601) + "  " + closed + "\n");
         Result waiting = apply("web.yaml");
         assertEquals(1, waiting.status(), waiting::toString);
-        String until = "its maintenance window is closed; next try at "
-                + opens.format(DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:'00Z'"));
+        String until =
+                "its maintenance window is closed; no agent runs that would try again, the next homeostat apply does, from "
+                        + opens.format(DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:'00Z'")) + " on";
         assertTrue(waiting.out().contains("process/web  waiting: "), waiting.out());
         assertTrue(waiting.out().contains(until), waiting.out());
         assertTrue(waiting.out().contains(" 0 removed, 1 waiting, 0 unchanged."), waiting.out());

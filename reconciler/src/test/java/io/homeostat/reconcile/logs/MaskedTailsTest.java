@@ -88,4 +88,14 @@ class MaskedTailsTest {
     void ofAWorkloadThatNobodyDeclaresWhatLooksLikeASecretIsTakenOutAllTheSame() {
         assertEquals("password=(masked)", masked("password=hunter2"));
     }
+
+    @Test
+    void aMessageQuotesTheVeryLastLinesInOne() {
+        LogTails logs = id -> "one\ntwo\n\n  three\nfour\n";
+        assertEquals("two | three | four", logs.lastWords(WorkloadId.process("web")));
+        LogTails none = id -> "";
+        assertEquals("", none.lastWords(WorkloadId.process("web")));
+        LogTails longLine = id -> "x".repeat(1000) + "the end";
+        assertEquals("..." + "x".repeat(293) + "the end", longLine.lastWords(WorkloadId.process("web")));
+    }
 }

@@ -6,6 +6,7 @@ import static io.homeostat.reconcile.plan.Example.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Size;
@@ -131,6 +132,11 @@ class LimitPlanningTest {
                 example.attempts(attempts -> attempts.withLimits(failed(3, NOW)))
                         .planned());
         assertTrue(example.plan().message().startsWith("could not set its limits: no luck; next try at"));
+        assertTrue(example.under(Policy.NONE.once())
+                .plan()
+                .message()
+                .endsWith("no luck; no agent runs that would try again, the next homeostat apply does"));
+        example.under(Policy.NONE);
         assertEquals(
                 "configure LIMITS_DRIFTED: setLimits",
                 example.attempts(attempts -> attempts.withLimits(failed(3, NOW.minusSeconds(600))))

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /** What a machine does that installs only what is signed. */
 class SignaturePlanningTest {
-    private static final Policy SIGNED_ONLY = new Policy(true);
+    private static final Policy SIGNED_ONLY = new Policy(true, true);
 
     @Test
     void whatNobodyHasSignedIsNotFetched() {

@@ -32,6 +32,8 @@ import org.junit.jupiter.api.TestFactory;
 class ConditionsTest {
     private static final Duration LONG = Duration.ofHours(1);
     private static final Health WELL = Health.healthy(NOW);
+    private static final Health REPORTS =
+            new Health(Health.Verdict.HEALTHY, 3, ImmutableList.of("password is hunter2"), "", NOW);
     private static final Health SICK = Health.failed(Health.Verdict.UNHEALTHY, "says no", NOW);
     private static final Exit KILLED = new Exit(null, 9, Exit.Reason.SIGNALED, NOW);
 
@@ -48,6 +50,11 @@ class ConditionsTest {
                                 "UNKNOWN CannotObserve: could not look: no permission",
                                 () -> good().blind("no permission")),
                         row("what is well", Condition.Type.HEALTHY, "TRUE Healthy", () -> good()),
+                        row(
+                                "what reports a code of its own",
+                                Condition.Type.HEALTHY,
+                                "FALSE CodeReported: it reports code 3",
+                                () -> installed().runs("A", Phase.STARTED, LONG, REPORTS)),
                         row(
                                 "what could not be looked at, either way",
                                 Condition.Type.HEALTHY,

@@ -82,6 +82,17 @@ class ObservationRecorderTest {
     }
 
     @Test
+    void aCrashRemembersWhatTheProgramSaidLast() {
+        Example crashed =
+                plugin().wants("A").knownGood("A").installed("A").active("A").ended("A", KILLED);
+        Learned learned = ObservationRecorder.observed(crashed.situation(), "no such table: users");
+
+        assertEquals(
+                "process was ended by signal 9; its log ends with: no such table: users",
+                learned.situation().history().run().crashes().error());
+    }
+
+    @Test
     void anEndThatOnlyTheMachineRemembersWasWrittenDownBefore() {
         Learned learned = look(
                 plugin().wants("A").installed("A").ended("A", KILLED),

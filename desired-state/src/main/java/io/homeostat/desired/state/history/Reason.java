@@ -66,6 +66,7 @@ public enum Reason {
     STARTING(false),
     NOT_RUNNING(false),
     CHECK_FAILED(false),
+    CODE_REPORTED(false),
     NOT_RUN_YET(false),
     RUNNING(false),
     COMPLETED(false),

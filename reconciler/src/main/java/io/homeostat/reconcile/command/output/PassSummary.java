@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.command.output;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.desired.state.history.Reason;
@@ -20,10 +22,13 @@ import org.jspecify.annotations.Nullable;
 
 /** What passes did, workload by workload: told to a display as it happens, and summed up at the end. */
 public final class PassSummary implements PassListener {
+    private static final double NANOS_A_SECOND = 1e9;
+
     private final Set<WorkloadId> declared;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
     private final boolean stopping;
+    private final Ticker ticker;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
     private static final class Track {
@@ -35,6 +40,25 @@ public final class PassSummary implements PassListener {
 
         /** A pass that broke off; a later one that did not does not make it good. */
         private @Nullable WorkloadResult defect;
+
+        /** What is being done; null between passes. */
+        private @Nullable Step step;
+
+        private @Nullable Download download;
+    }
+
+    /**
+     * How far a download is.
+     *
+     * @param since when the first of its bytes were heard of, in nanoseconds of the ticker
+     * @param already how many there were then
+     */
+    private record Download(long since, long already, long now, long done, long total) {
+        String words() {
+            double seconds = (now - since) / NANOS_A_SECOND;
+            return "downloading, " + Text.bytes(done) + (total < 0 ? "" : " of " + Text.bytes(total))
+                    + (seconds > 0 ? ", " + Text.bytes((long) ((done - already) / seconds)) + " a second" : "");
+        }
     }
 
     /**
@@ -42,13 +66,16 @@ public final class PassSummary implements PassListener {
      * @param declared those of them that are wanted
      * @param changed what was just declared otherwise of one, in place or not
      * @param stopping whether a workload that is stopped by request is done, rather than held back
+     * @param ticker measures how fast downloads are
      */
     public PassSummary(
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
-            boolean stopping) {
+            boolean stopping,
+            Ticker ticker) {
+        this.ticker = ticker;
         this.stopping = stopping;
         this.changed = changed;
         this.declared = declared;
@@ -57,8 +84,38 @@ public final class PassSummary implements PassListener {
     }
 
     @Override
+    public Progress download(WorkloadId id) {
+        Progress shown = display.download(id);
+        return (done, total) -> {
+            shown.bytes(done, total);
+            downloaded(id, done, total);
+        };
+    }
+
+    private synchronized void downloaded(WorkloadId id, long done, long total) {
+        Track track = tracks.get(id);
+        if (track == null) {
+            return;
+        }
+        Download before = track.download;
+        long now = ticker.read();
+        track.download = before == null || done < before.done()
+                ? new Download(now, done, now, done, total)
+                : new Download(before.since(), before.already(), now, done, total);
+    }
+
+    @Override
     public void starting(Step step) {
+        begun(step);
         display.under(step.workload(), gerund(step));
+    }
+
+    private synchronized void begun(Step step) {
+        Track track = tracks.get(step.workload());
+        if (track != null) {
+            track.step = step;
+            track.download = null;
+        }
     }
 
     @Override
@@ -66,6 +123,7 @@ public final class PassSummary implements PassListener {
         Track track = Objects.requireNonNull(tracks.get(id), "a workload nobody asked for");
         WorkloadPlan plan = next.plan();
         track.last = plan;
+        track.step = null;
         boolean nothingYet = track.intent == null || track.intent.action() == Action.WAIT;
         if (nothingYet && plan.action() != Action.NONE) {
             track.intent = plan;
@@ -143,7 +201,7 @@ public final class PassSummary implements PassListener {
             Track track = entry.getValue();
             WorkloadResult result = track.defect == null ? track.result : track.defect;
             if (result == null) {
-                result = unfinished(id, track.last, why);
+                result = unfinished(id, track, why);
                 end(track, result);
             }
             boolean nothingLeftOfIt = !declared.contains(id) && result.kind() == Kind.UNCHANGED;
@@ -154,17 +212,30 @@ public final class PassSummary implements PassListener {
         return results.build();
     }
 
-    private static WorkloadResult unfinished(WorkloadId id, @Nullable WorkloadPlan last, String why) {
+    private static WorkloadResult unfinished(WorkloadId id, Track track, String why) {
+        WorkloadPlan last = track.last;
+        String at = at(track);
         if (last == null) {
-            return new WorkloadResult(id, Kind.FAILED, notLookedAt(id), why);
+            return new WorkloadResult(
+                    id, Kind.FAILED, notLookedAt(id), at.isEmpty() ? why : why + ", it was at: " + at);
         }
-        String at = last.message().isEmpty() ? last.action().word() : last.message();
         return new WorkloadResult(id, Kind.FAILED, last, why + ", it was at: " + at);
     }
 
     private static WorkloadPlan notLookedAt(WorkloadId id) {
         return new WorkloadPlan(
                 id, Action.WAIT, Reason.START_NOT_FINISHED, "not looked at", ImmutableList.of(), null, null);
+    }
+
+    /** What was under way, or else is to be done next; empty when nobody has looked yet. */
+    private static String at(Track track) {
+        Download download = track.download;
+        Step step = track.step;
+        WorkloadPlan last = track.last;
+        if (step != null) {
+            return step instanceof Step.Download && download != null ? download.words() : gerund(step);
+        }
+        return last == null ? "" : last.message().isEmpty() ? last.action().word() : last.message();
     }
 
     private static String gerund(Step step) {

@@ -35,6 +35,7 @@ public final class PluginKind implements RuntimeProvider {
     public Access open(Machine machine) {
         PluginChannel plugins = new PluginChannel(machine.clock());
         PluginHealth health = new PluginHealth(machine.layout(), plugins, machine.clock());
-        return new Access(ProcessKind.observer(machine, health), () -> new PluginRuntime(machine, plugins));
+        return new Access(
+                ProcessKind.observer(machine, new MaskedHealth(health)), () -> new PluginRuntime(machine, plugins));
     }
 }

@@ -12,6 +12,7 @@ import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
 import io.homeostat.observe.health.ProbeHealth;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.PortOwners;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
@@ -34,8 +35,9 @@ public final class ProcessKind implements RuntimeProvider {
 
     @Override
     public Access open(Machine machine) {
+        PortOwners owners = new PortOwners(machine.layout(), machine.procFs(), new LimitObserver(machine.cgroups()));
         return new Access(
-                observer(machine, new ProbeHealth(machine.clock())),
+                observer(machine, new ProbeHealth(machine.clock(), owners)),
                 () -> new ProcessRuntime(machine, ProcessProtocol.NONE));
     }
 

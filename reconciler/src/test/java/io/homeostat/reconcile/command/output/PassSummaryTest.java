@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.environment.GlobalOptions.OutputFormat;
@@ -17,8 +19,10 @@ import io.homeostat.reconcile.record.Outcome;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class PassSummaryTest {
@@ -26,6 +30,7 @@ class PassSummaryTest {
 
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final PrintStream out = new PrintStream(written, true, StandardCharsets.UTF_8);
+    private final AtomicLong now = new AtomicLong(1);
     private final PassSummary summary = new PassSummary(
             Set.of(A),
             Set.of(A),
@@ -36,7 +41,22 @@ class PassSummaryTest {
                     9,
                     ProgressDisplay.Plain.SILENCE,
                     Ticker.systemTicker()),
-            false);
+            false,
+            () -> now.get());
+
+    @Test
+    void whatIsBeingDownloadedWhenTheTimeIsOverSaysHowFarItIsAndHowFast() {
+        summary.starting(
+                new Step.Download(A, "key", new Source("https://bucket/a.tar.gz", null, Duration.ofSeconds(60), 3)));
+        Progress progress = summary.download(A);
+        progress.bytes(0, 40L << 20);
+        now.addAndGet(Duration.ofSeconds(4).toNanos());
+        progress.bytes(8L << 20, 40L << 20);
+
+        assertEquals(
+                "failed: not done within 4s, it was at: downloading, 8.0 MiB of 40.0 MiB, 2.0 MiB a second",
+                summary.results("not done within 4s").getFirst().words());
+    }
 
     @Test
     void whatIsLookedAtAgainBecauseOfOthersIsToldOnce() {

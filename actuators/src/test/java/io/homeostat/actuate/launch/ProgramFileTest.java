@@ -1,0 +1,86 @@
+package io.homeostat.actuate.launch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is said of files that the kernel would refuse to execute. */
+class ProgramFileTest {
+    private static final int MACHINE = 18;
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void nothingIsSaidOfWhatCanBeExecuted() throws IOException {
+        assertEquals(Optional.empty(), ProgramFile.problem(Path.of("/bin/sh")));
+        assertEquals(Optional.empty(), problem("#!/bin/sh -e\nexit 0\n"));
+        assertEquals(Optional.empty(), problem("#! /usr/bin/env sh\n"));
+        assertEquals(Optional.empty(), problem("echo a script without a first line for the kernel\n"));
+        assertEquals(Optional.empty(), problem(""));
+    }
+
+    @Test
+    void aProgramForAnotherProcessorIsNamed() throws IOException {
+        byte[] program = Files.readAllBytes(Path.of("/bin/sh"));
+        ByteBuffer header = ByteBuffer.wrap(program).order(ByteOrder.LITTLE_ENDIAN);
+        header.putShort(MACHINE, (short) 22);
+
+        String said = problem(program).orElseThrow();
+
+        assertTrue(
+                said.matches("is a program for s390x, and this machine is \\w+ \\(Exec format error\\); install .*"),
+                said);
+    }
+
+    @Test
+    void anInterpreterThatIsMissingIsNamed() throws IOException {
+        assertEquals(
+                "has a bad interpreter: /no/such/python, named in its first line, does not exist (No such file or"
+                        + " directory); install it, or another build of the program",
+                problem("#!/no/such/python -u\n").orElseThrow());
+        assertTrue(problem("#!/bin/sh\r\necho\r\n").orElseThrow().contains("carriage return"));
+        assertTrue(problem("#!\n").orElseThrow().contains("names none"));
+        assertTrue(problem("#!/etc/passwd\n").orElseThrow().contains("/etc/passwd, named in its first line, can't be"));
+    }
+
+    @Test
+    void aLoaderThatIsMissingIsNamed() throws IOException {
+        byte[] name = "/no/such/ld.so\0".getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer program = ByteBuffer.allocate(64 + 56 + name.length).order(ByteOrder.LITTLE_ENDIAN);
+        byte[] ours = Files.readAllBytes(Path.of("/bin/sh"));
+        program.put(ours, 0, 64);
+        program.putLong(32, 64).putShort(54, (short) 56).putShort(56, (short) 1);
+        program.putInt(64, 3).putLong(64 + 8, 64 + 56).putLong(64 + 32, name.length);
+        program.put(64 + 56, name);
+
+        assertEquals(
+                "has a bad interpreter: /no/such/ld.so, the loader that it was linked for, does not exist (No such file or"
+                        + " directory); install it, or another build of the program",
+                problem(program.array()).orElseThrow());
+    }
+
+    @Test
+    void bytesThatAreNoProgramAreNoScriptEither() throws IOException {
+        assertEquals(
+                "is neither a program nor a script (Exec format error); correct spec.entryPoint",
+                problem(new byte[] {1, 2, 0, 4, 5}).orElseThrow());
+    }
+
+    private Optional<String> problem(String text) throws IOException {
+        return problem(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private Optional<String> problem(byte[] content) throws IOException {
+        return ProgramFile.problem(Files.write(directory.resolve("program"), content));
+    }
+}

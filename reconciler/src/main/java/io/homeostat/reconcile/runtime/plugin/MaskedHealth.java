@@ -1,0 +1,48 @@
+package io.homeostat.reconcile.runtime.plugin;
+
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadSpec;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.ProcessInstances.InstanceHealth;
+import io.homeostat.observe.health.Health;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import io.homeostat.reconcile.secrets.SecretMask;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Masks the secrets that a plugin was given where it quotes them in an error: the words become part of messages, conditions and events.
+ * What it reports while it is well goes to the control plane as it is, and is masked where people see it.
+ */
+final class MaskedHealth implements InstanceHealth {
+    private final InstanceHealth health;
+
+    /** @param health closed with this */
+    MaskedHealth(InstanceHealth health) {
+        this.health = health;
+    }
+
+    @Override
+    public Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec) {
+        Observation<Running> seen = health.of(instance, running, spec);
+        return spec == null ? seen : seen.map(known -> masked(known, instance, spec));
+    }
+
+    private static Running masked(Running running, Instance instance, WorkloadSpec spec) {
+        Health health = running.health();
+        if (health == null || health.problem().isEmpty()) {
+            return running;
+        }
+        SecretMask mask = DeclaredSecrets.given(new Workload(instance.workload(), ImmutableSortedMap.of(), spec));
+        Health masked = new Health(
+                health.verdict(), health.code(), health.results(), mask.mask(health.problem()), health.checkedAt());
+        return new Running(running.identity(), running.age(), running.listening(), masked, running.lost());
+    }
+
+    @Override
+    public void close() {
+        health.close();
+    }
+}
