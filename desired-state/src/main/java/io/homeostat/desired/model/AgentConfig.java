@@ -3,8 +3,10 @@ package io.homeostat.desired.model;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Key;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import io.homeostat.desired.model.schema.Fields.Range;
+import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.model.schema.Size;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -45,7 +47,38 @@ public record AgentConfig(
 
         @Doc("Where the agent's own metrics are read.") Exporter metrics,
         @Doc("What the agent logs.") Log log,
-        @Doc("How much the agent takes at most.") Bounds limits) {
+        @Doc("How much the agent takes at most.") Bounds limits,
+
+        @Key("notify") @Doc("Who is told when something happens to a workload, each by a command or a web server.")
+        ImmutableList<Hook> hooks) {
+
+    /** Somebody who is told of events of workloads. */
+    public record Hook(
+            @Doc(
+                    "What is told: CRASHED, GIVEN_UP, ROLLED_BACK, START_FAILED, INSTALL_FAILED, EXECUTION_FAILED or EXECUTION_COMPLETED.")
+            @Default("[CRASHED, GIVEN_UP, ROLLED_BACK]")
+            @Matches(
+                    value =
+                            "CRASHED|GIVEN_UP|ROLLED_BACK|START_FAILED|INSTALL_FAILED|EXECUTION_FAILED|EXECUTION_COMPLETED",
+                    words =
+                            "CRASHED, GIVEN_UP, ROLLED_BACK, START_FAILED, INSTALL_FAILED, EXECUTION_FAILED or EXECUTION_COMPLETED")
+            ImmutableList<String> on,
+
+            @Doc(
+                    "A program with its arguments, which gets the event as JSON on its standard input; no shell reads them. Exit status 0: it was told.")
+            @Secret
+            ImmutableList<String> exec,
+
+            @Doc("The http or https URL to which the event is posted as JSON. An answer of 200 to 299: it was told.")
+            @Secret
+            @Matches(value = "https?://[^\\u0000-\\u0020]+", words = "an http or https URL")
+            @Nullable
+            String webhook,
+
+            @Doc("How long one attempt may take; a program is ended then.")
+            @Default("30s")
+            @Range(min = 1, max = 600_000)
+            Duration timeout) {}
 
     /** Who may declare workloads. */
     public record Sources(

@@ -29,6 +29,8 @@ public enum EventType {
     AGENT_CONFIG_INVALID,
     /** A failed upgrade was undone: the last good revision runs again. */
     AGENT_ROLLED_BACK,
+    /** A workload failed as often as it may, and is not started any more. */
+    AGENT_GIVEN_UP,
     /** A process that ran before this agent did was recognised as ours. */
     AGENT_ADOPTED,
     /** Events were deleted before the control plane had acknowledged them, because there were too many. */
@@ -50,7 +52,12 @@ public enum EventType {
 
     /** What happened, in lower case: "config applied". */
     public String words() {
-        return name().replaceFirst("^(PLUGIN|AGENT)_", "").replace('_', ' ').toLowerCase(Locale.ROOT);
+        return shortName().replace('_', ' ').toLowerCase(Locale.ROOT);
+    }
+
+    /** Without saying whose it is: {@code CRASHED}. */
+    public String shortName() {
+        return name().replaceFirst("^(PLUGIN|AGENT)_", "");
     }
 
     /** Whether it is one of the control plane's types. */

@@ -91,6 +91,18 @@ public interface StateStore extends StateReader {
      */
     void checkWritable(Instant now);
 
+    /**
+     * The id of the newest event that hooks need not be told of any more. The first call, and the first after {@link #forgetHooks}, begins
+     * with what happens from now on.
+     */
+    long hooksTold();
+
+    /** Moves it on to this event. */
+    void hooksTold(long event);
+
+    /** There are no hooks any more. */
+    void forgetHooks();
+
     /** Has these workloads tried at once, see {@link WorkloadHistory#retriedNow}. */
     default void retryNow(ImmutableList<WorkloadId> ids) {
         for (WorkloadId id : ids) {

@@ -59,6 +59,7 @@ final class Constraints {
                     .put(Limits.class, new MemoryToRunOutOf())
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
+                    .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
                     .build();
 
     private Constraints() {}

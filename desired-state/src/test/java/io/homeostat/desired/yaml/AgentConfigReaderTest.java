@@ -44,7 +44,8 @@ class AgentConfigReaderTest {
                     new Size(50L << 20),
                     10_000,
                     new Size(1L << 30),
-                    Duration.ofDays(1)));
+                    Duration.ofDays(1)),
+            ImmutableList.of());
 
     @TempDir
     Path directory;
@@ -78,6 +79,9 @@ class AgentConfigReaderTest {
                 metrics: {listen: ""}
                 log: {format: json, level: debug}
                 limits: {downloadBytes: 1, unpackedBytes: 2, entries: 3, logBytesPerWorkload: 1Mi, events: 5, cacheBytes: 0, cacheAge: 7s}
+                notify:
+                - {on: [CRASHED], exec: [/bin/true], timeout: 5s}
+                - webhook: https://example.com/T0
                 """;
         assertEquals(List.of(), SCHEMA.validate(yaml, InputFormat.YAML));
         AgentConfig expected = new AgentConfig(
@@ -101,7 +105,18 @@ class AgentConfigReaderTest {
                 new AgentConfig.Log(
                         AgentConfig.Log.Format.JSON, AgentConfig.Log.Level.DEBUG, AgentConfig.Log.Target.FILES),
                 new AgentConfig.Bounds(
-                        new Size(1), new Size(2), 3, new Size(1 << 20), 5, new Size(0), Duration.ofSeconds(7)));
+                        new Size(1), new Size(2), 3, new Size(1 << 20), 5, new Size(0), Duration.ofSeconds(7)),
+                ImmutableList.of(
+                        new AgentConfig.Hook(
+                                ImmutableList.of("CRASHED"),
+                                ImmutableList.of("/bin/true"),
+                                null,
+                                Duration.ofSeconds(5)),
+                        new AgentConfig.Hook(
+                                ImmutableList.of("CRASHED", "GIVEN_UP", "ROLLED_BACK"),
+                                ImmutableList.of(),
+                                "https://example.com/T0",
+                                Duration.ofSeconds(30))));
         assertEquals(new AgentConfigReader.Result(expected, ImmutableList.of()), read(yaml));
     }
 
@@ -135,7 +150,7 @@ class AgentConfigReaderTest {
         assertErrors(
                 "stateDirectory: /x\n",
                 "1:1: unknown key 'stateDirectory'; known here: stateDir, runDir, instanceId, resync, "
-                        + "sources, protectedPlugins, signatures, metrics, log, limits");
+                        + "sources, protectedPlugins, signatures, metrics, log, limits, notify");
         assertErrors(
                 "log: {level: verbose}\n",
                 "1:14: log.level: 'verbose' is not possible here; write error or warn or info or debug or trace");

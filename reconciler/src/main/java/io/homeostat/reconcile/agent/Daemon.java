@@ -15,6 +15,7 @@ import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.UnixDatagram;
 import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.reconcile.agent.hooks.Hooks;
 import io.homeostat.reconcile.agent.telemetry.AgentLog;
 import io.homeostat.reconcile.agent.telemetry.MetricsServer.MetricsEndpoint;
 import io.homeostat.reconcile.agent.telemetry.Telemetry;
@@ -156,7 +157,8 @@ public final class Daemon {
                         agent::config,
                         environment.variable(JournalForwarding.VARIABLE),
                         JournalForwarding.PAUSE);
-                MetricsEndpoint metrics = new MetricsEndpoint(telemetry)) {
+                MetricsEndpoint metrics = new MetricsEndpoint(telemetry);
+                Hooks hooks = new Hooks(store, layout.instanceId())) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());
@@ -169,6 +171,7 @@ public final class Daemon {
                 journal.begin();
                 agent.start(manager::ready);
                 controlPlane.use(config);
+                hooks.use(config);
                 say(log).accept("enforcing what is declared in " + layout.stateDir());
                 record(
                         store,
@@ -179,7 +182,7 @@ public final class Daemon {
                     while (true) {
                         if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
                             hangUps.drainPermits();
-                            reload(agent, controlPlane, layout, store, log, metrics);
+                            reload(agent, controlPlane, layout, store, log, metrics, hooks);
                         }
                         server.ensure();
                     }
@@ -237,7 +240,8 @@ public final class Daemon {
             Layout layout,
             StateStore store,
             AgentLog log,
-            MetricsEndpoint metrics) {
+            MetricsEndpoint metrics,
+            Hooks hooks) {
         try {
             AgentConfig config = file.read();
             Layout wanted = new UserDirectories(environment).layout(options, config);
@@ -247,6 +251,7 @@ public final class Daemon {
             agent.reload(config);
             log.change(config.log().format(), level(config));
             controlPlane.use(config);
+            hooks.use(config);
             listen(metrics, config, agent.modules());
             LOG.info("{} was read again", file.path());
             record(store, EventType.AGENT_CONFIG_LOADED, file.path() + " was read again");

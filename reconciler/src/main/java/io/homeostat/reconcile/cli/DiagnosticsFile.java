@@ -133,6 +133,13 @@ record DiagnosticsFile(Invocation typed) {
                 learnUser(plane.endpoint(), mask);
             }
             learnUser(config.metrics().listen(), mask);
+            for (AgentConfig.Hook hook : config.hooks()) {
+                // The program itself is no secret.
+                hook.exec().stream().skip(1).forEach(mask::learn);
+                if (hook.webhook() != null) {
+                    mask.learn(hook.webhook());
+                }
+            }
             return new RedactedConfig(config, DocumentCodec.toJson(config) + "\n");
         }
 

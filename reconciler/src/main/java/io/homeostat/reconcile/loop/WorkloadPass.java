@@ -206,6 +206,8 @@ public final class WorkloadPass {
             ImmutableList<Event> events = ImmutableList.<Event>builder()
                     .addAll(change.events())
                     .addAll(ObservationRecorder.drift(situation, plan).stream().iterator())
+                    .addAll(ObservationRecorder.givenUp(situation, plan).stream()
+                            .iterator())
                     .build();
             change = new Change(change.workload(), history, false, change.instances(), change.ended(), events);
         }
@@ -324,7 +326,8 @@ public final class WorkloadPass {
             return type == EventType.PLUGIN_CRASHED
                     || type == EventType.PLUGIN_START_FAILED
                     || type == EventType.PLUGIN_EXECUTION_FAILED
-                    || type == EventType.AGENT_ROLLED_BACK;
+                    || type == EventType.AGENT_ROLLED_BACK
+                    || type == EventType.AGENT_GIVEN_UP;
         }
     }
 }

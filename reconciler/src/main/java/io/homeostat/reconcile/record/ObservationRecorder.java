@@ -375,6 +375,22 @@ public final class ObservationRecorder {
                 plan.message()));
     }
 
+    /** What is told once when a workload is not started any more. */
+    public static Optional<Event> givenUp(Situation situation, WorkloadPlan plan) {
+        boolean told = situation.history().conditions().stream()
+                .anyMatch(
+                        before -> before.type() == Condition.Type.GIVEN_UP && before.status() == Condition.Status.TRUE);
+        Declaration declared = situation.declared();
+        return told || plan.reason() != Reason.GIVEN_UP || declared == null
+                ? Optional.empty()
+                : Optional.of(new Event(
+                        situation.now(),
+                        situation.id(),
+                        declared.workload().revision(),
+                        EventType.AGENT_GIVEN_UP,
+                        plan.message()));
+    }
+
     private static boolean isToldBy(Reason before, Reason reason) {
         boolean installs = reason == Reason.INSTALL_MISSING || reason == Reason.INSTALL_DAMAGED;
         return before == reason || (installs && before == Reason.INSTALL_FAILED);

@@ -11,6 +11,8 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Reason;
@@ -20,8 +22,10 @@ import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.record.Conditions;
+import io.homeostat.reconcile.record.ObservationRecorder;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** {@code restart.giveUpAfter: 3}. */
@@ -50,6 +54,20 @@ class GivingUpPlanningTest {
                         .findFirst()
                         .orElseThrow()
                         .status());
+    }
+
+    @Test
+    void givingUpIsToldOnce() {
+        Situation situation = crashed(4);
+        WorkloadPlan plan = Planner.plan(situation);
+
+        Event event = ObservationRecorder.givenUp(situation, plan).orElseThrow();
+
+        assertEquals(EventType.AGENT_GIVEN_UP, event.type());
+        assertEquals(plan.message(), event.message());
+        Situation after = situation.withHistory(situation.history().withConditions(Conditions.of(situation, plan)));
+        assertEquals(Optional.empty(), ObservationRecorder.givenUp(after, plan));
+        assertEquals(Optional.empty(), ObservationRecorder.givenUp(crashed(3), Planner.plan(crashed(3))));
     }
 
     /** A process that was well once and has failed so often in a row since. */

@@ -159,6 +159,21 @@ public class MemoryStore implements StateStore {
     }
 
     @Override
+    public long hooksTold() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void hooksTold(long event) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void forgetHooks() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     public void checkWritable(Instant now) {
         // Memory is.
     }

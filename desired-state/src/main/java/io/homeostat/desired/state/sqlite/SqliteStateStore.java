@@ -19,6 +19,8 @@ import java.util.Set;
 
 /** Keeps the state in one SQLite database; opened by {@link StateStores}. Each method that changes anything is one transaction. */
 public final class SqliteStateStore extends SqliteStateReader implements StateStore {
+    /** Where the id of the newest event is that hooks were told. */
+    private static final String HOOKS = "hooks";
 
     private final SqliteOutbox outbox;
 
@@ -174,6 +176,33 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 "write to",
                 connection -> Database.update(
                         connection, "INSERT OR REPLACE INTO meta(key, value) VALUES ('written', ?)", now.toString()));
+    }
+
+    @Override
+    public long hooksTold() {
+        return database.write("find out what hooks were told in", connection -> {
+            Database.update(
+                    connection,
+                    "INSERT OR IGNORE INTO meta(key, value) SELECT '" + HOOKS + "', coalesce(max(id), 0) FROM event");
+            return Long.parseLong(Sqlite.text(connection, "SELECT value FROM meta WHERE key = '" + HOOKS + "'"));
+        });
+    }
+
+    @Override
+    public void hooksTold(long event) {
+        write(
+                "note what hooks were told in",
+                connection -> Database.update(
+                        connection,
+                        "INSERT OR REPLACE INTO meta(key, value) VALUES ('" + HOOKS + "', ?)",
+                        Long.toString(event)));
+    }
+
+    @Override
+    public void forgetHooks() {
+        write(
+                "forget what hooks were told in",
+                connection -> Database.update(connection, "DELETE FROM meta WHERE key = '" + HOOKS + "'"));
     }
 
     private void write(String tried, Writing writing) {

@@ -1,0 +1,141 @@
+package io.homeostat.reconcile.agent.hooks;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Tells one hook of the events that it wants, in their order, one after the other, on a thread of its own. */
+final class HookWorker {
+    static final Logger LOG = LoggerFactory.getLogger(HookWorker.class);
+    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
+    private static final int PAGE = 100;
+
+    private final AgentConfig.Hook hook;
+    private final HookCall call;
+    private final StateStore store;
+    private final String machine;
+    private final Retries retries;
+    private final Progress progress;
+    private final Thread thread = Thread.ofPlatform().name("hook").daemon(true).unstarted(this::run);
+    private volatile long position;
+
+    /**
+     * How often an event is tried to be told.
+     *
+     * @param attempts before it is given up
+     */
+    record Retries(Backoff backoff, int attempts) {}
+
+    /** Hears that a worker has come further. */
+    interface Progress {
+        /**
+         * An event is done with.
+         *
+         * @param told whether the hook wanted to be told of it
+         */
+        void passed(long event, boolean told);
+    }
+
+    HookWorker(
+            AgentConfig.Hook hook,
+            StateStore store,
+            String machine,
+            long position,
+            Retries retries,
+            Progress progress) {
+        this.hook = hook;
+        this.call = HookCall.of(hook);
+        this.store = store;
+        this.machine = machine;
+        this.position = position;
+        this.retries = retries;
+        this.progress = progress;
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** The id of the newest event that is done with. */
+    long position() {
+        return position;
+    }
+
+    private void run() {
+        try {
+            while (true) {
+                if (!page()) {
+                    Thread.sleep(LOOK);
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.debug("no more is told to hooks by this thread");
+        }
+    }
+
+    /** Goes through the next events; false when there are none, or they can't be read now. */
+    private boolean page() throws InterruptedException {
+        try {
+            ImmutableList<StoredEvent> events = store.events(position, PAGE);
+            for (StoredEvent event : events) {
+                boolean wanted = isWanted(event.event());
+                if (wanted) {
+                    tell(event);
+                }
+                position = event.id();
+                progress.passed(event.id(), wanted);
+            }
+            return !events.isEmpty();
+        } catch (StoreException e) {
+            LOG.warn("{}; hooks are told later", e.getMessage());
+            return false;
+        }
+    }
+
+    private boolean isWanted(Event event) {
+        return event.workload() != null && hook.on().contains(event.type().shortName());
+    }
+
+    private void tell(StoredEvent event) throws InterruptedException {
+        HookMessage message = HookMessage.of(event, machine);
+        String what = message.event() + " of " + message.workload();
+        for (int attempt = 1; ; attempt++) {
+            try {
+                call.tell(message);
+                LOG.debug("a hook was told {}", what);
+                return;
+            } catch (IOException e) {
+                if (attempt >= retries.attempts()) {
+                    LOG.warn("a hook was not told {}, given up after {} attempts: {}", what, attempt, e.getMessage());
+                    return;
+                }
+                if (attempt == 1) {
+                    LOG.warn("a hook could not be told {}, and is tried again: {}", what, e.getMessage());
+                }
+                Thread.sleep(retries.backoff().bound(attempt));
+            }
+        }
+    }
+
+    /** Breaks off what is under way; it is told again by the next one. */
+    void close() {
+        thread.interrupt();
+        try {
+            if (!thread.join(PATIENCE_AT_CLOSE)) {
+                LOG.warn("a hook does not end; it is left behind");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        call.close();
+    }
+}

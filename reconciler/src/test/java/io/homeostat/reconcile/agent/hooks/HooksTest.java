@@ -1,0 +1,229 @@
+package io.homeostat.reconcile.agent.hooks;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
+import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.sqlite.StateStores;
+import io.homeostat.desired.yaml.AgentConfigReader;
+import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who is told of what, by real programs and a real web server. */
+@Timeout(180)
+class HooksTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final WorkloadId ID = WorkloadId.process("web");
+    private static final Instant AT = Instant.parse("2026-11-20T12:00:00Z");
+    private static final Retries RETRIES = new Retries(Backoff.doubling(Duration.ofMillis(1), Duration.ofMillis(5)), 5);
+
+    @TempDir
+    Path directory;
+
+    private final List<String> posted = new CopyOnWriteArrayList<>();
+    private final AtomicInteger refusals = new AtomicInteger();
+    private HttpServer server;
+    private Layout layout;
+    private StateStore store;
+    private Hooks hooks;
+
+    @BeforeEach
+    void open() throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+            boolean refused = refusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+            posted.add((refused ? "refused " : "") + body);
+            exchange.sendResponseHeaders(refused ? 503 : 204, -1);
+            exchange.close();
+        });
+        server.start();
+        layout = new Layout(directory.resolve("state"), directory.resolve("run"), "machine-1");
+        store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
+        hooks = new Hooks(store, "machine-1", RETRIES);
+    }
+
+    @AfterEach
+    void close() {
+        hooks.close();
+        store.close();
+        server.stop(0);
+    }
+
+    @Test
+    void aProgramGetsTheCauseAndTheEndOfTheLogOnItsStandardInputAndNothingOfOurEnvironment() throws Exception {
+        Path told = directory.resolve("told");
+        hooks.use(config(
+                "- {on: [CRASHED], exec: [/bin/sh, -c, 'cat > \"$1.new\"; env >> \"$1.new\"; mv \"$1.new\" \"$1\"', sh, %s]}"
+                        .formatted(told)));
+
+        happens(EventType.PLUGIN_STARTED, "process 1");
+        happens(EventType.PLUGIN_CRASHED, "process exited with status 3\nlast line but one\nGET http://x/?token=1");
+
+        await().atMost(PATIENCE).until(() -> Files.exists(told));
+        List<String> lines = Files.readAllLines(told);
+        JsonNode json = new ObjectMapper().readTree(lines.getFirst());
+        assertEquals("1.0", json.path("formatVersion").asText());
+        assertEquals("CRASHED", json.path("event").asText());
+        assertEquals("process/web", json.path("workload").asText());
+        assertEquals("7", json.path("revision").asText());
+        assertEquals("machine-1", json.path("machine").asText());
+        assertEquals(AT.toString(), json.path("time").asText());
+        assertEquals("process exited with status 3", json.path("cause").asText());
+        assertEquals("last line but one", json.path("log").path(0).asText());
+        assertEquals("GET http://x/?...", json.path("log").path(1).asText());
+        List<String> environment = lines.subList(1, lines.size());
+        assertTrue(environment.contains("HOMEOSTAT_EVENT=CRASHED"), environment::toString);
+        assertTrue(environment.contains("HOMEOSTAT_WORKLOAD=process/web"), environment::toString);
+        assertEquals(
+                List.of(),
+                environment.stream()
+                        .filter(line -> !line.matches("(HOMEOSTAT_(EVENT|WORKLOAD)|PATH|LANG|PWD|OLDPWD|SHLVL|_)=.*"))
+                        .toList());
+    }
+
+    @Test
+    void aWebServerThatRefusesIsToldAgainAndInOrder() throws Exception {
+        refusals.set(2);
+        hooks.use(config(webhook()));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        happens(EventType.AGENT_GIVEN_UP, "two");
+        happens(EventType.AGENT_ROLLED_BACK, "three");
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 5);
+        assertEquals(List.of("refused one", "refused one", "one", "two", "three"), causes());
+    }
+
+    @Test
+    void whoNeverTakesItIsGivenUpAndHoldsUpNobodyElse() throws Exception {
+        hooks.use(config("- {exec: [/bin/sh, -c, 'exec sleep 1000'], timeout: 1s}\n" + webhook()));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        happens(EventType.PLUGIN_CRASHED, "two");
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 2);
+        // The other one is tried five times with each of them, for a second each.
+        await().atMost(PATIENCE)
+                .until(() -> store.hooksTold() == store.events(0, 10).getLast().id());
+        assertEquals(List.of("one", "two"), causes());
+    }
+
+    @Test
+    void aProgramThatFloodsAndNeverReadsIsNoTrouble() throws Exception {
+        Path done = directory.resolve("done");
+        hooks.use(config(
+                "- {exec: [/bin/sh, -c, 'exec <&-; head -c 3000000 /dev/zero; touch %s; exit 1']}".formatted(done)));
+
+        happens(EventType.PLUGIN_CRASHED, "x\n" + "line\n".repeat(100_000));
+
+        await().atMost(PATIENCE).until(() -> Files.exists(done));
+        await().atMost(PATIENCE)
+                .until(() -> store.hooksTold() == store.events(0, 10).getLast().id());
+    }
+
+    @Test
+    void whatWasNotToldWhenTheAgentEndedIsToldByTheNextOneAndNothingTwice() throws Exception {
+        hooks.use(config(webhook()));
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE)
+                .until(() -> store.hooksTold() == store.events(0, 10).getLast().id());
+        hooks.close();
+        happens(EventType.PLUGIN_CRASHED, "two");
+        store.close();
+        store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
+        hooks = new Hooks(store, "machine-1", RETRIES);
+
+        hooks.use(config(webhook()));
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 2);
+        assertEquals(List.of("one", "two"), causes());
+    }
+
+    @Test
+    void whatHappenedWhileThereWasNoHookIsToldToNobody() throws Exception {
+        happens(EventType.PLUGIN_CRASHED, "before");
+        hooks.use(config(webhook()));
+        happens(EventType.PLUGIN_CRASHED, "one");
+        await().atMost(PATIENCE).until(() -> posted.size() == 1);
+        hooks.use(config(""));
+        happens(EventType.PLUGIN_CRASHED, "without");
+
+        hooks.use(config(webhook()));
+        happens(EventType.PLUGIN_CRASHED, "two");
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 2);
+        assertEquals(List.of("one", "two"), causes());
+    }
+
+    @Test
+    void aHookIsACommandOrAWebServer() throws IOException {
+        for (String wrong :
+                List.of("- {on: [CRASHED]}", "- {exec: [x], webhook: 'http://x'}", "- {on: [BORED], exec: [x]}")) {
+            Path file = Files.writeString(directory.resolve("agent.yaml"), "notify:\n" + wrong + "\n");
+            assertFalse(AgentConfigReader.read(file).errors().isEmpty(), wrong);
+        }
+    }
+
+    private String webhook() {
+        return "- {webhook: 'http://127.0.0.1:" + server.getAddress().getPort() + "/hook'}";
+    }
+
+    private AgentConfig config(String hooksYaml) throws IOException {
+        Path file = Files.writeString(
+                directory.resolve("agent.yaml"), hooksYaml.isEmpty() ? "notify: []\n" : "notify:\n" + hooksYaml + "\n");
+        AgentConfigReader.Result result = AgentConfigReader.read(file);
+        assertEquals(List.of(), result.errors());
+        AgentConfig config = result.config();
+        return config == null ? AgentConfigReader.defaults() : config;
+    }
+
+    private void happens(EventType type, String message) {
+        store.record(new Event(AT, ID, "7", type, message));
+    }
+
+    private List<String> causes() {
+        return posted.stream()
+                .flatMap(body -> {
+                    boolean refused = body.startsWith("refused ");
+                    try {
+                        String cause = new ObjectMapper()
+                                .readTree(refused ? body.substring("refused ".length()) : body)
+                                .path("cause")
+                                .asText();
+                        return Stream.of(refused ? "refused " + cause : cause);
+                    } catch (IOException e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .toList();
+    }
+}
