@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
@@ -119,6 +120,8 @@ final class OperabilityTest {
         assertTrue(answer.startsWith("HTTP/1.1 200 OK"), answer);
         String body = answer.substring(answer.indexOf("\r\n\r\n") + 4);
         body.lines().forEach(line -> assertTrue(EXPOSITION.matcher(line).matches(), line));
+        assertTrue(body.contains("homeostat_workload_last_exit_code{workload=\"process/looping\"} 3"), body);
+        assertTrue(body.contains("homeostat_workload_up{workload=\"process/missing\"} 0"), body);
         assertTrue(get(port, "/healthz").startsWith("HTTP/1.1 200 OK"));
         int another = freePort();
         homeostat.file(
@@ -127,6 +130,37 @@ final class OperabilityTest {
         agent.hangUp();
         eventually().until(() -> get(another, "/healthz").startsWith("HTTP/1.1 200 OK"));
         assertEquals("", get(port, "/healthz"));
+    }
+
+    @Test
+    void aHookIsToldOfACrashWithItsCauseAndTheEndOfTheLogWithoutSecrets() throws IOException {
+        Path told = homeostat.directory().resolve("told");
+        homeostat.declare(
+                "web.yaml",
+                Document.script("web", "echo \"cannot log in with $PASSWORD\"; sleep 1; exit 3")
+                        .with("env.PASSWORD", "correct-horse-battery"));
+        Agent agent = homeostat.agent(config().with(
+                        "notify",
+                        List.of(Map.of(
+                                "on",
+                                List.of("CRASHED"),
+                                "exec",
+                                List.of(
+                                        "/bin/sh",
+                                        "-c",
+                                        "cat > \"$1.new\"; mv \"$1.new\" \"$1\"",
+                                        "sh",
+                                        told.toString())))));
+
+        eventually().until(() -> Files.exists(told));
+
+        JsonNode json = new ObjectMapper().readTree(Files.readString(told));
+        assertEquals("process/web", json.path("workload").asText());
+        assertEquals("CRASHED", json.path("event").asText());
+        assertTrue(json.path("cause").asText().contains("exited with status 3"), json::toString);
+        assertTrue(json.path("log").toString().contains("cannot log in with"), json::toString);
+        assertFalse(json.toString().contains("correct-horse-battery"), json::toString);
+        agent.terminate().exits(0);
     }
 
     @Test
