@@ -199,8 +199,7 @@ class AgentCommandsTest {
 
     @Test
     void relativePathsInWhatWasTypedStartFromTheCallersWorkingDirectory() {
-        String plugin =
-                """
+        String plugin = """
                 apiVersion: homeostat.io/v1
                 kind: Plugin
                 metadata: {name: a}
