@@ -127,9 +127,9 @@ public final class Homeostat {
             if (environment.out().checkError() && status != ExitStatus.FAILED) {
                 // Who reads the result must not take what little arrived for all of it.
                 console.say(verb.word() + ": what it found could not be written to standard output");
-                return ExitStatus.FAILED;
+                status = ExitStatus.FAILED;
             }
-            return status;
+            return verb.exitStatus(status);
         } catch (UsageException e) {
             return misunderstood(console.json(), line, e.getMessage());
         } catch (InterruptedException e) {

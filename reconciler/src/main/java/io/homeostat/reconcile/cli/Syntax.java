@@ -62,6 +62,7 @@ final class Syntax {
     }
 
     private final CommandSpec spec;
+    private boolean isYaml;
 
     private Syntax(CommandSpec spec) {
         this.spec = spec;
@@ -132,6 +133,12 @@ final class Syntax {
 
     Syntax prune() {
         return flag(PRUNE, "Also remove what an earlier apply of the same PATH declared and this one does not.");
+    }
+
+    /** Whose text is YAML, for which may be asked by that name, too. */
+    Syntax yaml() {
+        isYaml = true;
+        return this;
     }
 
     Syntax timeout() {
@@ -225,14 +232,16 @@ final class Syntax {
                         OUTPUT,
                         "--output",
                         OutputFormat.class,
-                        "text|json",
-                        "How results are written; text is the default.")
+                        isYaml ? ImmutableList.of("yaml", "json") : words(OutputFormat.class),
+                        isYaml ? "yaml|json" : "text|json",
+                        "How results are written; " + (isYaml ? "yaml" : "text") + " is the default.")
                 .text(STATE_DIR, "DIR", "Where state is kept.", false)
                 .text(RUN_DIR, "DIR", "Where sockets are.", false)
                 .choice(
                         LOG_LEVEL,
                         LOG_LEVEL,
                         AgentConfig.Log.Level.class,
+                        words(AgentConfig.Log.Level.class),
                         "LEVEL",
                         "error, warn (the default; for run what agent.yaml says), info, debug or trace.")
                 .flag(NO_COLOR, "No colours, as with NO_COLOR in the environment.")
@@ -242,14 +251,27 @@ final class Syntax {
                         .description("Print this help."));
     }
 
-    /** One of a few words, in upper or lower case. */
-    private <E extends Enum<E>> Syntax choice(
-            String name, String longName, Class<E> type, String label, String description) {
-        ImmutableList<String> words = Arrays.stream(type.getEnumConstants())
+    private static <E extends Enum<E>> ImmutableList<String> words(Class<E> type) {
+        return Arrays.stream(type.getEnumConstants())
                 .map(value -> value.name().toLowerCase(Locale.ROOT))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /**
+     * One of a few words, in upper or lower case.
+     *
+     * @param words for the constants, in their order
+     */
+    private <E extends Enum<E>> Syntax choice(
+            String name,
+            String longName,
+            Class<E> type,
+            ImmutableList<String> words,
+            String label,
+            String description) {
         ITypeConverter<E> converter = text -> {
-            int index = words.indexOf(text.toLowerCase(Locale.ROOT));
+            String word = text.toLowerCase(Locale.ROOT);
+            int index = Math.max(words.indexOf(word), words(type).indexOf(word));
             if (index < 0) {
                 throw new TypeConversionException("'" + text + "' is none of " + String.join(", ", words));
             }

@@ -10,7 +10,9 @@ import io.homeostat.reconcile.cli.Syntax.Workloads;
 import io.homeostat.reconcile.command.ApplyCommand;
 import io.homeostat.reconcile.command.Command;
 import io.homeostat.reconcile.command.DeleteCommand;
+import io.homeostat.reconcile.command.DescribeCommand;
 import io.homeostat.reconcile.command.EventsCommand;
+import io.homeostat.reconcile.command.GetCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.InspectCommand;
@@ -19,6 +21,7 @@ import io.homeostat.reconcile.command.PlanCommand;
 import io.homeostat.reconcile.command.StatusCommand;
 import io.homeostat.reconcile.command.VerifyCommand;
 import io.homeostat.reconcile.command.Workspace;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.plugin.ResetCommand;
 import io.homeostat.reconcile.command.plugin.StatesCommand;
@@ -47,6 +50,12 @@ public enum Verb {
             "Show what apply would change, and why; touch nothing.",
             "Without -f: against the stored desired state.",
             "Exit status: 0; with --detailed-exitcode 0 no changes, 1 error, 2 changes."),
+    DIFF(
+            syntax -> syntax.files(true).prune(),
+            typed -> new PlanCommand(typed.documents(""), true),
+            asked -> PlanCommand.of(asked.getPlan()),
+            "Show what plan -f shows, for those who are used to kubectl diff.",
+            "Exit status: 0 no difference, 1 differences, 2 an error."),
     APPLY(
             syntax -> syntax.files(true).prune().timeout(),
             typed -> {
@@ -133,6 +142,19 @@ public enum Verb {
             asked -> StatusCommand.of(asked.getStatus()),
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
+    GET(
+            syntax -> syntax.workloads(Workloads.ONE).yaml(),
+            typed -> new GetCommand(typed.arguments().workload()),
+            asked -> GetCommand.of(asked.getGet()),
+            "Print what is declared of a workload, with every default, and by whom.",
+            "Secrets are masked, so that it can only be applied where there are none.",
+            "Exit status: 0, 1 it is not declared."),
+    DESCRIBE(
+            syntax -> syntax.workloads(Workloads.ONE),
+            typed -> new DescribeCommand(typed.arguments().workload()),
+            asked -> DescribeCommand.of(asked.getDescribe()),
+            "Show all about a workload: status, plan, instances, declaration, last events, end of its log.",
+            "Exit status: 0, 3 it is neither declared nor on this machine."),
     EVENTS(
             syntax -> syntax.about()
                     .since()
@@ -307,6 +329,18 @@ public enum Verb {
     /** The first line stands in the list of commands. */
     String[] description() {
         return description.toArray(String[]::new);
+    }
+
+    /** What the process ends with when that is how the command ended: of a diff other programs expect what diff(1) does. */
+    int exitStatus(int status) {
+        if (this != DIFF) {
+            return status;
+        }
+        return switch (status) {
+            case ExitStatus.CHANGES -> ExitStatus.DIFFERENT;
+            case ExitStatus.FAILED -> ExitStatus.DIFF_FAILED;
+            default -> status;
+        };
     }
 
     /** Not meant for people. */

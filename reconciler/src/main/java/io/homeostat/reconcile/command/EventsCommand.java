@@ -131,7 +131,7 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
         lines.forEachRemaining(line -> console.out().println(INDENT + Text.oneLine(line)));
     }
 
-    private static ObjectNode json(StoredEvent stored) {
+    static ObjectNode json(StoredEvent stored) {
         Event event = stored.event();
         return Json.versioned()
                 .put("id", stored.id())

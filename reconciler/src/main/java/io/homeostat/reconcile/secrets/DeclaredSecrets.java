@@ -19,6 +19,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -197,28 +198,33 @@ public final class DeclaredSecrets {
      * A declaration for those who may see how it is launched: what only the program itself can see is replaced, and what else is secret is
      * masked in every text.
      *
-     * @param replacement stands for a whole secret value; no text, if it must not be taken for one
+     * @param whole stands for a whole secret value
+     * @param partly makes what stands for a text of what is left of it
      */
-    public static ObjectNode shown(Workload workload, JsonNode replacement) {
+    public static ObjectNode shown(Workload workload, JsonNode whole, Function<String, JsonNode> partly) {
         ObjectNode document = (ObjectNode) tree(workload);
         SecretMask mask = new SecretMask();
         learn(workload, mask);
         if (document.path("spec") instanceof ObjectNode spec) {
-            replaceGiven(workload, spec, replacement);
+            replaceGiven(workload, spec, whole);
         }
-        return (ObjectNode) masked(document, replacement, mask);
+        return (ObjectNode) masked(document, whole, mask, partly);
     }
 
-    private static JsonNode masked(JsonNode node, JsonNode replacement, SecretMask mask) {
-        if (node.isTextual() && !node.equals(replacement)) {
-            return JSON.getNodeFactory().textNode(mask.mask(Redaction.text(node.textValue())));
+    private static JsonNode masked(JsonNode node, JsonNode whole, SecretMask mask, Function<String, JsonNode> partly) {
+        if (node.equals(whole)) {
+            return node;
+        }
+        if (node.isTextual()) {
+            String text = mask.mask(Redaction.text(node.textValue()));
+            return text.equals(node.textValue()) ? node : partly.apply(text);
         }
         if (node instanceof ArrayNode list) {
             for (int i = 0; i < list.size(); i++) {
-                list.set(i, masked(list.get(i), replacement, mask));
+                list.set(i, masked(list.get(i), whole, mask, partly));
             }
-        } else if (node instanceof ObjectNode object && !node.equals(replacement)) {
-            object.properties().forEach(field -> field.setValue(masked(field.getValue(), replacement, mask)));
+        } else if (node instanceof ObjectNode object) {
+            object.properties().forEach(field -> field.setValue(masked(field.getValue(), whole, mask, partly)));
         }
         return node;
     }

@@ -113,7 +113,11 @@ public final class Differences {
     private static Map<String, Value> values(Workload workload) {
         Map<String, Value> values = new LinkedHashMap<>();
         JsonNode hidden = JsonNodeFactory.instance.textNode(SecretMask.MASK);
-        collect("", DeclaredSecrets.tree(workload), DeclaredSecrets.shown(workload, hidden), values);
+        collect(
+                "",
+                DeclaredSecrets.tree(workload),
+                DeclaredSecrets.shown(workload, hidden, JsonNodeFactory.instance::textNode),
+                values);
         return values;
     }
 

@@ -75,7 +75,9 @@ class VerbTest {
             "watch plugin/a --code 3 --request ready? --timeout 9s",
             "verify plugin/a --revision 2",
             "states",
-            "inspect");
+            "inspect",
+            "get process/a",
+            "describe process/a");
 
     @TempDir
     Path directory;

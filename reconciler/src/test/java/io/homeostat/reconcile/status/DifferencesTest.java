@@ -44,7 +44,7 @@ class DifferencesTest {
               execution:
                 type: oneShot
                 timeout: 5m
-                triggers: {startup: true, every: 1h}
+                triggers: {startup: true, every: 1h, schedule: {cron: "0 2 * * *", timezone: Europe/Berlin}}
                 rules: [{scope: os, attribute: ID, operator: equal, value: debian}]
             """;
     private static final String PROGRAM = """

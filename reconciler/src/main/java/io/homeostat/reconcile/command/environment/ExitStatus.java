@@ -10,7 +10,13 @@ public final class ExitStatus {
     /** {@code plan --detailed-exitcode}: there are changes. */
     public static final int CHANGES = 2;
 
-    /** {@code status}: nothing was ever declared here. */
+    /** {@code diff}: there are differences. */
+    public static final int DIFFERENT = 1;
+
+    /** {@code diff}: an error, so that nothing is known. */
+    public static final int DIFF_FAILED = 2;
+
+    /** {@code status}: nothing was ever declared here; {@code describe}: there is no such workload. */
     public static final int NOTHING_DECLARED = 3;
 
     /** EX_USAGE of sysexits(3). */

@@ -74,7 +74,7 @@ public final class PlanJson {
                 PlanJson::change);
     }
 
-    private static ObjectNode change(WorkloadPlan plan) {
+    public static ObjectNode change(WorkloadPlan plan) {
         ObjectNode json = Json.object()
                 .put("workload", plan.workload().toString())
                 .put("action", plan.action().word())

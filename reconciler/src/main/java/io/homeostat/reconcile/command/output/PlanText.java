@@ -111,7 +111,7 @@ public final class PlanText {
     }
 
     /** "spec.health.interval: 10s -> 5s"; what is new or gone altogether has no values to compare. */
-    private static ImmutableList<String> changes(WorkloadPlan plan) {
+    public static ImmutableList<String> changes(WorkloadPlan plan) {
         return plan.changes().stream()
                 .map(change -> change.path() + ": " + value(change.before()) + " -> " + value(change.after()))
                 .collect(ImmutableList.toImmutableList());

@@ -77,7 +77,7 @@ public final class StatusJson {
                 .put("withheldRefusals", controlPlane.withheldRefusals());
     }
 
-    private static ObjectNode workload(WorkloadStatus workload) {
+    public static ObjectNode workload(WorkloadStatus workload) {
         SourceName source = workload.source();
         ObjectNode json = Json.object()
                 .put("kind", workload.id().kind().title())

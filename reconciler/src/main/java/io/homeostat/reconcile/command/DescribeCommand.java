@@ -1,0 +1,222 @@
+package io.homeostat.reconcile.command;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Identity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.DescribeRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Ansi.Colour;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Declared;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.PlanJson;
+import io.homeostat.reconcile.command.output.PlanText;
+import io.homeostat.reconcile.command.output.StatusJson;
+import io.homeostat.reconcile.command.output.StatusText;
+import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.logs.LogFiles;
+import io.homeostat.reconcile.logs.LogTails.MaskedTails;
+import io.homeostat.reconcile.plan.Situations;
+import io.homeostat.reconcile.status.Survey.Finding;
+import io.homeostat.reconcile.status.WorkloadStatus;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+
+/** Shows all that is known of one workload; its JSON is a public interface. */
+public record DescribeCommand(WorkloadId workload) implements Command {
+    private static final int EVENTS = 10;
+    private static final int PAGE = 1000;
+    private static final String INDENT = "  ";
+
+    /** What is remembered of it, read at once. */
+    private record Memory(
+            Optional<Declared> declared,
+            WorkloadHistory history,
+            ImmutableList<Instance> instances,
+            ImmutableList<StoredEvent> events,
+            ImmutableList<String> log) {}
+
+    public static DescribeCommand of(DescribeRequest request) {
+        return new DescribeCommand(RequestFields.workload(request.getWorkload()));
+    }
+
+    @Override
+    public void write(CommandRequest.Builder request) {
+        request.setDescribe(DescribeRequest.newBuilder().setWorkload(workload.toString()));
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
+        Console console = workspace.console();
+        Finding finding = workspace
+                .survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, workload::equals)
+                .findings()
+                .stream()
+                .filter(found -> found.id().equals(workload))
+                .findFirst()
+                .orElse(null);
+        if (finding == null) {
+            console.say(workload + " is neither declared nor on this machine; homeostat status shows what is");
+            return ExitStatus.NOTHING_DECLARED;
+        }
+        Memory memory = workspace
+                .remembered(reader -> remembered(reader, workspace))
+                .orElseGet(() -> new Memory(
+                        Optional.empty(),
+                        WorkloadHistory.NONE,
+                        ImmutableList.of(),
+                        ImmutableList.of(),
+                        ImmutableList.of()));
+        WorkloadStatus status =
+                WorkloadStatus.of(finding, workspace.enforcer().usage(workload).orElse(null));
+        if (console.json()) {
+            Json.print(console.out(), json(status, memory));
+        } else {
+            text(status, memory, workspace.environment().clock().instant(), console);
+        }
+        return ExitStatus.OK;
+    }
+
+    private Memory remembered(StateReader reader, Workspace workspace) {
+        MaskedTails logs = new MaskedTails(
+                new LogFiles(workspace.layout()), StoredState.desired(reader.declarations())::get, reader);
+        return new Memory(
+                Declared.of(workload, reader.declarations()),
+                reader.history(workload),
+                reader.instances(workload),
+                lastEvents(reader),
+                ImmutableList.copyOf(Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(workload))));
+    }
+
+    private ImmutableList<StoredEvent> lastEvents(StateReader reader) {
+        Deque<StoredEvent> last = new ArrayDeque<>();
+        ImmutableList<StoredEvent> page = reader.events(0, PAGE);
+        while (!page.isEmpty()) {
+            for (StoredEvent event : page) {
+                if (workload.equals(event.event().workload())) {
+                    last.add(event);
+                    if (last.size() > EVENTS) {
+                        last.remove();
+                    }
+                }
+            }
+            page = reader.events(page.getLast().id(), PAGE);
+        }
+        return ImmutableList.copyOf(last);
+    }
+
+    private static void text(WorkloadStatus status, Memory memory, Instant now, Console console) {
+        StatusText.details(status, now, console);
+        section("Plan", PlanText.changes(status.plan()), console);
+        section(
+                "Instances",
+                memory.instances().stream().map(DescribeCommand::words).toList(),
+                console);
+        section("Revisions", revisions(memory.history()), console);
+        memory.declared()
+                .ifPresent(declared -> section(
+                        "Declaration", Splitter.on('\n').omitEmptyStrings().splitToList(declared.yaml()), console));
+        section(
+                "Events",
+                memory.events().stream()
+                        .map(stored -> stored.event().time() + "  "
+                                + stored.event().type().name() + "  "
+                                + stored.event().message())
+                        .toList(),
+                console);
+        section("Log", memory.log(), console);
+    }
+
+    private static void section(String title, Iterable<String> lines, Console console) {
+        if (lines.iterator().hasNext()) {
+            console.out().println();
+            console.out().println(console.ansi().paint(Colour.BOLD, title + ":"));
+            lines.forEach(line -> console.out().println(INDENT + printable(line)));
+        }
+    }
+
+    /** Indented as it was. */
+    private static String printable(String line) {
+        String rest = line.stripLeading();
+        return line.substring(0, line.length() - rest.length()).replace('\t', ' ') + Text.oneLine(rest);
+    }
+
+    private static String words(Instance instance) {
+        Identity identity = instance.identity();
+        return instance.launchId() + "  revision " + instance.revision() + ", " + instance.phase() + ", "
+                + (identity == null ? "not known yet" : identity.words()) + ", launched at " + instance.launchedAt();
+    }
+
+    private static ImmutableList<String> revisions(WorkloadHistory history) {
+        ImmutableList.Builder<String> lines = ImmutableList.builder();
+        LastKnownGood good = history.lastKnownGood();
+        if (good != null) {
+            lines.add("last known good: " + good.workload().revision()
+                    + (good.directory() == null ? "" : " in " + good.directory()));
+        }
+        FailedRevision failed = history.failed();
+        if (failed != null) {
+            lines.add("failed: " + failed.revision() + ", " + failed.times() + " times, last at " + failed.at() + ": "
+                    + failed.error());
+        }
+        return lines.build();
+    }
+
+    private ObjectNode json(WorkloadStatus status, Memory memory) {
+        ObjectNode json =
+                Json.object().put("formatVersion", PlanJson.FORMAT_VERSION).put("workload", workload.toString());
+        json.set("declaration", memory.declared().map(Declared::json).orElse(null));
+        json.set("status", StatusJson.workload(status));
+        json.set("plan", PlanJson.change(status.plan()));
+        json.set("instances", Json.array(memory.instances(), DescribeCommand::json));
+        json.set("revisions", json(memory.history()));
+        json.set("events", Json.array(memory.events(), EventsCommand::json));
+        json.set("log", Json.texts(memory.log()));
+        return json;
+    }
+
+    private static ObjectNode json(Instance instance) {
+        Identity identity = instance.identity();
+        return Json.object()
+                .put("launchId", instance.launchId())
+                .put("revision", instance.revision())
+                .put("phase", instance.phase().name())
+                .put("identity", identity == null ? null : identity.words())
+                .put("launchedAt", instance.launchedAt().toString());
+    }
+
+    private static ObjectNode json(WorkloadHistory history) {
+        ObjectNode json = Json.object();
+        LastKnownGood good = history.lastKnownGood();
+        if (good == null) {
+            json.putNull("lastKnownGood");
+        } else {
+            json.putObject("lastKnownGood")
+                    .put("revision", good.workload().revision())
+                    .put("directory", good.directory());
+        }
+        FailedRevision failed = history.failed();
+        if (failed == null) {
+            json.putNull("failed");
+        } else {
+            json.putObject("failed")
+                    .put("revision", failed.revision())
+                    .put("times", failed.times())
+                    .put("at", failed.at().toString())
+                    .put("error", failed.error());
+        }
+        return json;
+    }
+}
