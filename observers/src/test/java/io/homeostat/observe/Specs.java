@@ -12,6 +12,7 @@ import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.model.Lifecycle.Stop;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.observe.Observer.Checks;
@@ -21,7 +22,14 @@ import org.jspecify.annotations.Nullable;
 /** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
 final class Specs {
     private static final Program PROGRAM = new Program(
-            "r1", null, "/bin/program", ImmutableList.of(), ImmutableSortedMap.of(), null, Program.Install.LOCAL);
+            "r1",
+            null,
+            "/bin/program",
+            ImmutableList.of(),
+            ImmutableSortedMap.of(),
+            null,
+            ProcessSettings.NONE,
+            Program.Install.LOCAL);
     private static final Lifecycle LIFECYCLE = new Lifecycle(
             Limits.NONE,
             new Start(Duration.ofSeconds(30), 3, 2),

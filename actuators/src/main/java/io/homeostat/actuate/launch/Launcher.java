@@ -1,11 +1,13 @@
 package io.homeostat.actuate.launch;
 
+import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
@@ -13,7 +15,6 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.process.Account;
-import io.homeostat.observe.process.Executables;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -82,6 +83,7 @@ public final class Launcher {
             check(request);
             Account user = account(request.user());
             Account account = user.uid() == Account.ourUid() ? null : user;
+            ImmutableList<String> becoming = new LaunchCommand(id, user, request.settings()).prefix();
             Path state = layout.workloadState(id);
             prepareState(id, account);
             if (account != null) {
@@ -99,7 +101,7 @@ public final class Launcher {
             if (groups.oomKills() instanceof Observation.Seen<Long>(Long kills)) {
                 Files.writeString(directory.oomKillsFile(), Long.toString(kills));
             }
-            Process keeper = spawn(request, directory, user, groups, arguments);
+            Process keeper = spawn(request, directory, user, becoming, groups, arguments);
             return await(keeper, directory, id);
         } catch (IOException | IllegalStateException e) {
             throw new ActuationFailure(
@@ -184,10 +186,11 @@ public final class Launcher {
             LaunchRequest request,
             LaunchDirectory directory,
             Account user,
+            ImmutableList<String> becoming,
             CgroupPlan groups,
             ImmutableList<String> arguments)
             throws ActuationFailure, IOException {
-        String setsid = tool("setsid");
+        String setsid = LaunchCommand.tool("setsid");
         ImmutableList.Builder<String> command = ImmutableList.<String>builder()
                 .add(
                         setsid,
@@ -196,17 +199,18 @@ public final class Launcher {
                         evaluated(KEEPER_SCRIPT),
                         "homeostat",
                         directory.path().toString(),
-                        tool("mv"),
+                        LaunchCommand.tool("mv"),
                         groups.required() ? "must" : "may",
                         Integer.toString(groups.procs().size()))
                 .addAll(groups.procs().stream().map(Path::toString).toList())
                 // Once more, because the keeper is outside the program's session and process group.
                 .add(setsid);
-        if (user.uid() != Account.ourUid()) {
-            command.add(tool("setpriv"), "--reuid=" + user.uid(), "--regid=" + user.gid(), "--init-groups", "--");
-        }
-        command.add(SHELL, "-c", evaluated(PROGRAM_SCRIPT), "homeostat")
+        ProcessSettings settings = request.settings();
+        command.addAll(becoming)
+                .add(SHELL, "-c", evaluated(PROGRAM_SCRIPT), "homeostat")
                 .add(layout.log(request.instance().workload()).toString())
+                .add(Strings.nullToEmpty(settings.umask()))
+                .add(settings.workingDirectory() == null ? "/" : settings.workingDirectory())
                 .add(request.executable().toString())
                 .addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command.build())
@@ -280,16 +284,6 @@ public final class Launcher {
                 + (text.length() <= OUTPUT_SHOWN ? text : text.substring(text.length() - OUTPUT_SHOWN));
     }
 
-    private static String tool(String name) throws ActuationFailure {
-        return Executables.find(name)
-                .map(Path::toString)
-                .orElseThrow(() -> new ActuationFailure(
-                        FailureCause.Kind.TOOL_MISSING,
-                        "the command " + name + " is not on this machine, launching needs it; install "
-                                + (name.equals("mv") ? "coreutils" : "util-linux"),
-                        false));
-    }
-
     private static String script(String name) {
         try {
             return Resources.toString(Resources.getResource(Launcher.class, name), StandardCharsets.UTF_8);
@@ -311,7 +305,18 @@ public final class Launcher {
             Path executable,
             ImmutableList<String> arguments,
             ImmutableMap<String, String> env,
-            @Nullable String user) {
+            @Nullable String user,
+            ProcessSettings settings) {
+        /** Of a process that is special in nothing. */
+        public LaunchRequest(
+                Instance instance,
+                Path executable,
+                ImmutableList<String> arguments,
+                ImmutableMap<String, String> env,
+                @Nullable String user) {
+            this(instance, executable, arguments, env, user, ProcessSettings.NONE);
+        }
+
         /** Without the values, which may be secret. */
         @Override
         public String toString() {

@@ -14,6 +14,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore;
@@ -29,6 +30,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -84,6 +86,55 @@ class LaunchAsUserTest {
                 said.subList(0, 4));
         assertTrue(said.contains("CapEff:\t0000000000000000"), said.toString());
         assertTrue(said.contains("Groups:\t" + account.gid() + " "), said.toString());
+    }
+
+    @Test
+    void groupsAreThoseOfTheUserAndThoseThatAreDeclared() throws Exception {
+        onlyRoot();
+        Account account = Account.find(USER).orElseThrow();
+        ProcessSettings settings =
+                new ProcessSettings(null, null, "daemon", ImmutableList.of("adm", "12345"), null, null, null);
+
+        bed.ended(bed.launch(new LaunchRequest(
+                bed.instance(TestBed.PROCESS),
+                installed("id -un", "id -gn", "cat /proc/self/status"),
+                ImmutableList.of(),
+                ImmutableMap.of(),
+                USER,
+                settings)));
+
+        List<String> said = bed.log(TestBed.PROCESS).lines().toList();
+        assertEquals(List.of(USER, "daemon"), said.subList(0, 2));
+        String adm = Files.readAllLines(Path.of("/etc/group")).stream()
+                .filter(line -> line.startsWith("adm:"))
+                .map(line -> line.split(":", -1)[2])
+                .findFirst()
+                .orElseThrow();
+        String groups = said.stream()
+                .filter(line -> line.startsWith("Groups:"))
+                .findFirst()
+                .orElseThrow();
+        assertEquals(
+                Set.of(adm, "12345", Integer.toString(account.gid())),
+                Set.of(groups.substring("Groups:".length()).strip().split(" ")));
+    }
+
+    @Test
+    void aGroupThatDoesNotExistIsRefused() throws Exception {
+        onlyRoot();
+        ProcessSettings settings = new ProcessSettings(null, null, "no-such-group", null, null, null, null);
+
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class,
+                () -> bed.launch(new LaunchRequest(
+                        bed.instance(TestBed.PROCESS),
+                        installed("exit 0"),
+                        ImmutableList.of(),
+                        ImmutableMap.of(),
+                        null,
+                        settings)));
+
+        assertTrue(TestBed.message(failure).contains("no group no-such-group"), TestBed.message(failure));
     }
 
     @Test

@@ -2,13 +2,17 @@ package io.homeostat.actuate.launch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import java.nio.file.Files;
@@ -154,6 +158,57 @@ class LaunchedProgramTest {
                 names);
         assertTrue(environment.contains(LaunchMarks.LAUNCH + "=" + instance.launchId()));
         assertTrue(environment.contains(LaunchMarks.WORKLOAD + "=process/node-exporter"));
+    }
+
+    @Test
+    void itBeginsWithTheSettingsThatAreDeclared() throws Exception {
+        Path directory = Files.createDirectory(root.resolve("work"));
+        Path program = bed.program(
+                "p",
+                "umask",
+                "pwd",
+                "ulimit -Sn",
+                "ulimit -Hn",
+                "ulimit -c",
+                "/usr/bin/nice",
+                "/bin/cat /proc/self/oom_score_adj");
+        ProcessSettings settings = new ProcessSettings(
+                directory.toString(),
+                "027",
+                null,
+                null,
+                19,
+                900,
+                ImmutableSortedMap.of("core", "0", "nofile", "100:200"));
+
+        bed.ended(bed.launch(new LaunchRequest(
+                bed.instance(TestBed.PROCESS), program, ImmutableList.of(), ImmutableMap.of(), null, settings)));
+
+        assertEquals(
+                List.of("0027", directory.toString(), "100", "200", "0", "19", "900"),
+                bed.log(TestBed.PROCESS).lines().toList());
+    }
+
+    @Test
+    void aWorkingDirectoryThatIsNotThereIsNamedBeforeAnythingRuns() throws Exception {
+        Path program = bed.program("p", "exit 0");
+        ProcessSettings settings =
+                new ProcessSettings(root.resolve("gone").toString(), null, null, null, null, null, null);
+
+        ActuationFailure failure = assertThrows(
+                ActuationFailure.class,
+                () -> bed.launch(new LaunchRequest(
+                        bed.instance(TestBed.PROCESS),
+                        program,
+                        ImmutableList.of(),
+                        ImmutableMap.of(),
+                        null,
+                        settings)));
+
+        assertTrue(
+                TestBed.message(failure).contains("spec.workingDirectory " + root.resolve("gone") + " is no directory"),
+                TestBed.message(failure));
+        assertFalse(failure.fatal());
     }
 
     private static List<String> strings(Path file) throws Exception {

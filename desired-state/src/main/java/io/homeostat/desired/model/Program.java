@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
+import io.homeostat.desired.model.schema.Fields.Inline;
 import io.homeostat.desired.model.schema.Fields.Keys;
 import io.homeostat.desired.model.schema.Fields.Matches;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,8 @@ public record Program(
         @Matches(value = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}", words = "a user name or number")
         @Nullable
         String user,
+
+        @Inline ProcessSettings settings,
 
         @Doc("dynamic: fetched and unpacked from source. local: already on disk.") @Default("dynamic")
         Install install) {

@@ -272,8 +272,8 @@ final class Shape {
                     return component.isAnnotationPresent(Location.class)
                             ? new FieldType.Url()
                             : new FieldType.Text(matches(component), Math.toIntExact(min));
-                } else if (type == int.class || type == long.class) {
-                    return new FieldType.Whole(min, type == int.class ? Math.min(max, Integer.MAX_VALUE) : max);
+                } else if (type == int.class || type == Integer.class || type == long.class) {
+                    return new FieldType.Whole(min, type == long.class ? max : Math.min(max, Integer.MAX_VALUE));
                 } else if (type == boolean.class) {
                     return new FieldType.Flag();
                 } else if (type == Duration.class) {

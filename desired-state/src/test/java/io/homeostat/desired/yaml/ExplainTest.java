@@ -69,7 +69,8 @@ class ExplainTest {
     void anUnknownPathIsAnsweredWithWhatThereIs() {
         assertEquals(
                 "no field 'limit' in Plugin.spec; did you mean 'limits'? there are: revision, source, entryPoint, arguments, env,"
-                        + " user, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
+                        + " user, workingDirectory, umask, group, supplementaryGroups, nice, oomScoreAdjust, rlimits,"
+                        + " install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, config",
                 refusal("Plugin.spec.limit"));
         assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -31,6 +32,8 @@ public final class LogFiles implements LogTails {
 
     /** As many as the guest agent sends with a crash. */
     private static final int LINES = 30;
+
+    private static final Pattern OF_A_TOOL = Pattern.compile("^(?:\\S*/)?(?:prlimit|choom|nice|setpriv): ");
 
     private static final int MOST_BYTES = 64 * 1024;
 
@@ -92,7 +95,7 @@ public final class LogFiles implements LogTails {
         return String.join("\n", all.subList(Math.max(0, all.size() - LINES), all.size()));
     }
 
-    /** What the launching shell printed when it could not open the log. */
+    /** What the launching shell printed when it could not open the log, and those that set limits and groups when they could not. */
     private String obstacle(WorkloadId id) {
         String log = layout.log(id).toString();
         Path launches = layout.launches(id);
@@ -100,7 +103,8 @@ public final class LogFiles implements LogTails {
             return Streams.stream(entries)
                     .map(launch -> linesOf(id, new LaunchDirectory(launch).outputFile()))
                     .flatMap(Splitter.on('\n')::splitToStream)
-                    .filter(line -> line.contains(log))
+                    .filter(line ->
+                            line.contains(log) || OF_A_TOOL.matcher(line).find())
                     .collect(Collectors.joining("\n"));
         } catch (NoSuchFileException e) {
             return "";

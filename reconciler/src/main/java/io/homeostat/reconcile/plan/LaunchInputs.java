@@ -30,6 +30,7 @@ public final class LaunchInputs {
     /** The hashes of a workload as it is declared. */
     public static ImmutableSortedMap<String, String> of(Workload workload) {
         return Traits.of(workload).inputs().stream()
+                .filter(Traits.LaunchInput::isRecorded)
                 .collect(ImmutableSortedMap.toImmutableSortedMap(
                         Comparator.naturalOrder(), Traits.LaunchInput::name, Traits.LaunchInput::hash));
     }
@@ -70,7 +71,9 @@ public final class LaunchInputs {
             differences.add(Reason.CONTENT_CHANGED);
         }
         Traits.of(wanted).inputs().stream()
-                .filter(input -> !input.hash().equals(inputs.get(input.name())))
+                .filter(input -> input.isRecorded()
+                        ? !input.hash().equals(inputs.get(input.name()))
+                        : inputs.containsKey(input.name()))
                 .map(Traits.LaunchInput::changed)
                 .forEach(differences::add);
         return differences.build();

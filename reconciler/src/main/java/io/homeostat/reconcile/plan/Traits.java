@@ -73,8 +73,20 @@ public record Traits(
         STATUS
     }
 
-    /** One thing that can't change while an instance runs. */
-    public record LaunchInput(String name, ImmutableList<String> parts, Reason changed) {
+    /**
+     * One thing that can't change while an instance runs.
+     *
+     * @param added whether versions that launched what still runs did not know it: nothing of it is then the same as no record of it
+     */
+    public record LaunchInput(String name, ImmutableList<String> parts, Reason changed, boolean added) {
+        public LaunchInput(String name, ImmutableList<String> parts, Reason changed) {
+            this(name, parts, changed, false);
+        }
+
+        boolean isRecorded() {
+            return !added || !parts.isEmpty();
+        }
+
         String hash() {
             Hasher hasher = Hashing.sha256().newHasher();
             for (String part : parts) {

@@ -18,6 +18,7 @@ import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.PluginSpec;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
@@ -128,6 +129,7 @@ public record Wish(
                 arguments,
                 ImmutableSortedMap.of(),
                 null,
+                ProcessSettings.NONE,
                 Program.Install.DYNAMIC);
         Lifecycle lifecycle = new Lifecycle(
                 limits,

@@ -37,6 +37,7 @@ import org.junit.jupiter.api.Test;
 /** No field of a declaration is invisible to plan: every component of every record of the model is changed once. */
 class DifferencesTest {
     private static final String LIFECYCLE = """
+              stop: {signal: SIGINT}
               limits: {memory: 64Mi, cpu: 50%, required: false, oomGroup: true}
               dependsOn: [process/base]
               maxDisruption: {label: team, count: 2}
@@ -57,6 +58,13 @@ class DifferencesTest {
               arguments: ["--verbose"]
               env: {A: bcdefg}
               user: nobody
+              workingDirectory: /srv
+              umask: "0027"
+              group: daemon
+              supplementaryGroups: [adm]
+              nice: 5
+              oomScoreAdjust: 500
+              rlimits: {nofile: "1024"}
             """.formatted("A".repeat(85) + "A==");
     private static final String PLUGIN = head("Plugin") + PROGRAM + LIFECYCLE;
     private static final String PROCESS = head("Process") + PROGRAM + LIFECYCLE;

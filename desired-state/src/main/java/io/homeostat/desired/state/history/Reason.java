@@ -14,6 +14,7 @@ public enum Reason {
     ARGUMENTS_CHANGED(false),
     ENVIRONMENT_CHANGED(false),
     USER_CHANGED(false),
+    PROCESS_SETTINGS_CHANGED(false),
     EXECUTION_CHANGED(false),
     LIMITS_CHANGED(false),
     LIMITS_NOT_ENFORCEABLE(false),

@@ -13,6 +13,7 @@ import io.homeostat.desired.model.Lifecycle.Restart;
 import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.model.Lifecycle.Stop;
 import io.homeostat.desired.model.PluginSpec;
+import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
@@ -71,6 +72,7 @@ public final class Samples {
                 ImmutableList.of("--verbose"),
                 ImmutableSortedMap.of("FOO", "bar"),
                 null,
+                ProcessSettings.NONE,
                 Program.Install.DYNAMIC);
         Lifecycle lifecycle = new Lifecycle(
                 Limits.NONE,

@@ -64,6 +64,7 @@ public final class ProcessKind implements RuntimeProvider {
                                 .collect(ImmutableList.toImmutableList()),
                         Reason.ENVIRONMENT_CHANGED),
                 new LaunchInput(
-                        "user", user == null ? ImmutableList.of() : ImmutableList.of(user), Reason.USER_CHANGED));
+                        "user", user == null ? ImmutableList.of() : ImmutableList.of(user), Reason.USER_CHANGED),
+                new LaunchInput("settings", program.settings().parts(), Reason.PROCESS_SETTINGS_CHANGED, true));
     }
 }

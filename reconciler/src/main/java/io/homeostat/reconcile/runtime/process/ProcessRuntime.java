@@ -54,7 +54,8 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
                                 executable(step, program),
                                 program.arguments(),
                                 program.env(),
-                                program.user()),
+                                program.user(),
+                                program.settings()),
                         groups);
             } catch (ActuationFailure e) {
                 throw limits.explain(id, groups, e);

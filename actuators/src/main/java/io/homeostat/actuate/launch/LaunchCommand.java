@@ -1,0 +1,163 @@
+package io.homeostat.actuate.launch;
+
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.desired.model.ProcessSettings;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.Executables;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The commands through which a keeper's child becomes the program's user, with its limits, niceness and groups: those of util-linux and
+ * coreutils, each of which executes the next one. What they may certainly not do is refused before.
+ */
+final class LaunchCommand {
+    private static final int FIRST_FIELD = 3;
+    private static final int NICENESS_FIELD = 19;
+
+    private final WorkloadId id;
+    private final Account user;
+    private final ProcessSettings settings;
+
+    LaunchCommand(WorkloadId id, Account user, ProcessSettings settings) {
+        this.id = id;
+        this.user = user;
+        this.settings = settings;
+    }
+
+    /**
+     * What precedes the shell that opens the log.
+     *
+     * @throws ActuationFailure when something of it is missing, or may certainly not be set
+     */
+    ImmutableList<String> prefix() throws ActuationFailure, IOException, InterruptedException {
+        check();
+        ImmutableList.Builder<String> command = ImmutableList.builder();
+        if (settings.rlimits() != null) {
+            command.add(tool("prlimit"));
+            for (Map.Entry<String, String> limit : settings.rlimits().entrySet()) {
+                command.add("--" + limit.getKey() + "=" + limit.getValue());
+            }
+            // Separates: what follows is not prlimit's.
+            command.add("--");
+        }
+        if (settings.oomScoreAdjust() != null) {
+            command.add(tool("choom"), "--adjust", settings.oomScoreAdjust().toString(), "--");
+        }
+        if (settings.nice() != null) {
+            command.add(tool("nice"), "-n", Integer.toString(settings.nice() - niceness()), "--");
+        }
+        return command.addAll(becomingTheUser()).build();
+    }
+
+    private ImmutableList<String> becomingTheUser() throws ActuationFailure, IOException, InterruptedException {
+        boolean root = Account.ourUid() == 0;
+        boolean regrouped = settings.group() != null || settings.supplementaryGroups() != null;
+        if (regrouped && !root) {
+            throw refused("spec." + (settings.group() != null ? "group" : "supplementaryGroups")
+                    + " is set, but only root can give a process other groups; run as root or leave it out");
+        }
+        if (!regrouped) {
+            return user.uid() == Account.ourUid()
+                    ? ImmutableList.of()
+                    : ImmutableList.of(
+                            tool("setpriv"), "--reuid=" + user.uid(), "--regid=" + user.gid(), "--init-groups", "--");
+        }
+        ImmutableSet.Builder<String> groups = ImmutableSet.builder();
+        groups.addAll(Splitter.on(' ').split(said("id", "-G", "--", user.name())));
+        if (settings.supplementaryGroups() != null) {
+            for (String group : settings.supplementaryGroups()) {
+                groups.add(gid("supplementaryGroups", group));
+            }
+        }
+        String group = settings.group() == null ? Integer.toString(user.gid()) : gid("group", settings.group());
+        return ImmutableList.of(
+                tool("setpriv"),
+                "--reuid=" + user.uid(),
+                "--regid=" + group,
+                "--groups=" + String.join(",", groups.build()),
+                "--");
+    }
+
+    private void check() throws ActuationFailure, IOException {
+        Integer nice = settings.nice();
+        if (nice != null && nice < niceness() && Account.ourUid() != 0) {
+            throw refused("spec.nice is " + nice + ", but Homeostat itself has " + niceness()
+                    + ", and only root can give a process less; run as root or raise it");
+        }
+        String directory = settings.workingDirectory();
+        if (directory != null && !Files.isDirectory(Path.of(directory))) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.FILE_MISSING,
+                    id + " can't be launched: its spec.workingDirectory " + directory
+                            + " is no directory that we can see;" + " create it or declare another",
+                    false);
+        }
+    }
+
+    private static String gid(String field, String group) throws ActuationFailure, IOException, InterruptedException {
+        if (group.chars().allMatch(Character::isDigit)) {
+            return group;
+        }
+        List<String> fields = Splitter.on(':').splitToList(said("getent", "group", "--", group));
+        if (fields.size() < 3) {
+            throw new ActuationFailure(
+                    FailureCause.Kind.USER,
+                    "there is no group " + group + " on this machine; create it or declare another spec." + field,
+                    false);
+        }
+        return fields.get(2);
+    }
+
+    /** The first line that a command prints; empty when it prints none. */
+    private static String said(String... command) throws ActuationFailure, IOException, InterruptedException {
+        command[0] = tool(command[0]);
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        process.getOutputStream().close();
+        String answer = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        process.waitFor();
+        return answer.lines().findFirst().orElse("");
+    }
+
+    /** Our own, proc_pid_stat(5). */
+    private static int niceness() throws IOException {
+        String stat = Files.readString(Path.of("/proc/self/stat"), StandardCharsets.ISO_8859_1);
+        // The name in parentheses before may contain anything.
+        List<String> fields = Splitter.on(' ').splitToList(stat.substring(stat.lastIndexOf(')') + 2));
+        return Integer.parseInt(fields.get(NICENESS_FIELD - FIRST_FIELD));
+    }
+
+    private static ActuationFailure refused(String why) {
+        return new ActuationFailure(FailureCause.Kind.USER, why, true);
+    }
+
+    /** @throws ActuationFailure names the package that it comes in */
+    static String tool(String name) throws ActuationFailure {
+        return Executables.find(name)
+                .map(Path::toString)
+                .orElseThrow(() -> new ActuationFailure(
+                        FailureCause.Kind.TOOL_MISSING,
+                        "the command " + name + " is not on this machine, launching needs it; install "
+                                + packageOf(name),
+                        false));
+    }
+
+    private static String packageOf(String tool) {
+        return switch (tool) {
+            case "mv", "nice", "id" -> "coreutils";
+            case "getent" -> "libc-bin (glibc-common)";
+            default -> "util-linux";
+        };
+    }
+}
