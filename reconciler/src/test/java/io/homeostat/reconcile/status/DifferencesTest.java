@@ -116,16 +116,27 @@ class DifferencesTest {
             String name = record.getClass().getSimpleName() + "." + components[i].getName();
             fields.add(name);
             Object value = value(record, components[i]);
-            if (value == null) {
+            Object next = value == null ? made(components[i].getType()) : value;
+            if (next == null) {
                 continue;
             }
             changed.add(name);
-            if (value instanceof Record nested && !(value instanceof Size) && !(value instanceof Cpu)) {
+            if (next instanceof Record nested && !(next instanceof Size) && !(next instanceof Cpu)) {
                 alter(nested, other -> altered.accept(with(record, index, other)));
             } else {
-                altered.accept(with(record, index, other(value)));
+                altered.accept(with(record, index, value == null ? next : other(value)));
             }
         }
+    }
+
+    /** A value for a field that no sample sets; null for a structure, which a sample has to set. */
+    private static @Nullable Object made(Class<?> type) {
+        if (type.isEnum()) {
+            return type.getEnumConstants()[0];
+        }
+        return type == String.class
+                ? "made"
+                : type == Duration.class ? Duration.ofSeconds(1) : type == Integer.class ? Integer.valueOf(1) : null;
     }
 
     private static @Nullable Object value(Record record, RecordComponent component) {
