@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The commands through which a keeper's child becomes the program's user, with its limits, niceness and groups: those of util-linux and
@@ -23,6 +24,12 @@ import java.util.Map;
 final class LaunchCommand {
     private static final int FIRST_FIELD = 3;
     private static final int NICENESS_FIELD = 19;
+
+    /** See proc_pid_status(5). */
+    private static final String IGNORED_SIGNALS = "SigIgn:";
+
+    /** Those that have names; the C library keeps some of the others for itself. */
+    private static final long NAMED_SIGNALS = 0x7FFF_FFFFL;
 
     private final WorkloadId id;
     private final Account user;
@@ -41,7 +48,7 @@ final class LaunchCommand {
      */
     ImmutableList<String> prefix() throws ActuationFailure, IOException, InterruptedException {
         check();
-        ImmutableList.Builder<String> command = ImmutableList.builder();
+        ImmutableList.Builder<String> command = ImmutableList.<String>builder().addAll(withoutIgnoredSignals());
         if (settings.rlimits() != null) {
             command.add(tool("prlimit"));
             for (Map.Entry<String, String> limit : settings.rlimits().entrySet()) {
@@ -57,6 +64,32 @@ final class LaunchCommand {
             command.add(tool("nice"), "-n", Integer.toString(settings.nice() - niceness()), "--");
         }
         return command.addAll(becomingTheUser()).build();
+    }
+
+    /**
+     * What this process ignores, as after nohup or in the background of a script, a program would ignore as well, and a shell script could
+     * not even trap. Coreutils before 8.31 can't help it; then it stays so.
+     */
+    private static ImmutableList<String> withoutIgnoredSignals()
+            throws ActuationFailure, IOException, InterruptedException {
+        try (Stream<String> status = Files.lines(Path.of("/proc/self/status"), StandardCharsets.ISO_8859_1)) {
+            boolean ignoresAny = status.filter(line -> line.startsWith(IGNORED_SIGNALS))
+                    .map(line -> line.substring(IGNORED_SIGNALS.length()).strip())
+                    .anyMatch(mask -> (Long.parseUnsignedLong(mask, 16) & NAMED_SIGNALS) != 0);
+            if (!ignoresAny) {
+                return ImmutableList.of();
+            }
+        }
+        ImmutableList<String> command = ImmutableList.of(tool("env"), "--default-signal", "--");
+        Process trial = new ProcessBuilder(ImmutableList.<String>builder()
+                        .addAll(command)
+                        .add(tool("true"))
+                        .build())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        trial.getOutputStream().close();
+        return trial.waitFor() == 0 ? command : ImmutableList.of();
     }
 
     private ImmutableList<String> becomingTheUser() throws ActuationFailure, IOException, InterruptedException {
@@ -155,7 +188,7 @@ final class LaunchCommand {
 
     private static String packageOf(String tool) {
         return switch (tool) {
-            case "mv", "nice", "id" -> "coreutils";
+            case "mv", "nice", "id", "env", "true" -> "coreutils";
             case "getent" -> "libc-bin (glibc-common)";
             default -> "util-linux";
         };

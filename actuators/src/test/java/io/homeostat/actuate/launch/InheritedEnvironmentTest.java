@@ -88,6 +88,24 @@ class InheritedEnvironmentTest {
                 environment(bed.log(TestBed.PROCESS)));
     }
 
+    @Test
+    void noSignalIsIgnoredBecauseWeIgnoreIt() throws Exception {
+        Path program = bed.program("p", "exec grep SigIgn /proc/self/status");
+        Instance instance = bed.instance(TestBed.PROCESS, Instant.now());
+        bed.adopt(instance);
+        List<String> prefix = ImmutableList.of("env", "--ignore-signal=INT,HUP,USR1", "LC_ALL=C.UTF-8");
+        try (LaunchingJvm agent = LaunchingJvm.start(prefix, root, instance.launchId(), program, "")) {
+            String answer = String.valueOf(agent.answer());
+            assertTrue(answer.contains("ProcessIdentity"), answer);
+            bed.ended(instance);
+        }
+
+        String log = bed.log(TestBed.PROCESS);
+        assertTrue(log.startsWith("SigIgn:"), log);
+        // Those above have no names and belong to the C library.
+        assertEquals(0, Long.parseUnsignedLong(log.substring("SigIgn:".length()).strip(), 16) & 0x7FFF_FFFFL, log);
+    }
+
     /** Without what shells add. */
     private static String environment(String lines) {
         return lines.lines()
