@@ -9,6 +9,7 @@ import com.google.common.collect.Sets;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle;
+import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
@@ -34,6 +35,8 @@ public final class Differences {
     private static final ImmutableSet<String> LIFECYCLE = Arrays.stream(Lifecycle.class.getRecordComponents())
             .map(RecordComponent::getName)
             .collect(ImmutableSet.toImmutableSet());
+
+    private static final String URL = "spec.source.url";
 
     private Differences() {}
 
@@ -89,14 +92,21 @@ public final class Differences {
                 || (!field.equals("limits") && LIFECYCLE.contains(field));
     }
 
-    /** In the order of the model, fields that are gone at their end. */
+    /** In the order of the model, fields that are gone at their end. A renewed signature of a URL is no difference. */
     static ImmutableList<Change> between(Workload before, Workload after) {
         Map<String, Value> old = values(before);
         Map<String, Value> wanted = values(after);
         return Sets.union(wanted.keySet(), old.keySet()).stream()
                 .filter(path -> !Objects.equals(json(old.get(path)), json(wanted.get(path))))
+                .filter(path -> !path.equals(URL) || !Objects.equals(archive(before), archive(after)))
                 .map(path -> new Change(path, shown(old.get(path)), shown(wanted.get(path))))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Where the archive is, without what a control plane renews each time. */
+    private static @Nullable String archive(Workload workload) {
+        Source source = workload.source();
+        return source == null ? null : source.shownUrl();
     }
 
     /** @param shown without secrets */
