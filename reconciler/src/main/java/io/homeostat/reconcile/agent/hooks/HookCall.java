@@ -130,8 +130,10 @@ sealed interface HookCall extends AutoCloseable {
                     .build();
             int status;
             try {
-                status = client.send(request, HttpResponse.BodyHandlers.discarding())
-                        .statusCode();
+                HttpResponse<InputStream> answer = client.send(request, HttpResponse.BodyHandlers.ofInputStream());
+                status = answer.statusCode();
+                // The rest of the answer is not waited for: the timeout is over its beginning only.
+                answer.body().close();
             } catch (IOException e) {
                 throw new IOException(place() + " can't be reached: " + e, e);
             }

@@ -65,6 +65,12 @@ class HooksTest {
             exchange.sendResponseHeaders(refused ? 503 : 204, -1);
             exchange.close();
         });
+        server.createContext("/endless", exchange -> {
+            posted.add(new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+            exchange.sendResponseHeaders(200, 0);
+            exchange.getResponseBody().write('x');
+            exchange.getResponseBody().flush();
+        });
         server.start();
         layout = new Layout(directory.resolve("state"), directory.resolve("run"), "machine-1");
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
@@ -121,6 +127,17 @@ class HooksTest {
 
         await().atMost(PATIENCE).until(() -> posted.size() == 5);
         assertEquals(List.of("refused one", "refused one", "one", "two", "three"), causes());
+    }
+
+    @Test
+    void aWebServerWhoseAnswerNeverEndsHasBeenTold() throws Exception {
+        hooks.use(config(webhook().replace("/hook", "/endless")));
+
+        happens(EventType.PLUGIN_CRASHED, "one");
+        happens(EventType.PLUGIN_CRASHED, "two");
+
+        await().atMost(PATIENCE).until(() -> posted.size() == 2);
+        assertEquals(List.of("one", "two"), causes());
     }
 
     @Test
