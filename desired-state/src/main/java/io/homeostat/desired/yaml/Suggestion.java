@@ -6,6 +6,9 @@ import java.util.Optional;
 
 /** Finds the word that somebody who mistyped one probably meant. */
 public final class Suggestion {
+    /** A word that was left off after so many characters is guessed. */
+    private static final int BEGINNING = 4;
+
     private Suggestion() {}
 
     /** Empty when nothing known is close to it. */
@@ -21,6 +24,9 @@ public final class Suggestion {
                 fewest = edits;
                 best = word;
             }
+        }
+        if (best == null && written.length() >= BEGINNING) {
+            return known.stream().filter(word -> word.startsWith(written)).findFirst();
         }
         return Optional.ofNullable(best);
     }

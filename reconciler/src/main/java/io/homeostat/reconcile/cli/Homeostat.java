@@ -160,7 +160,9 @@ public final class Homeostat {
         if (e instanceof UnmatchedArgumentException unmatched
                 && !unmatched.getUnmatched().isEmpty()) {
             String written = unmatched.getUnmatched().getFirst();
-            return message
+            boolean isCommand = !written.startsWith("-")
+                    && !e.getCommandLine().getSubcommands().isEmpty();
+            return (isCommand ? "'" + written + "' is no command" : message)
                     + Suggestion.of(written, meant(written, e.getCommandLine()))
                             .map(meant -> "; did you mean " + meant + "?")
                             .orElse("");
