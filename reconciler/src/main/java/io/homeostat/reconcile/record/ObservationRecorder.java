@@ -203,10 +203,19 @@ public final class ObservationRecorder {
         }
         if (instance.phase() == Phase.STARTED) {
             notes.event(EventType.PLUGIN_CRASHED, instance.revision(), words);
-        } else {
+        } else if (!isSuperseded(situation, instance)) {
             notes.failure(EventType.PLUGIN_START_FAILED, instance.revision(), FailureCause.of(exit), words);
         }
         notes.launchFailed(instance.target(), FailureCause.of(exit), notes.explained(words), false);
+    }
+
+    /** Nobody waits any more for the start of what is neither declared nor the last good revision. */
+    private static boolean isSuperseded(Situation situation, Instance instance) {
+        Declaration declared = situation.declared();
+        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
+        return declared != null
+                && !instance.target().equals(declared.hash())
+                && (lastKnownGood == null || !instance.target().equals(lastKnownGood.hash()));
     }
 
     /** A launch that was written down and of which nothing came. One that failed while the agent lived was told by its step. */

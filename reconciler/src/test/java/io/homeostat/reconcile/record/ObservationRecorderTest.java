@@ -120,6 +120,20 @@ class ObservationRecorderTest {
     }
 
     @Test
+    void aFailedStartIsToldOfWhatIsDeclaredAndOfNothingThatItReplaced() {
+        assertEquals(List.of("PLUGIN_START_FAILED A"), told(endedBeforeItsStart("A")));
+        assertEquals(List.of(), told(endedBeforeItsStart("B")));
+    }
+
+    private static Learned endedBeforeItsStart(String wanted) {
+        Example example = plugin().wants("A").installed("A").active("A").ended("A", KILLED);
+        return look(
+                wanted.equals("A") ? example : example.wants(wanted),
+                process -> new ObservedInstance(
+                        process.instance().withPhase(Phase.CREATED, ""), true, process.liveness()));
+    }
+
+    @Test
     void whatRunsAndIsNotRememberedIsAdopted() {
         Learned learned = look(
                 plugin().wants("A")
