@@ -104,8 +104,11 @@ final class JournalForwarding implements AutoCloseable {
     }
 
     private void send(WorkloadId id, String line) {
-        String entry = "PRIORITY=6\nSYSLOG_IDENTIFIER=" + id.name() + "\nHOMEOSTAT_WORKLOAD=" + id + "\nMESSAGE=" + line
-                + "\n";
+        // Encoded: a name that a message carried may have line breaks, and they would begin another field.
+        String workload = id.toString();
+        String name = workload.substring(workload.indexOf('/') + 1);
+        String entry =
+                "PRIORITY=6\nSYSLOG_IDENTIFIER=" + name + "\nHOMEOSTAT_WORKLOAD=" + id + "\nMESSAGE=" + line + "\n";
         long moments = taken ? PATIENCE.dividedBy(MOMENT) : 0;
         while (true) {
             try {
