@@ -107,7 +107,6 @@ final class UpgradeTest {
         sh("cd '" + Distribution.checkout() + "'\nexport PATH=" + root.resolve("bin") + ":$PATH\n"
                 + commands.replace("/opt/", root + "/opt/")
                         .replace("/etc/", root + "/etc/")
-                        .replace("bin/homeostat plan", "bin/homeostat plan --state-dir " + homeostat.stateDir())
                         .replace("./homeostat version", Distribution.program() + " version"));
     }
 
