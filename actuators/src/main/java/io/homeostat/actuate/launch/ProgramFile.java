@@ -67,8 +67,9 @@ final class ProgramFile {
         try {
             ProgramFile program = new ProgramFile(file, head(file));
             return program.isHandledByOthers() ? Optional.empty() : program.problem();
-        } catch (IOException | UncheckedIOException e) {
-            // May be executed and not read, or has just been replaced: the kernel decides.
+        } catch (IOException | UncheckedIOException | IllegalArgumentException e) {
+            // May be executed and not read, has just been replaced, or has lengths and names that make no sense: the
+            // kernel decides.
             return Optional.empty();
         }
     }

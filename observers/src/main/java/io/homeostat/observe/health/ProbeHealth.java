@@ -30,6 +30,7 @@ import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.net.URL;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -109,8 +110,9 @@ public final class ProbeHealth implements InstanceHealth {
     private static Optional<InetSocketAddress> address(Probe probe) {
         try {
             if (probe.http() != null) {
-                URI url = URI.create(probe.http().url());
-                int port = url.getPort() >= 0 ? url.getPort() : url.toURL().getDefaultPort();
+                // As who asks reads it: a URI has no host where its name is one that the rules for names forbid.
+                URL url = URI.create(probe.http().url()).toURL();
+                int port = url.getPort() >= 0 ? url.getPort() : url.getDefaultPort();
                 InetSocketAddress address = new InetSocketAddress(url.getHost(), port);
                 return address.isUnresolved() ? Optional.empty() : Optional.of(address);
             }

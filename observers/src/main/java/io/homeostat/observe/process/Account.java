@@ -25,7 +25,8 @@ public record Account(String name, int uid, int gid, String home, String shell) 
 
     /** Looks up a user by name or number, in /etc/passwd and then in the machine's other databases. */
     public static Optional<Account> find(String user) throws IOException, InterruptedException {
-        try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.UTF_8)) {
+        // Any byte is a character of it: names of people are written there in whatever was usual.
+        try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.ISO_8859_1)) {
             Optional<Account> local = lines.flatMap(line -> parse(line).stream())
                     .filter(account -> account.name.equals(user)
                             || Integer.toString(account.uid).equals(user))
