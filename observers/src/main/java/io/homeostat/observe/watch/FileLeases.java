@@ -10,10 +10,10 @@ import java.util.Optional;
 
 /**
  * Read leases on files that nobody may write while this process uses them, see F_SETLEASE in fcntl(2). The kernel keeps waiting whoever
- * opens one for writing until this process has closed it, or ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO,
+ * opens one for writing until this process has ended, at most for /proc/sys/fs/lease-break-time (45 s), and sends SIGIO,
  * which has to be handled before the first lease is taken. Only the owner of a file and root get one, and not every file system has them.
  */
-public final class FileLeases implements AutoCloseable {
+public final class FileLeases {
     private final ImmutableSet<Path> files;
     private final ImmutableMap<Path, Integer> held;
 
@@ -46,11 +46,5 @@ public final class FileLeases implements AutoCloseable {
                 .filter(file -> !Libc.holdsReadLease(file.getValue()))
                 .map(Map.Entry::getKey)
                 .findFirst();
-    }
-
-    /** Lets whoever waits go on. */
-    @Override
-    public void close() {
-        held.values().forEach(Libc::close);
     }
 }
