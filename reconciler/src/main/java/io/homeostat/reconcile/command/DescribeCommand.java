@@ -30,8 +30,6 @@ import io.homeostat.reconcile.plan.Situations;
 import io.homeostat.reconcile.status.Survey.Finding;
 import io.homeostat.reconcile.status.WorkloadStatus;
 import java.time.Instant;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Optional;
 
 /** Shows all that is known of one workload; its JSON is a public interface. */
@@ -101,20 +99,15 @@ public record DescribeCommand(WorkloadId workload) implements Command {
     }
 
     private ImmutableList<StoredEvent> lastEvents(StateReader reader) {
-        Deque<StoredEvent> last = new ArrayDeque<>();
+        EventsCommand.Newest last = new EventsCommand.Newest(EVENTS);
         ImmutableList<StoredEvent> page = reader.events(0, PAGE);
         while (!page.isEmpty()) {
-            for (StoredEvent event : page) {
-                if (workload.equals(event.event().workload())) {
-                    last.add(event);
-                    if (last.size() > EVENTS) {
-                        last.remove();
-                    }
-                }
-            }
+            page.stream()
+                    .filter(event -> workload.equals(event.event().workload()))
+                    .forEach(last);
             page = reader.events(page.getLast().id(), PAGE);
         }
-        return ImmutableList.copyOf(last);
+        return last.events();
     }
 
     private static void text(WorkloadStatus status, Memory memory, Instant now, Console console) {
@@ -175,8 +168,7 @@ public record DescribeCommand(WorkloadId workload) implements Command {
     }
 
     private ObjectNode json(WorkloadStatus status, Memory memory) {
-        ObjectNode json =
-                Json.object().put("formatVersion", PlanJson.FORMAT_VERSION).put("workload", workload.toString());
+        ObjectNode json = Json.versioned().put("workload", workload.toString());
         json.set("declaration", memory.declared().map(Declared::json).orElse(null));
         json.set("status", StatusJson.workload(status));
         json.set("plan", PlanJson.change(status.plan()));

@@ -66,14 +66,9 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
         Console console = workspace.console();
         long last;
         if (limit.isPresent()) {
-            Deque<StoredEvent> newest = new ArrayDeque<>();
-            last = readAfter(0, workspace, event -> {
-                newest.add(event);
-                if (newest.size() > limit.getAsInt()) {
-                    newest.remove();
-                }
-            });
-            newest.forEach(event -> print(event, console));
+            Newest newest = new Newest(limit.getAsInt());
+            last = readAfter(0, workspace, newest);
+            newest.events().forEach(event -> print(event, console));
         } else {
             last = readAfter(0, workspace, event -> print(event, console));
         }
@@ -84,6 +79,29 @@ public record EventsCommand(ImmutableList<WorkloadId> workloads, Instant since, 
             last = readAfter(another ? 0 : last, workspace, event -> print(event, console));
         }
         return ExitStatus.OK;
+    }
+
+    /** Keeps the last of the events that it is given. */
+    static final class Newest implements Consumer<StoredEvent> {
+        private final Deque<StoredEvent> events = new ArrayDeque<>();
+        private final int most;
+
+        Newest(int most) {
+            this.most = most;
+        }
+
+        @Override
+        public void accept(StoredEvent event) {
+            events.add(event);
+            if (events.size() > most) {
+                events.remove();
+            }
+        }
+
+        /** Oldest first. */
+        ImmutableList<StoredEvent> events() {
+            return ImmutableList.copyOf(events);
+        }
     }
 
     /** Returns the number of the last one, asked for or not. */

@@ -51,8 +51,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
     }
 
     public ObjectNode json() {
-        ObjectNode json = Json.object()
-                .put("formatVersion", PlanJson.FORMAT_VERSION)
+        ObjectNode json = Json.versioned()
                 .put("workload", declaration.workload().id().toString())
                 .put("source", declaration.source().word())
                 .put("origin", declaration.origin())
