@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import static io.homeostat.e2e.Patience.eventually;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -64,6 +65,23 @@ final class UpgradeTest {
             writer.write(ByteBuffer.wrap(new byte[] {0}));
 
             agent.await().exits(1).says(library + ", from which this agent runs, is being overwritten");
+        }
+    }
+
+    @Test
+    void whatIsMappedWithoutALeaseIsNotMapped() throws IOException, InterruptedException {
+        Path installed = homeostat.directory().resolve("opt");
+        sh("cp -a '" + Distribution.home() + "' '" + installed + "'");
+        Path cache = installed.resolve("homeostat.aot");
+        assertTrue(Files.size(cache) > 0);
+        try (FileChannel writer = FileChannel.open(cache, StandardOpenOption.WRITE)) {
+            Agent agent = homeostat.agent(installed);
+
+            String mapped = Files.readString(Path.of("/proc/" + agent.pid() + "/maps"));
+            assertFalse(mapped.contains(installed.toString()), mapped);
+            writer.truncate(0);
+
+            agent.await().exits(1).says(cache + ", from which this agent runs, is being overwritten");
         }
     }
 

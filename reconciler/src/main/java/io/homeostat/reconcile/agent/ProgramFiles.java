@@ -1,15 +1,20 @@
 package io.homeostat.reconcile.agent;
 
+import com.google.common.base.Splitter;
+import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.watch.FileChanges;
 import io.homeostat.observe.watch.FileLeases;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,13 +26,18 @@ import org.slf4j.LoggerFactory;
 /**
  * The files that this process runs from. Some are mapped into memory, and the JVM crashes when such a file is overwritten in place; the
  * others are read when a class is needed, which may be the class of another version by then. So an agent whose files are about to be
- * overwritten ends first: whoever opens one for writing waits for that. Where the kernel grants no lease, because they belong to another
- * user, the start script has none mapped, and the agent ends as soon as one has changed.
+ * overwritten ends first: whoever opens one for writing waits for that. Where the kernel grants no lease (files of another user, some
+ * network file systems, somebody who is writing just now), this process starts again with none mapped, and ends as soon as one has
+ * changed.
  *
  * <p>Files that are replaced by others of the same name, as package managers do it, stay as they are for those who have them open.
  */
 final class ProgramFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ProgramFiles.class);
+
+    /** What makes the JVM map files of this program, as the start script says it. */
+    private static final ImmutableList<String> MAPPING =
+            ImmutableList.of("-XX:AOTCache=", "-Dorg.sqlite.lib.path=", "-Dorg.sqlite.lib.name=");
 
     private final FileLeases leases;
     private final ImmutableMap<Path, Stamp> watched;
@@ -66,9 +76,38 @@ final class ProgramFiles implements AutoCloseable {
     static ProgramFiles ofThisProcess(Runnable onOverwritten) {
         try {
             Optional<Path> home = home();
-            return new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
+            ProgramFiles files =
+                    new ProgramFiles(home.isPresent() ? files(home.get()) : ImmutableSet.of(), onOverwritten);
+            if (!files.watched.isEmpty()) {
+                startAgainUnmapped();
+            }
+            return files;
         } catch (IOException e) {
             throw new CommandFailure("cannot read the files this program consists of: " + e, e);
+        }
+    }
+
+    /** Returns only when nothing is mapped, or would be later. */
+    private static void startAgainUnmapped() throws IOException {
+        List<byte[]> unmapped = new ArrayList<>();
+        boolean maps = false;
+        // Bytes: names of files need not be text.
+        for (String argument :
+                Splitter.on('\0').split(Files.readString(Path.of("/proc/self/cmdline"), StandardCharsets.ISO_8859_1))) {
+            if (MAPPING.stream().anyMatch(argument::startsWith)) {
+                maps = true;
+            } else {
+                unmapped.add(argument.getBytes(StandardCharsets.ISO_8859_1));
+            }
+        }
+        if (maps) {
+            // After the last argument there is a 0, too.
+            unmapped.removeLast();
+            int error = Libc.execute("/proc/self/exe", unmapped);
+            LOG.warn(
+                    "files of this program can be overwritten while it runs, which would end it at once, and it can't be"
+                            + " started without mapping them into memory: error {}",
+                    -error);
         }
     }
 
