@@ -88,9 +88,29 @@ final class PausingTest {
         homeostat.run("stop").exits(64).says("-l LABEL=VALUE");
         homeostat.run("stop", "process/web", "--all").exits(64);
         homeostat.run("stop", "-l", "sre").exits(64).says("'sre' is no label");
+        homeostat
+                .run("status", "-l", "team=nobody")
+                .exits(0)
+                .says("nothing is declared with team=nobody")
+                .doesNotSay("process/db");
         homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(0).says("nothing was applied here");
         homeostat.run("delete", "-l", "team=sre").exits(0);
         homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");
+    }
+
+    @Test
+    void labelsAreThoseOfTheDeclarationThatCounts() {
+        homeostat.agent();
+        homeostat.declare("web.yaml", sleeper("web", "dba"));
+        homeostat.awaitRunning("process/web");
+        homeostat.applied(sleeper("web", "sre"));
+
+        homeostat
+                .run("stop", "-l", "team=dba")
+                .exits(0)
+                .says("nothing that could be stopped is declared here with team=dba");
+
+        assertTrue(homeostat.pid("process/web") > 0);
     }
 
     @Test

@@ -112,6 +112,21 @@ final class RemovalTest {
     }
 
     @Test
+    void theExitOfDeleteSpeaksOfWhatWasToBeDeleted() {
+        homeostat.applied(sleeper("one"));
+        homeostat.apply(Document.script("broken", "exit 3")).exits(1);
+
+        homeostat
+                .run("delete", "process/one")
+                .exits(0)
+                .says("process/one     removed")
+                .says("process/broken: not as declared, which this delete was not about");
+        homeostat.run("delete", "-l", "team=nobody").exits(0).says("nothing was applied here with team=nobody");
+
+        assertEquals(List.of(), homeostat.processes("process/one"));
+    }
+
+    @Test
     void whatIsNotThereKeepsNothingElseFromBeingDeleted() {
         homeostat.applied(sleeper("one"));
 

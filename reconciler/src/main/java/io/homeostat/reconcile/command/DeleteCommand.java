@@ -15,8 +15,11 @@ import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -44,26 +47,55 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
 
     @Override
     public int run(Workspace workspace) throws InterruptedException {
+        if (selection.isOpen()) {
+            return runOnChosen(workspace);
+        }
         List<String> refused = new ArrayList<>();
-        int status = workspace.enforce(timeout, (store, notes) -> withdraw(workspace, store, notes, refused));
+        Set<WorkloadId> deleted = new HashSet<>();
+        int status = workspace.enforce(
+                timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused)));
         refused.forEach(why -> workspace.console().failPart(workspace.word(), why));
         return refused.isEmpty() ? status : ExitStatus.FAILED;
     }
 
-    /** @throws CommandFailure when none of them can be withdrawn */
-    private void withdraw(Workspace workspace, StateStore store, List<String> notes, List<String> refused) {
+    /** Of what other sources declare nothing can be deleted here. */
+    private int runOnChosen(Workspace workspace) throws InterruptedException {
+        ImmutableList<WorkloadId> chosen = workspace
+                .remembered(reader -> selection.among(
+                        reader.declarations().stream()
+                                .filter(declaration -> declaration.source() == SourceName.APPLIED)
+                                .map(StoredDeclaration::workload),
+                        workload -> true))
+                .orElse(ImmutableList.of());
+        if (!chosen.isEmpty()) {
+            return new DeleteCommand(Selection.of(chosen), timeout).run(workspace);
+        }
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), WorkloadResult.json(ImmutableList.of()));
+        }
+        console.say("nothing was applied here " + selection.words());
+        return ExitStatus.OK;
+    }
+
+    /**
+     * Returns those that were.
+     *
+     * @throws CommandFailure when none of them can be withdrawn
+     */
+    private ImmutableList<WorkloadId> withdraw(
+            Workspace workspace, StateStore store, List<String> notes, List<String> refused) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
                 .map(declaration -> declaration.workload().id())
                 .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo));
         ImmutableSet<WorkloadId> abandoned = abandoned(workspace, declarations);
-        ImmutableList<WorkloadId> workloads = selection.isOpen() ? chosen(declarations, notes) : selection.names();
         Set<WorkloadId> found = new HashSet<>(workspace.traces());
         // A process can run on though all of its files are gone.
         store.instances().forEach(instance -> found.add(instance.workload()));
         ImmutableSet.Builder<WorkloadId> deletable = ImmutableSet.builder();
-        for (WorkloadId id : ImmutableSet.copyOf(workloads)) {
+        for (WorkloadId id : ImmutableSet.copyOf(selection.names())) {
             ImmutableList<StoredDeclaration> others = SourceConflicts.of(id, declarations);
             if (applied.contains(id) || abandoned.contains(id) || (others.isEmpty() && found.contains(id))) {
                 deletable.add(id);
@@ -75,7 +107,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             }
         }
         ImmutableList<WorkloadId> here = deletable.build().asList();
-        if (here.isEmpty() && !refused.isEmpty()) {
+        if (here.isEmpty()) {
             throw new CommandFailure(String.join("\n", refused));
         }
         refused.replaceAll(why -> why.replace(NOTHING_DELETED, ", so it was not deleted, though others were"));
@@ -96,18 +128,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
                 store.commit(Change.ofHistory(id, WorkloadHistory.DELETED));
             }
         }
-    }
-
-    /** Of what other sources declare nothing can be deleted here. */
-    private ImmutableList<WorkloadId> chosen(ImmutableList<StoredDeclaration> declarations, List<String> notes) {
-        ImmutableList<StoredDeclaration> applied = declarations.stream()
-                .filter(declaration -> declaration.source() == SourceName.APPLIED)
-                .collect(ImmutableList.toImmutableList());
-        ImmutableList<WorkloadId> chosen = selection.among(applied, workload -> true);
-        if (chosen.isEmpty()) {
-            notes.add("nothing was applied here " + selection.words());
-        }
-        return chosen;
+        return here;
     }
 
     /** What a control plane declared that nobody is connected with any more: nobody else could take it back. Only an agent knows that. */

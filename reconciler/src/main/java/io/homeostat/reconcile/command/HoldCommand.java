@@ -22,6 +22,7 @@ import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.stream.Stream;
@@ -130,10 +131,21 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
 
     private int runOnChosen(Workspace workspace) throws InterruptedException {
         ImmutableList<WorkloadId> chosen = workspace
-                .remembered(reader -> selection.among(reader.declarations(), this::suits))
+                .remembered(reader -> selection.among(
+                        StoredState.desired(reader.declarations()).declarations().values().stream()
+                                .map(Declaration::workload),
+                        this::suits))
                 .orElse(ImmutableList.of());
         if (chosen.isEmpty()) {
-            workspace.console().say("nothing that could be " + hold.done + " is declared here " + selection.words());
+            Console console = workspace.console();
+            if (console.json()) {
+                Json.print(
+                        console.out(),
+                        hold == Hold.PAUSE || hold == Hold.RESUME
+                                ? json(chosen, ImmutableMap.of())
+                                : WorkloadResult.json(ImmutableList.of()));
+            }
+            console.say("nothing that could be " + hold.done + " is declared here " + selection.words());
             return ExitStatus.OK;
         }
         return new HoldCommand(hold, Selection.of(chosen), reason, timeout).run(workspace);
@@ -244,7 +256,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         ImmutableMap<WorkloadId, Pause> pauses = pauses(workspace);
         Console console = workspace.console();
         if (console.json()) {
-            Json.print(console.out(), json(pauses));
+            Json.print(console.out(), json(workloads(), pauses));
         } else {
             for (WorkloadId id : workloads()) {
                 @Nullable Pause pause = pauses.get(id);
@@ -254,9 +266,9 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         return ExitStatus.OK;
     }
 
-    private ObjectNode json(ImmutableMap<WorkloadId, Pause> pauses) {
+    private static ObjectNode json(ImmutableList<WorkloadId> workloads, ImmutableMap<WorkloadId, Pause> pauses) {
         ObjectNode json = Json.versioned();
-        json.set("workloads", Json.array(workloads(), id -> json(id, pauses.get(id))));
+        json.set("workloads", Json.array(workloads, id -> json(id, pauses.get(id))));
         return json;
     }
 

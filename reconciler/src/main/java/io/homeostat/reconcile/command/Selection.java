@@ -4,13 +4,12 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
-import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.UsageException;
-import java.util.Collection;
 import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Which workloads a command is about: those that are named, those that are declared with some labels, or all that are declared.
@@ -49,10 +48,8 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
     }
 
     /** The chosen ones among what is declared. */
-    ImmutableList<WorkloadId> among(Collection<StoredDeclaration> declarations, Predicate<Workload> eligible) {
-        return declarations.stream()
-                .map(StoredDeclaration::workload)
-                .filter(workload -> has(workload, labels) && eligible.test(workload))
+    ImmutableList<WorkloadId> among(Stream<Workload> declared, Predicate<Workload> eligible) {
+        return declared.filter(workload -> has(workload, labels) && eligible.test(workload))
                 .map(Workload::id)
                 .sorted()
                 .distinct()
@@ -65,10 +62,12 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
 
     /** For people, as the end of a sentence: "with team=sre". */
     String words() {
-        return all
-                ? "at all"
-                : labels.entrySet().stream()
-                        .map(label -> label.getKey() + "=" + label.getValue())
-                        .collect(Collectors.joining(",", "with ", ""));
+        return all ? "at all" : words(labels);
+    }
+
+    static String words(Map<String, String> labels) {
+        return labels.entrySet().stream()
+                .map(label -> label.getKey() + "=" + label.getValue())
+                .collect(Collectors.joining(",", "with ", ""));
     }
 }

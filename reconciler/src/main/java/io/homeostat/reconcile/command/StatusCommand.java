@@ -85,16 +85,13 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         Console console = workspace.console();
         Workspace.View view =
                 workspace.survey(StoredState::desired, ImmutableList.of(), Situations.Depth.HEALTH, id -> true);
-        ImmutableList<WorkloadStatus> all = view.findings().stream()
+        ImmutableList<Finding> all = view.findings();
+        ImmutableList<WorkloadStatus> shown = all.stream()
                 .filter(finding ->
                         labels.isEmpty() || hasLabels(finding.situation().declared()))
+                .filter(finding -> workloads.isEmpty() || workloads.contains(finding.id()))
                 .map(finding -> status(finding, workspace.enforcer()))
                 .collect(ImmutableList.toImmutableList());
-        ImmutableList<WorkloadStatus> shown = workloads.isEmpty()
-                ? all
-                : all.stream()
-                        .filter(status -> workloads.contains(status.id()))
-                        .collect(ImmutableList.toImmutableList());
         Instant now = workspace.environment().clock().instant();
         if (console.json()) {
             Enforcer enforcer = workspace.enforcer();
@@ -106,7 +103,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
             agent.ifPresent(one -> StatusText.agent(one, now, console));
             if (agent.isEmpty() && !all.isEmpty()) {
                 console.say(
-                        "no agent runs; what differs stays so until the next homeostat apply, homeostat run starts an agent");
+                        "no agent runs, so what differs stays so until the next homeostat apply; homeostat run starts an agent");
             }
             workspace.enforcer().controlPlane().ifPresent(one -> StatusText.controlPlane(one, now, console));
         }
@@ -123,6 +120,8 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         }
         if (all.isEmpty() && workloads.isEmpty()) {
             console.say("nothing is declared");
+        } else if (shown.isEmpty() && !labels.isEmpty()) {
+            console.say("nothing is declared " + Selection.words(labels));
         }
         if (!workloads.isEmpty() && shown.isEmpty()) {
             throw new CommandFailure(
