@@ -121,11 +121,11 @@ final class LaunchCommand {
                 "--");
     }
 
-    private void check() throws ActuationFailure, IOException {
+    private void check() throws ActuationFailure, IOException, InterruptedException {
         Integer nice = settings.nice();
-        if (nice != null && nice < niceness() && Account.ourUid() != 0) {
+        if (nice != null && nice < niceness() && !canBecome(nice)) {
             throw refused("spec.nice is " + nice + ", but Homeostat itself has " + niceness()
-                    + ", and only root can give a process less; run as root or raise it");
+                    + " and may not give a process less (CAP_SYS_NICE); run as root or raise it");
         }
         String directory = settings.workingDirectory();
         if (directory != null && !Files.isDirectory(Path.of(directory))) {
@@ -135,6 +135,12 @@ final class LaunchCommand {
                             + " is no directory that we can see;" + " create it or declare another",
                     false);
         }
+    }
+
+    /** Root may be without that right, and others may have it; nice(1) would only warn. */
+    private static boolean canBecome(int nice) throws ActuationFailure, IOException, InterruptedException {
+        String become = said("nice", "-n", Integer.toString(nice - niceness()), tool("nice"));
+        return become.equals(Integer.toString(nice));
     }
 
     private static String gid(String field, String group) throws ActuationFailure, IOException, InterruptedException {

@@ -30,6 +30,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -294,6 +295,18 @@ class LaunchAsUserTest {
                             + ", but only root can start a process as another user; run as root or leave"
                             + " spec.user out",
                     answer);
+        }
+        assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
+    }
+
+    @Test
+    void aNicenessThatTheKernelWouldRefuseIsRefused() throws Exception {
+        List<String> prefix =
+                Account.ourUid() == 0 ? List.of("setpriv", "--bounding-set=-sys_nice", "--inh-caps=-all") : List.of();
+        try (LaunchingJvm agent = LaunchingJvm.start(prefix, bed.root, "l", Path.of("/bin/true"), "", "-20")) {
+            String answer = Objects.requireNonNull(agent.answer());
+
+            assertTrue(answer.startsWith("spec.nice is -20, but Homeostat itself has "), answer);
         }
         assertFalse(Files.exists(bed.layout.launches(TestBed.PROCESS)));
     }

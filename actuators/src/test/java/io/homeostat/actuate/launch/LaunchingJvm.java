@@ -6,6 +6,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
+import io.homeostat.desired.model.ProcessSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -35,6 +36,12 @@ final class LaunchingJvm implements AutoCloseable {
      */
     static LaunchingJvm start(List<String> prefix, Path root, String launchId, Path program, String user)
             throws IOException {
+        return start(prefix, root, launchId, program, user, "");
+    }
+
+    /** @param nice empty when it is not declared */
+    static LaunchingJvm start(List<String> prefix, Path root, String launchId, Path program, String user, String nice)
+            throws IOException {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -47,7 +54,8 @@ final class LaunchingJvm implements AutoCloseable {
                 root.toString(),
                 launchId,
                 program.toString(),
-                user));
+                user,
+                nice));
         return new LaunchingJvm(new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start());
@@ -77,7 +85,15 @@ final class LaunchingJvm implements AutoCloseable {
                 Path.of(arguments[2]),
                 ImmutableList.of(),
                 ImmutableMap.of(),
-                arguments[3].isEmpty() ? null : arguments[3]);
+                arguments[3].isEmpty() ? null : arguments[3],
+                new ProcessSettings(
+                        null,
+                        null,
+                        null,
+                        null,
+                        arguments[4].isEmpty() ? null : Integer.valueOf(arguments[4]),
+                        null,
+                        null));
         try {
             System.out.println(bed.launcher.launch(request, CgroupPlan.NONE));
         } catch (ActuationFailure e) {
