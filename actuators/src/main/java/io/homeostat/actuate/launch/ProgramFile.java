@@ -1,7 +1,6 @@
 package io.homeostat.actuate.launch;
 
 import com.google.common.base.CharMatcher;
-import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.io.BaseEncoding;
 import java.io.IOException;
@@ -28,7 +27,7 @@ import java.util.Optional;
 final class ProgramFile {
     private static final Path BINARY_FORMATS = Path.of("/proc/sys/fs/binfmt_misc");
 
-    /** BINPRM_BUF_SIZE of Linux: so much of a file is looked at, and no first line may be longer. */
+    /** BINPRM_BUF_SIZE of Linux: so much of a file is looked at. */
     private static final int HEAD = 256;
 
     private static final int ELF = 0x7f454c46;
@@ -95,10 +94,9 @@ final class ProgramFile {
 
     private Optional<String> script() {
         String text = new String(head, 2, head.length - 2, StandardCharsets.UTF_8);
-        int end = text.indexOf('\n');
-        String line = CharMatcher.anyOf(" \t").trimFrom(end < 0 ? text : text.substring(0, end));
-        String interpreter =
-                Splitter.on(CharMatcher.anyOf(" \t")).split(line).iterator().next();
+        String line = CharMatcher.anyOf(" \t").trimLeadingFrom(text);
+        int end = CharMatcher.anyOf(" \t\n\0").indexIn(line);
+        String interpreter = end < 0 ? line : line.substring(0, end);
         if (interpreter.endsWith("\r")) {
             return Optional.of(
                     "has a bad interpreter: its first line ends with a carriage return, as on Windows; save it"

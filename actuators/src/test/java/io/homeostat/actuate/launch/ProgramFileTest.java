@@ -27,6 +27,9 @@ class ProgramFileTest {
         assertEquals(Optional.empty(), problem("#! /usr/bin/env sh\n"));
         assertEquals(Optional.empty(), problem("echo a script without a first line for the kernel\n"));
         assertEquals(Optional.empty(), problem(""));
+        // The kernel reads 256 bytes, and cuts off what the interpreter is given.
+        assertEquals(Optional.empty(), problem("#!/bin/sh " + "x".repeat(300) + "\n"));
+        assertEquals(Optional.empty(), problem("#!/bin/sh\0\n"));
     }
 
     @Test
@@ -50,6 +53,7 @@ class ProgramFileTest {
                 problem("#!/no/such/python -u\n").orElseThrow());
         assertTrue(problem("#!/bin/sh\r\necho\r\n").orElseThrow().contains("carriage return"));
         assertTrue(problem("#!\n").orElseThrow().contains("names none"));
+        assertTrue(problem("#!/" + "x".repeat(300) + "\n").orElseThrow().contains("names none"));
         assertTrue(problem("#!/etc/passwd\n").orElseThrow().contains("/etc/passwd, named in its first line, can't be"));
     }
 
