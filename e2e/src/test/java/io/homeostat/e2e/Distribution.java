@@ -81,7 +81,7 @@ final class Distribution {
 
     private static void trainGreeter() throws IOException {
         Path partial = greeterClasses().resolveSibling("greeter.jsa.new");
-        Path directory = Files.createTempDirectory(Path.of("/tmp"), "hs");
+        Path directory = Files.createTempDirectory("hs");
         awaitEnd(new ProcessBuilder("tar", "xzf", greeter().toString(), "-C", directory.toString()).start());
         Path socket = directory.resolve("s");
         ProcessBuilder training = new ProcessBuilder(

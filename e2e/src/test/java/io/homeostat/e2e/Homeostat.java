@@ -49,7 +49,7 @@ final class Homeostat implements BeforeEachCallback, AfterEachCallback {
                         },
                         WarmProgram.class);
         // Not JUnit's: sockets need a short path.
-        root = Files.createTempDirectory(Path.of("/tmp"), "hs");
+        root = Files.createTempDirectory("hs");
         Files.createDirectories(desired());
         commands = new Commands(root, directory());
         agent = null;

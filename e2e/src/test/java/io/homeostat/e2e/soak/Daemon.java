@@ -30,7 +30,7 @@ final class Daemon implements AutoCloseable {
     Daemon(Path distribution, Path greeter) throws IOException {
         this.program = distribution.resolve("bin").resolve("homeostat");
         this.greeter = greeter;
-        this.root = Files.createTempDirectory(Path.of("/tmp"), "hss");
+        this.root = Files.createTempDirectory("hss");
         Files.createDirectory(desired());
         // Everybody's pauses are short here, and there is a lot to tell.
         Files.writeString(root.resolve("agent.yaml"), """

@@ -44,7 +44,7 @@ final class AgentBench implements AutoCloseable {
     AgentBench() {
         try {
             // Not JUnit's: sockets need a short path.
-            directory = Files.createTempDirectory(Path.of("/tmp"), "ha");
+            directory = Files.createTempDirectory("ha");
             Files.createDirectory(directory.resolve("d"));
             Files.createDirectory(directory.resolve("r"));
         } catch (IOException e) {

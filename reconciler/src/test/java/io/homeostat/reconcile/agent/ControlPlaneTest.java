@@ -54,7 +54,7 @@ class ControlPlaneTest {
 
     @BeforeEach
     void connect() throws Exception {
-        directory = Files.createTempDirectory(Path.of("/tmp"), "hc");
+        directory = Files.createTempDirectory("hc");
         fake = FakeControlPlane.onUnixSocket(directory.resolve("s"));
         Agent agent = bench.start("1h", true);
         Clock clock = Clock.systemUTC();

@@ -50,7 +50,7 @@ class LocalPluginsTest {
 
     @BeforeEach
     void start() throws Exception {
-        directory = Files.createTempDirectory(Path.of("/tmp"), "hl");
+        directory = Files.createTempDirectory("hl");
         packages = Files.createDirectory(directory.resolve("packages"));
         plugin = new ServedPlugin(directory.resolve("p"));
         program = directory.resolve("program");
