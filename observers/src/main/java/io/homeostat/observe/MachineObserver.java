@@ -2,6 +2,7 @@ package io.homeostat.observe;
 
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
@@ -9,6 +10,8 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.files.FileContents;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.observe.host.HostObserver;
@@ -16,6 +19,7 @@ import io.homeostat.observe.host.MetadataFacts;
 import io.homeostat.observe.host.OsRelease;
 import io.homeostat.observe.install.InstallationObserver;
 import io.homeostat.observe.process.ProcFs;
+import java.time.InstantSource;
 import java.util.function.Function;
 
 /** Looks at the real machine: its disk, its instances with their limits, and what is known of the host. */
@@ -23,6 +27,7 @@ public final class MachineObserver implements Observer {
     private final InstallationObserver installations;
     private final Function<Kind, ? extends InstanceObserver> instances;
     private final HostObserver host;
+    private final FileContents files;
 
     /**
      * @param instances who looks at those of a kind; used, not closed
@@ -32,7 +37,9 @@ public final class MachineObserver implements Observer {
             Layout layout,
             ProcFs procFs,
             Function<Kind, ? extends InstanceObserver> instances,
-            MetadataServer metadata) {
+            MetadataServer metadata,
+            InstantSource clock) {
+        this.files = new FileContents(clock);
         this.installations = new InstallationObserver(layout);
         this.instances = instances;
         this.host = new HostObserver(
@@ -59,6 +66,11 @@ public final class MachineObserver implements Observer {
     @Override
     public HostFacts host(ImmutableSet<HostFact> asked) {
         return host.look(asked);
+    }
+
+    @Override
+    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        return files.look(paths);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.limits.ObservedLimits;
 import java.util.Optional;
@@ -14,6 +16,7 @@ import java.util.Optional;
  * @param instances its launches that are not known to be over, oldest first
  * @param limits how those that run are limited
  * @param residue whether anything else of it is left: its state, its log, an interrupted unpacking, what an ended instance left behind
+ * @param files what is at the paths whose contents matter to it
  */
 public record ObservedWorkload(
         WorkloadId id,
@@ -21,7 +24,18 @@ public record ObservedWorkload(
         Observation<Optional<String>> active,
         Observation<ImmutableList<ObservedInstance>> instances,
         Observation<ObservedLimits> limits,
-        Observation<Boolean> residue) {
+        Observation<Boolean> residue,
+        ImmutableMap<String, FileContent> files) {
+    /** One to which no file's content matters. */
+    public ObservedWorkload(
+            WorkloadId id,
+            Observation<ImmutableList<Installation>> installations,
+            Observation<Optional<String>> active,
+            Observation<ImmutableList<ObservedInstance>> instances,
+            Observation<ObservedLimits> limits,
+            Observation<Boolean> residue) {
+        this(id, installations, active, instances, limits, residue, ImmutableMap.of());
+    }
 
     /** A workload of which there is no trace. */
     public static ObservedWorkload absent(WorkloadId id) {
@@ -36,10 +50,14 @@ public record ObservedWorkload(
 
     /** With something else left of it; what could not be seen stays unseen. */
     public ObservedWorkload withResidue() {
-        return new ObservedWorkload(id, installations, active, instances, limits, residue.map(any -> true));
+        return new ObservedWorkload(id, installations, active, instances, limits, residue.map(any -> true), files);
     }
 
     public ObservedWorkload withInstances(ImmutableList<ObservedInstance> known) {
-        return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue);
+        return new ObservedWorkload(id, installations, active, Observation.seen(known), limits, residue, files);
+    }
+
+    public ObservedWorkload withFiles(ImmutableMap<String, FileContent> contents) {
+        return new ObservedWorkload(id, installations, active, instances, limits, residue, contents);
     }
 }

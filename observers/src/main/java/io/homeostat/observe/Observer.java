@@ -1,10 +1,12 @@
 package io.homeostat.observe;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +20,9 @@ public interface Observer {
 
     /** Looks at the machine as a whole. Facts that are asked for may take some seconds. */
     HostFacts host(ImmutableSet<HostFact> asked);
+
+    /** What is at each of these absolute paths. */
+    ImmutableMap<String, FileContent> files(ImmutableSet<String> paths);
 
     /** Keys of the complete archives in the cache. */
     Observation<ImmutableSet<String>> archives();

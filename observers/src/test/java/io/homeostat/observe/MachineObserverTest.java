@@ -82,7 +82,8 @@ class MachineObserverTest {
                 at,
                 proc.procFs,
                 kind -> new ProcessInstances(at, proc.procFs, () -> NOW, limits, kind == Kind.PLUGIN ? asked : probes),
-                path -> new MetadataServer.Answer.Absent());
+                path -> new MetadataServer.Answer.Absent(),
+                () -> NOW);
     }
 
     private Instance running(Phase start) throws Exception {

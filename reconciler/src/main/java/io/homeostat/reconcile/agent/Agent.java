@@ -42,6 +42,7 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -72,6 +73,7 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     private final PluginSurvey pluginSurvey;
     private final UsageSampler usage;
     private final InstanceFollower follower;
+    private final @Nullable ContentWatcher contents;
     private final PeriodicTasks sampling = new PeriodicTasks("sampling");
     private final DeclaredState declared = new DeclaredState();
     private final BootGate boot = new BootGate();
@@ -111,6 +113,10 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         this.follower = new InstanceFollower(
                 hinted ? new ExitWatcher(procFs) : null, instances, usage, store, declared, this::ended);
         residents.add(follower);
+        this.contents = hinted ? new ContentWatcher(observer::files, this::fileChanged) : null;
+        if (contents != null) {
+            residents.add(contents);
+        }
         telemetry.metrics().usage(usage::latest);
         PassBroadcast broadcast = new PassBroadcast(residents.build());
         this.steps = new MachineSteps(
@@ -244,6 +250,10 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         return ThreadLocalRandom.current().nextDouble();
     }
 
+    private void fileChanged(WorkloadId id) {
+        reconciler.hint(id, Trigger.FILES);
+    }
+
     private void ended(WorkloadId id) {
         reconciler.hint(id, Trigger.EXIT);
     }
@@ -252,6 +262,9 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
     @Override
     public void close() {
         sources.close();
+        if (contents != null) {
+            contents.close();
+        }
         maintenance.close();
         sampling.close();
         reconciler.drain(GRACE);

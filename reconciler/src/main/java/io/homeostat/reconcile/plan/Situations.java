@@ -5,6 +5,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
@@ -14,6 +15,7 @@ import java.time.InstantSource;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +66,8 @@ public final class Situations {
         return new Situation(
                 declared,
                 policy,
-                remembered.hasRemains() ? seen.withResidue() : seen,
+                (remembered.hasRemains() ? seen.withResidue() : seen)
+                        .withFiles(observer.files(files(declared, remembered))),
                 host,
                 relations.apply(host, remembered.history()),
                 archives,
@@ -73,5 +76,15 @@ public final class Situations {
                 checks,
                 seed.getAsLong(),
                 clock.instant());
+    }
+
+    /** Those of what is declared, and of what was last seen well, which may have to take its place. */
+    private static ImmutableSet<String> files(@Nullable Declaration declared, Remembered remembered) {
+        LastKnownGood lastKnownGood = remembered.history().lastKnownGood();
+        return Stream.concat(
+                        Stream.ofNullable(declared).map(Declaration::workload),
+                        Stream.ofNullable(lastKnownGood).map(LastKnownGood::workload))
+                .flatMap(workload -> Traits.of(workload).files().stream())
+                .collect(ImmutableSet.toImmutableSet());
     }
 }

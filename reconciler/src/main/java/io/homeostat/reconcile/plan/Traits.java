@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
@@ -77,8 +78,14 @@ public record Traits(
      * One thing that can't change while an instance runs.
      *
      * @param added whether versions that launched what still runs did not know it: nothing of it is then the same as no record of it
+     * @param files absolute paths of files whose contents, as they are at the launch, are part of it
      */
-    public record LaunchInput(String name, ImmutableList<String> parts, Reason changed, boolean added) {
+    public record LaunchInput(
+            String name, ImmutableList<String> parts, Reason changed, boolean added, ImmutableSet<String> files) {
+        public LaunchInput(String name, ImmutableList<String> parts, Reason changed, boolean added) {
+            this(name, parts, changed, added, ImmutableSet.of());
+        }
+
         public LaunchInput(String name, ImmutableList<String> parts, Reason changed) {
             this(name, parts, changed, false);
         }
@@ -103,6 +110,11 @@ public record Traits(
      */
     public static Traits of(Workload workload) {
         return KindTraits.of(workload.id().kind()).traits(workload.spec());
+    }
+
+    /** Absolute paths of all files whose contents matter to it; what is at them is observed. */
+    public ImmutableSet<String> files() {
+        return inputs.stream().flatMap(input -> input.files().stream()).collect(ImmutableSet.toImmutableSet());
     }
 
     /** Empty when there is nothing that a running instance could be given. */

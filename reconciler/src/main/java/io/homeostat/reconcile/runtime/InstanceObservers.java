@@ -44,7 +44,7 @@ public final class InstanceObservers implements AutoCloseable {
      * @param metadata used, not closed
      */
     public MachineObserver with(MetadataServer metadata) {
-        return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata);
+        return new MachineObserver(machine.layout(), machine.procFs(), this::of, metadata, machine.clock());
     }
 
     InstanceObserver of(Kind kind) {

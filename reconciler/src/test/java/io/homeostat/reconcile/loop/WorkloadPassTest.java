@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -17,6 +18,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Step;
@@ -144,6 +146,11 @@ class WorkloadPassTest {
         @Override
         public Observation<ImmutableSet<String>> archives() {
             return Observation.seen(ImmutableSet.of());
+        }
+
+        @Override
+        public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+            return ImmutableMap.of();
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Kind;
@@ -18,6 +19,7 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.host.HostFacts;
@@ -213,6 +215,11 @@ final class FakeObserver implements Observer {
         return verdict == Verdict.HEALTHY
                 ? new Health(verdict, code, ImmutableList.of(), "", clock.instant())
                 : Health.failed(verdict, "says no at " + clock.instant(), clock.instant());
+    }
+
+    @Override
+    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        return ImmutableMap.of();
     }
 
     @Override

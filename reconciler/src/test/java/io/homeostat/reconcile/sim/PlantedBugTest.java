@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -15,6 +16,7 @@ import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Step;
@@ -141,6 +143,11 @@ class PlantedBugTest {
             @Override
             public Observation<ImmutableSet<String>> archives() {
                 return eyes.archives();
+            }
+
+            @Override
+            public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+                return eyes.files(paths);
             }
 
             @Override

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.sim;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
@@ -10,6 +11,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
 import io.homeostat.observe.Observer.Checks;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.host.HostFacts.HostFact;
@@ -93,6 +95,11 @@ final class World implements StepExecutor, Observer {
     @Override
     public Observation<ImmutableSet<String>> archives() {
         return machine.observer.archives();
+    }
+
+    @Override
+    public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        return machine.observer.files(paths);
     }
 
     @Override

@@ -1,0 +1,131 @@
+package io.homeostat.observe.files;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.yaml.IoReason;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Objects;
+
+/**
+ * Looks at files whose content matters. One that stat(2) shows as it was is not read again. Symbolic links are followed. For many threads.
+ */
+public final class FileContents {
+    /** The largest file that is read, in bytes. */
+    public static final int LARGEST = 1 << 20;
+
+    private static final int REMEMBERED = 10_000;
+
+    /** As long as a file is younger, it may be written again without another time of change: file systems count in ticks, some in seconds. */
+    private static final Duration SETTLED = Duration.ofSeconds(2);
+
+    private static final int TYPE = 0170000;
+    private static final int REGULAR = 0100000;
+
+    private final InstantSource clock;
+    private final Reader reader;
+    private final Cache<String, Known> known =
+            Caffeine.newBuilder().maximumSize(REMEMBERED).build();
+
+    /** Gets the bytes of a file. */
+    @FunctionalInterface
+    interface Reader {
+        byte[] read(Path path) throws IOException;
+    }
+
+    private record Known(Stat stat, FileContent content) {}
+
+    /** By which a file that was written or replaced can be told. */
+    private record Stat(ImmutableMap<String, Object> facts) {
+        static Stat of(Path path) throws IOException {
+            return new Stat(
+                    ImmutableMap.copyOf(Files.readAttributes(path, "unix:dev,ino,mode,size,lastModifiedTime,ctime")));
+        }
+
+        boolean isRegular() {
+            return (fact("mode", Integer.class) & TYPE) == REGULAR;
+        }
+
+        /** Files of /proc and /sys have no size, and change without a sign of it. */
+        boolean tellsChanges(Instant now) {
+            return fact("size", Long.class) > 0
+                    && fact("ctime", FileTime.class).toInstant().plus(SETTLED).isBefore(now);
+        }
+
+        private <T> T fact(String name, Class<T> type) {
+            return type.cast(Objects.requireNonNull(facts.get(name)));
+        }
+    }
+
+    /** @param clock that of the files' times */
+    public FileContents(InstantSource clock) {
+        this(clock, FileContents::read);
+    }
+
+    FileContents(InstantSource clock, Reader reader) {
+        this.clock = clock;
+        this.reader = reader;
+    }
+
+    /** What is at each of these paths now. */
+    public ImmutableMap<String, FileContent> look(ImmutableSet<String> paths) {
+        ImmutableMap.Builder<String, FileContent> contents = ImmutableMap.builderWithExpectedSize(paths.size());
+        for (String path : paths) {
+            contents.put(path, look(path));
+        }
+        return contents.buildOrThrow();
+    }
+
+    private FileContent look(String name) {
+        try {
+            Path path = Path.of(name);
+            Instant now = clock.instant();
+            Stat stat = Stat.of(path);
+            Known before = known.getIfPresent(name);
+            if (before != null && before.stat().equals(stat)) {
+                return before.content();
+            }
+            FileContent content = FileContent.of(reader.read(path));
+            if (stat.tellsChanges(now)) {
+                known.put(name, new Known(stat, content));
+            }
+            return content;
+        } catch (IOException e) {
+            return problem(e);
+        }
+    }
+
+    /**
+     * Reads a whole file of at most {@link #LARGEST} bytes.
+     *
+     * @throws IOException {@link #problem} says why
+     */
+    public static byte[] read(Path path) throws IOException {
+        // Before it is opened: opening a FIFO would wait for a writer.
+        if (!Stat.of(path).isRegular()) {
+            throw new FileSystemException(path.toString(), null, "it is no regular file");
+        }
+        try (InputStream in = Files.newInputStream(path)) {
+            byte[] bytes = in.readNBytes(LARGEST + 1);
+            if (bytes.length > LARGEST) {
+                throw new FileSystemException(path.toString(), null, "it is larger than " + (LARGEST >> 20) + " MiB");
+            }
+            return bytes;
+        }
+    }
+
+    /** What a file is that could not be read. */
+    public static FileContent problem(IOException e) {
+        return e instanceof NoSuchFileException ? new FileContent.Absent() : new FileContent.Unusable(IoReason.of(e));
+    }
+}

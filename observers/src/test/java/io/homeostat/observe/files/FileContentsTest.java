@@ -1,0 +1,152 @@
+package io.homeostat.observe.files;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import com.google.common.collect.ImmutableSet;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real files, pipes and links. */
+@Timeout(60)
+class FileContentsTest {
+    @TempDir
+    Path root;
+
+    private final AtomicInteger reads = new AtomicInteger();
+    private final FileContents contents = new FileContents(InstantSource.system());
+
+    /** To it, what was just written is old. */
+    private final FileContents later =
+            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), path -> {
+                reads.incrementAndGet();
+                return FileContents.read(path);
+            });
+
+    private FileContent look(FileContents by, Path path) {
+        return Objects.requireNonNull(by.look(ImmutableSet.of(path.toString())).get(path.toString()));
+    }
+
+    private Optional<String> problem(Path path) {
+        return look(contents, path).problem();
+    }
+
+    @Test
+    void sameContentIsTheSameWhoeverWroteIt() throws Exception {
+        Path one = Files.writeString(root.resolve("one"), "secret");
+        Path other = Files.writeString(root.resolve("other"), "secret");
+
+        assertEquals(look(contents, one), look(contents, other));
+        assertEquals(look(contents, one), FileContent.of("secret".getBytes(StandardCharsets.UTF_8)));
+        assertEquals(Optional.empty(), problem(one));
+    }
+
+    @Test
+    void noDigestIsPrinted() throws Exception {
+        assertEquals(
+                "Present",
+                look(contents, Files.writeString(root.resolve("f"), "x")).toString());
+    }
+
+    @Test
+    void aFileThatIsWrittenAgainAtOnceIsAnotherOne() throws Exception {
+        Path file = Files.writeString(root.resolve("f"), "aaaa");
+        for (int i = 0; i < 1000; i++) {
+            FileContent before = look(contents, file);
+            Files.writeString(file, i % 2 == 0 ? "bbbb" : "aaaa");
+
+            assertNotEquals(before, look(contents, file));
+        }
+    }
+
+    @Test
+    void aFileThatIsAsItWasIsNotReadAgain() throws Exception {
+        Path file = Files.writeString(root.resolve("f"), "aaaa");
+        for (int i = 0; i < 100; i++) {
+            look(later, file);
+        }
+        assertEquals(1, reads.get());
+    }
+
+    @Test
+    void anotherTimeOfModificationOrAnotherFileIsRead() throws Exception {
+        Path file = Files.writeString(root.resolve("f"), "aaaa");
+        FileContent before = look(later, file);
+        FileTime modified = Files.getLastModifiedTime(file);
+        Path next = Files.writeString(root.resolve("next"), "bbbb");
+        Files.setLastModifiedTime(next, modified);
+        Files.move(next, file, StandardCopyOption.REPLACE_EXISTING);
+
+        assertNotEquals(before, look(later, file));
+    }
+
+    @Test
+    void whatIsNotThereIsAbsent() throws Exception {
+        Files.createSymbolicLink(root.resolve("dangling"), root.resolve("nowhere"));
+
+        assertEquals(new FileContent.Absent(), look(contents, root.resolve("gone")));
+        assertEquals(Optional.of("it does not exist"), problem(root.resolve("dangling")));
+    }
+
+    @Test
+    void aPipeDoesNotHang() throws Exception {
+        Path pipe = root.resolve("pipe");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+
+        assertEquals(Optional.of("it is no regular file"), problem(pipe));
+        assertEquals(Optional.of("it is no regular file"), problem(root));
+        assertEquals(Optional.of("it is no regular file"), problem(Path.of("/dev/zero")));
+    }
+
+    @Test
+    void whatIsTooLargeIsSaidToBe() throws Exception {
+        Path file = root.resolve("f");
+        try (RandomAccessFile large = new RandomAccessFile(file.toFile(), "rw")) {
+            large.setLength(FileContents.LARGEST);
+            assertEquals(Optional.empty(), problem(file));
+            large.setLength(FileContents.LARGEST + 1);
+        }
+        assertEquals(Optional.of("it is larger than 1 MiB"), problem(file));
+    }
+
+    @Test
+    void whatMayNotBeReadIsSaidToBe() throws Exception {
+        Path file = Files.writeString(root.resolve("f"), "x");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("---------"));
+        Assumptions.assumeFalse(Files.isReadable(file), "root may read everything");
+
+        assertEquals(Optional.of("permission denied"), problem(file));
+    }
+
+    @Test
+    void filesOfTheKernelAreReadEachTime() {
+        look(later, Path.of("/proc/version"));
+        look(later, Path.of("/proc/version"));
+
+        assertEquals(2, reads.get());
+    }
+
+    @Test
+    void linksLeadToWhatTheyPointToNow() throws Exception {
+        Path link = Files.createSymbolicLink(root.resolve("link"), Files.writeString(root.resolve("a"), "aaaa"));
+        FileContent before = look(later, link);
+        Files.delete(link);
+        Files.createSymbolicLink(link, Files.writeString(root.resolve("b"), "bbbb"));
+
+        assertNotEquals(before, look(later, link));
+    }
+}

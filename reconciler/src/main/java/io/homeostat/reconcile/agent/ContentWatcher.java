@@ -1,0 +1,100 @@
+package io.homeostat.reconcile.agent;
+
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.files.FileContent;
+import io.homeostat.observe.watch.FileChanges;
+import io.homeostat.reconcile.loop.PassListener;
+import io.homeostat.reconcile.loop.PassResult;
+import io.homeostat.reconcile.plan.Situation;
+import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Tells when a file whose content matters to a workload is no longer what the workload's last pass has seen. */
+final class ContentWatcher implements PassListener, AutoCloseable {
+    /** Within this many workloads are declared at once, as when the agent starts; the files of all of them are watched together. */
+    private static final Duration GATHERING = Duration.ofMillis(100);
+
+    private final Function<ImmutableSet<String>, ImmutableMap<String, FileContent>> observer;
+    private final Consumer<WorkloadId> onChange;
+    private final PeriodicTasks tasks = new PeriodicTasks("file-contents");
+    private final ConcurrentMap<WorkloadId, ImmutableMap<String, FileContent>> seen = new ConcurrentHashMap<>();
+    private ImmutableSet<Path> watched = ImmutableSet.of();
+    private @Nullable FileChanges changes;
+
+    /**
+     * @param observer says what is at paths now
+     * @param onChange must not block
+     */
+    ContentWatcher(
+            Function<ImmutableSet<String>, ImmutableMap<String, FileContent>> observer, Consumer<WorkloadId> onChange) {
+        this.observer = observer;
+        this.onChange = onChange;
+    }
+
+    @Override
+    public void looked(Situation situation, WorkloadPlan plan) {
+        ImmutableMap<String, FileContent> files = situation.seen().files();
+        ImmutableMap<String, FileContent> before =
+                files.isEmpty() ? seen.remove(situation.id()) : seen.put(situation.id(), files);
+        ImmutableSet<String> pathsBefore = before == null ? ImmutableSet.of() : before.keySet();
+        if (!files.keySet().equals(pathsBefore)) {
+            tasks.instead(GATHERING, "watching files whose contents matter", this::watch);
+        }
+    }
+
+    private synchronized void watch() {
+        ImmutableSet<Path> paths = seen.values().stream()
+                .flatMap(files -> files.keySet().stream())
+                .map(Path::of)
+                .collect(ImmutableSet.toImmutableSet());
+        if (paths.equals(watched)) {
+            return;
+        }
+        release();
+        watched = paths;
+        changes = paths.isEmpty() ? null : new FileChanges(paths, this::compare);
+        // For what has changed since it was seen and before it was watched.
+        compare();
+    }
+
+    private void compare() {
+        seen.forEach((id, files) -> {
+            if (!observer.apply(files.keySet()).equals(files)) {
+                onChange.accept(id);
+            }
+        });
+    }
+
+    @Override
+    public void starting(Step step) {}
+
+    @Override
+    public void finished(WorkloadId id, PassResult next) {}
+
+    @Override
+    public void broken(WorkloadId id, Throwable problem) {}
+
+    private void release() {
+        if (changes != null) {
+            changes.close();
+            changes = null;
+        }
+    }
+
+    @Override
+    public void close() {
+        tasks.close();
+        synchronized (this) {
+            release();
+        }
+    }
+}
