@@ -2,6 +2,7 @@ package io.homeostat.desired.state.history;
 
 import io.homeostat.desired.state.history.Attempts.Failures;
 import java.time.Instant;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,100 +43,52 @@ public record RunRecord(
     public record CalendarSince(String key, Instant since) {}
 
     public RunRecord withRestart() {
-        return new RunRecord(
-                restarts + 1,
-                crashes,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                repairs,
-                oneShot,
-                again,
-                calendar);
+        return with(next -> next.restarts++);
     }
 
     public RunRecord withCrashes(Failures failures) {
-        return new RunRecord(
-                restarts,
-                failures,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                repairs,
-                oneShot,
-                again,
-                calendar);
+        return with(next -> next.crashes = failures);
     }
 
     public RunRecord withRepairs(Failures failures) {
-        return new RunRecord(
-                restarts,
-                crashes,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                failures,
-                oneShot,
-                again,
-                calendar);
+        return with(next -> next.repairs = failures);
     }
 
     public RunRecord withExit(Exit exit) {
-        return new RunRecord(restarts, crashes, null, 0, null, exit, repairs, oneShot, again, calendar);
+        return with(next -> {
+            next.lastExit = exit;
+            next.healthySince = null;
+            next.healthFailures = 0;
+            next.lastHealthFailure = null;
+        });
     }
 
     public RunRecord healthy(Instant since) {
-        return new RunRecord(restarts, crashes, since, 0, null, lastExit, repairs, oneShot, again, calendar);
+        return with(next -> {
+            next.healthySince = since;
+            next.healthFailures = 0;
+            next.lastHealthFailure = null;
+        });
     }
 
     public RunRecord unhealthy(Instant at) {
-        return new RunRecord(
-                restarts, crashes, null, healthFailures + 1, at, lastExit, repairs, oneShot, again, calendar);
+        return with(next -> {
+            next.healthySince = null;
+            next.healthFailures++;
+            next.lastHealthFailure = at;
+        });
     }
 
     public RunRecord withOneShot(@Nullable OneShotRun run) {
-        return new RunRecord(
-                restarts,
-                crashes,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                repairs,
-                run,
-                again,
-                calendar);
+        return with(next -> next.oneShot = run);
     }
 
     public RunRecord withAgain(@Nullable String launchId) {
-        return new RunRecord(
-                restarts,
-                crashes,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                repairs,
-                oneShot,
-                launchId,
-                calendar);
+        return with(next -> next.again = launchId);
     }
 
     public RunRecord withCalendar(@Nullable CalendarSince counted) {
-        return new RunRecord(
-                restarts,
-                crashes,
-                healthySince,
-                healthFailures,
-                lastHealthFailure,
-                lastExit,
-                repairs,
-                oneShot,
-                again,
-                counted);
+        return with(next -> next.calendar = counted);
     }
 
     /** As if a run that failed had been of other work: whatever made it run makes it run again. */
@@ -143,5 +96,66 @@ public record RunRecord(
         return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED
                 ? withOneShot(oneShot.ofOtherWork())
                 : this;
+    }
+
+    private RunRecord with(Consumer<Draft> change) {
+        Draft next = new Draft(this);
+        change.accept(next);
+        return next.done();
+    }
+
+    /** A copy to be changed: the one place that repeats all components. */
+    private static final class Draft {
+        int restarts;
+        Failures crashes;
+
+        @Nullable
+        Instant healthySince;
+
+        int healthFailures;
+
+        @Nullable
+        Instant lastHealthFailure;
+
+        @Nullable
+        Exit lastExit;
+
+        Failures repairs;
+
+        @Nullable
+        OneShotRun oneShot;
+
+        @Nullable
+        String again;
+
+        @Nullable
+        CalendarSince calendar;
+
+        Draft(RunRecord of) {
+            restarts = of.restarts;
+            crashes = of.crashes;
+            healthySince = of.healthySince;
+            healthFailures = of.healthFailures;
+            lastHealthFailure = of.lastHealthFailure;
+            lastExit = of.lastExit;
+            repairs = of.repairs;
+            oneShot = of.oneShot;
+            again = of.again;
+            calendar = of.calendar;
+        }
+
+        RunRecord done() {
+            return new RunRecord(
+                    restarts,
+                    crashes,
+                    healthySince,
+                    healthFailures,
+                    lastHealthFailure,
+                    lastExit,
+                    repairs,
+                    oneShot,
+                    again,
+                    calendar);
+        }
     }
 }
