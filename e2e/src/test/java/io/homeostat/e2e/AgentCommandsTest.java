@@ -137,6 +137,34 @@ final class AgentCommandsTest {
     }
 
     @Test
+    void nobodyWaitsForTheWorkloadsOfOthers() {
+        byte[] archive = TarGz.ofScript("exec sleep 1000");
+        try (BrokenServer stuck = new BrokenServer(archive, End.NEVER)) {
+            homeostat.agent();
+            Document slow =
+                    Document.process("slow").with("entryPoint", "bin/run").with("source.timeout", "1h");
+            Command first = homeostat.start(
+                    "apply",
+                    "-f",
+                    homeostat
+                            .file("1.yaml", slow.with("revision", "1").with("source.url", stuck.url("1.tar.gz")))
+                            .toString());
+            eventually().until(() -> stuck.served().size() == 1);
+
+            homeostat
+                    .apply(Document.script("web", "exec sleep 1000"))
+                    .exits(0)
+                    .says("process/slow: still under way, which this apply did not wait for")
+                    .doesNotSay("failed");
+            homeostat.run("delete", "process/web").exits(0).says("process/slow: still under way");
+
+            assertTrue(first.isRunning(), first::soFar);
+            homeostat.run("delete", "process/slow").exits(0);
+            first.await(Patience.LONGEST);
+        }
+    }
+
+    @Test
     void aPausedWorkloadIsLeftAloneUntilItIsResumed() {
         homeostat.declare("web.yaml", web("exec sleep 1000"));
         Document other = Document.script("other", "exec sleep 1000");

@@ -106,7 +106,7 @@ public final class AgentEnforcer implements Enforcer {
         try (Following _ = goal.only().isEmpty()
                 ? agent.updates().declare(change, follower)
                 : agent.updates().remember(goal.only(), change, follower)) {
-            Objects.requireNonNull(begun.get()).await(goal.timeout());
+            Objects.requireNonNull(begun.get()).await(goal.timeout(), goal.asked());
         } catch (InterruptedException e) {
             // Whoever asked has gone away; what he declared stays declared, and is enforced.
             ApplyProgress progress = begun.get();

@@ -58,9 +58,13 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         this.convergence = new Convergence(all, summary);
     }
 
-    /** Waits until nothing is under way any more, or the time is over. */
-    public void await(Duration patience) throws InterruptedException {
-        convergence.await(patience);
+    /**
+     * Waits until nothing is under way any more, or the time is over.
+     *
+     * @param asked the workloads that are waited for; empty: all
+     */
+    public void await(Duration patience, Set<WorkloadId> asked) throws InterruptedException {
+        convergence.await(patience, asked);
     }
 
     @Override
@@ -99,7 +103,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
      * @param asked the workloads that decide it; empty: all
      */
     public int report(Duration timeout, Set<WorkloadId> asked) {
-        ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout));
+        ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout), asked);
         display.close();
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(results));
@@ -113,14 +117,22 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         if (asked.isEmpty()) {
             return undone.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         }
-        String others = undone.stream()
-                .filter(id -> !asked.contains(id))
-                .map(WorkloadId::toString)
-                .collect(Collectors.joining(", "));
+        String others = words(undone, asked);
         if (!others.isEmpty()) {
             console.say(others + ": not as declared, which this " + word + " was not about");
         }
+        String unfinished = words(summary.unfinished(), asked);
+        if (!unfinished.isEmpty()) {
+            console.say(unfinished + ": still under way, which this " + word + " did not wait for");
+        }
         return undone.stream().anyMatch(asked::contains) ? ExitStatus.FAILED : ExitStatus.OK;
+    }
+
+    private static String words(ImmutableList<WorkloadId> ids, Set<WorkloadId> asked) {
+        return ids.stream()
+                .filter(id -> !asked.contains(id))
+                .map(WorkloadId::toString)
+                .collect(Collectors.joining(", "));
     }
 
     @Override

@@ -39,6 +39,7 @@ import io.homeostat.reconcile.status.Differences;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 
@@ -182,7 +183,8 @@ public final class DirectEnforcer implements Enforcer {
                                 () -> {})) {
                     reconciler.start();
                     all.forEach(id -> reconciler.hint(id, Trigger.REQUEST));
-                    progress.await(left);
+                    // Nobody would go on with the others.
+                    progress.await(left, Set.of());
                 }
                 return progress.report(goal.timeout(), goal.asked());
             } catch (InterruptedException e) {

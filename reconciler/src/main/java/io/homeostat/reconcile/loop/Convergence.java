@@ -38,16 +38,32 @@ public final class Convergence implements PassListener {
 
     /** Waits until nothing is under way any more, or the time is over. */
     public ImmutableSortedMap<WorkloadId, Progress> await(Duration patience) throws InterruptedException {
+        return await(patience, Set.of());
+    }
+
+    /**
+     * Waits until none of these is under way any more, or the time is over.
+     *
+     * @param asked empty: all
+     */
+    public ImmutableSortedMap<WorkloadId, Progress> await(Duration patience, Set<WorkloadId> asked)
+            throws InterruptedException {
         lock.lockInterruptibly();
         try {
             long left = patience.toNanos();
-            while (left > 0 && workloads.values().stream().anyMatch(one -> one instanceof Progress.UnderWay)) {
+            while (left > 0 && isUnderWay(asked)) {
                 left = changed.awaitNanos(left);
             }
             return ImmutableSortedMap.copyOf(workloads);
         } finally {
             lock.unlock();
         }
+    }
+
+    private boolean isUnderWay(Set<WorkloadId> asked) {
+        return workloads.entrySet().stream()
+                .anyMatch(one -> one.getValue() instanceof Progress.UnderWay
+                        && (asked.isEmpty() || asked.contains(one.getKey())));
     }
 
     @Override

@@ -190,17 +190,21 @@ public final class PassSummary implements PassListener {
     }
 
     /**
-     * The results. A workload that has not come to an end has failed.
+     * The results. A workload that has not come to an end has failed, unless nobody waited for it.
      *
      * @param why nothing more is done
+     * @param asked those that were waited for; empty: all
      */
-    public synchronized ImmutableList<WorkloadResult> results(String why) {
+    public synchronized ImmutableList<WorkloadResult> results(String why, Set<WorkloadId> asked) {
         ImmutableList.Builder<WorkloadResult> results = ImmutableList.builder();
         for (Map.Entry<WorkloadId, Track> entry : tracks.entrySet()) {
             WorkloadId id = entry.getKey();
             Track track = entry.getValue();
             WorkloadResult result = track.defect == null ? track.result : track.defect;
             if (result == null) {
+                if (!asked.isEmpty() && !asked.contains(id)) {
+                    continue;
+                }
                 result = unfinished(id, track, why);
                 end(track, result);
             }
@@ -210,6 +214,14 @@ public final class PassSummary implements PassListener {
             }
         }
         return results.build();
+    }
+
+    /** Those that have not come to an end, whether they were waited for or not. */
+    public synchronized ImmutableList<WorkloadId> unfinished() {
+        return tracks.entrySet().stream()
+                .filter(entry -> entry.getValue().result == null)
+                .map(Map.Entry::getKey)
+                .collect(ImmutableList.toImmutableList());
     }
 
     private static WorkloadResult unfinished(WorkloadId id, Track track, String why) {

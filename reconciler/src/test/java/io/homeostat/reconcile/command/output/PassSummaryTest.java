@@ -55,7 +55,7 @@ class PassSummaryTest {
 
         assertEquals(
                 "failed: not done within 4s, it was at: downloading, 8.0 MiB of 40.0 MiB, 2.0 MiB a second",
-                summary.results("not done within 4s").getFirst().words());
+                summary.results("not done within 4s", Set.of()).getFirst().words());
     }
 
     @Test
@@ -86,7 +86,7 @@ class PassSummaryTest {
         summary.broken(A, new IllegalStateException("a bug"));
         summary.finished(A, new PassResult.Settled(plan(Action.NONE, Reason.AT_DESIRED_STATE)));
 
-        ImmutableList<WorkloadResult> results = summary.results("not done in time");
+        ImmutableList<WorkloadResult> results = summary.results("not done in time", Set.of());
 
         assertTrue(results.getFirst().isLeftUndone());
         String told =

@@ -21,6 +21,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What the end of a command says of workloads that are not as declared. */
@@ -63,7 +64,7 @@ class WorkloadResultTest {
         Wait wait = new Wait(id, OPENS, Wait.Kind.RETRY, why);
         WorkloadPlan plan = new WorkloadPlan(id, Action.WAIT, reason, why, ImmutableList.of(wait), null, null);
         summary.finished(id, new PassResult.Later(plan, wait));
-        return summary.results("not done in time").getFirst();
+        return summary.results("not done in time", Set.of()).getFirst();
     }
 
     private static JsonNode json(ImmutableList<WorkloadResult> results) throws IOException {
