@@ -165,6 +165,20 @@ final class AgentCommandsTest {
     }
 
     @Test
+    void whatIsStoppedToBeReplacedIsSaidToStop() {
+        Document stubborn = Document.script("stubborn", "trap '' TERM; while :; do sleep 1; done")
+                .with("stop.timeout", "20s");
+        homeostat.agent();
+        homeostat.applied(stubborn);
+
+        Command change = homeostat.start("restart", "process/stubborn");
+
+        eventually().until(() -> homeostat.state("process/stubborn"), state -> state.startsWith("STOPPING"));
+        change.await(Patience.LONGEST).exits(0);
+        assertEquals("RUNNING local", homeostat.state("process/stubborn"));
+    }
+
+    @Test
     void aPausedWorkloadIsLeftAloneUntilItIsResumed() {
         homeostat.declare("web.yaml", web("exec sleep 1000"));
         Document other = Document.script("other", "exec sleep 1000");

@@ -219,6 +219,10 @@ public final class Agent implements ControlPlane.Host, AutoCloseable {
         updates.declare(change);
     }
 
+    boolean isStopping(WorkloadId id) {
+        return pluginSurvey.isStopping(id);
+    }
+
     @Override
     public ImmutableList<Finding> plugins() throws InterruptedException {
         return pluginSurvey.plugins();

@@ -56,6 +56,11 @@ public final class AgentEnforcer implements Enforcer {
     }
 
     @Override
+    public boolean isStopping(WorkloadId id) {
+        return agent.isStopping(id);
+    }
+
+    @Override
     public UsageReport usageReport() {
         return agent.usage().report();
     }

@@ -56,8 +56,13 @@ final class PluginSurvey implements PassListener {
                 .everything(declared.now(), Situations.Depth.HEALTH, PluginSurvey::isReported);
         findings.blind().forEach(why -> LOG.warn("not all of the machine can be seen: {}", why));
         return findings.workloads().stream()
-                .map(finding -> stopping.contains(finding.id()) ? finding.whileStopping() : finding)
+                .map(finding -> isStopping(finding.id()) ? finding.whileStopping() : finding)
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Of any kind. */
+    boolean isStopping(WorkloadId id) {
+        return stopping.contains(id);
     }
 
     /** Once all have been looked at nobody waits any more, not even for plugins that are declared later. */

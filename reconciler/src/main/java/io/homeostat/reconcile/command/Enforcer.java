@@ -81,6 +81,11 @@ public interface Enforcer {
         return Optional.empty();
     }
 
+    /** Whether it is being stopped, which a look at the machine does not show. */
+    default boolean isStopping(WorkloadId id) {
+        return false;
+    }
+
     /** What workloads have used and no control plane has acknowledged; nothing of it counts as delivered. */
     default UsageReport usageReport() {
         return UsageReport.EMPTY;

@@ -159,6 +159,7 @@ public record Workspace(String word, Environment environment, Console console, L
                     memory.problems(),
                     seen.workloads().stream()
                             .filter(Finding::matters)
+                            .map(finding -> enforcer.isStopping(finding.id()) ? finding.whileStopping() : finding)
                             .map(MaskedFindings::of)
                             .collect(ImmutableList.toImmutableList()));
         }
