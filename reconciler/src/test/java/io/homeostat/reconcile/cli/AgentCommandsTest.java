@@ -147,7 +147,7 @@ class AgentCommandsTest {
         assertTrue(JSON.readTree(shell.run("status", "-o", "json").out())
                 .path("agent")
                 .isNull());
-        assertTrue(shell.run("status").err().startsWith("homeostat: no agent runs; "));
+        assertTrue(shell.run("status").err().startsWith("homeostat: no agent runs, so "));
     }
 
     @Test
