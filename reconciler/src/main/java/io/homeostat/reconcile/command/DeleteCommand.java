@@ -21,15 +21,15 @@ import io.homeostat.reconcile.command.output.SourceConflicts;
 import io.homeostat.reconcile.command.output.Text;
 import io.homeostat.reconcile.command.output.WorkloadResult;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Takes workloads out of what was applied and removes them, waiting up to {@code timeout} until they are gone. */
 public record DeleteCommand(Selection selection, Duration timeout) implements Command {
-    private static final String NOTHING_DELETED = ", so nothing was deleted";
-
     public static DeleteCommand of(WorkloadsRequest request) {
         return new DeleteCommand(
                 Selection.of(request), RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
@@ -50,11 +50,14 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         if (selection.isOpen()) {
             return runOnChosen(workspace);
         }
-        List<String> refused = new ArrayList<>();
+        Map<WorkloadId, String> refused = new LinkedHashMap<>();
         Set<WorkloadId> deleted = new HashSet<>();
         int status = workspace.enforce(
                 timeout, deleted, (store, notes) -> deleted.addAll(withdraw(workspace, store, notes, refused)));
-        refused.forEach(why -> workspace.console().failPart(workspace.word(), why));
+        refused.forEach((id, why) -> workspace
+                .console()
+                .failPart(
+                        workspace.word(), id + " was not applied, so it was not deleted, though others were; " + why));
         return refused.isEmpty() ? status : ExitStatus.FAILED;
     }
 
@@ -84,7 +87,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
      * @throws CommandFailure when none of them can be withdrawn
      */
     private ImmutableList<WorkloadId> withdraw(
-            Workspace workspace, StateStore store, List<String> notes, List<String> refused) {
+            Workspace workspace, StateStore store, List<String> notes, Map<WorkloadId, String> refused) {
         ImmutableList<StoredDeclaration> declarations = store.declarations();
         ImmutableSortedSet<WorkloadId> applied = declarations.stream()
                 .filter(declaration -> declaration.source() == SourceName.APPLIED)
@@ -100,17 +103,19 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
             if (applied.contains(id) || abandoned.contains(id) || (others.isEmpty() && found.contains(id))) {
                 deletable.add(id);
             } else if (others.isEmpty()) {
-                refused.add(id + " was not applied" + NOTHING_DELETED + "; " + Text.declared(applied));
+                refused.put(id, Text.declared(applied));
             } else {
-                refused.add(id + " was not applied" + NOTHING_DELETED + "; it is declared by "
-                        + SourceConflicts.words(others.getFirst()) + remedy(others.getFirst()));
+                refused.put(
+                        id,
+                        "it is declared by " + SourceConflicts.words(others.getFirst()) + remedy(others.getFirst()));
             }
         }
         ImmutableList<WorkloadId> here = deletable.build().asList();
         if (here.isEmpty()) {
-            throw new CommandFailure(String.join("\n", refused));
+            throw new CommandFailure(refused.entrySet().stream()
+                    .map(one -> one.getKey() + " was not applied, so nothing was deleted; " + one.getValue())
+                    .collect(Collectors.joining("\n")));
         }
-        refused.replaceAll(why -> why.replace(NOTHING_DELETED, ", so it was not deleted, though others were"));
         store.delete(here);
         ImmutableSet<WorkloadId> given =
                 here.stream().filter(abandoned::contains).collect(ImmutableSet.toImmutableSet());
