@@ -49,7 +49,6 @@ final class Syntax {
 
     /** How many workloads a command takes. */
     enum Workloads {
-        AT_MOST_ONE("0..1"),
         ONE("1"),
         ONE_OR_MORE("1..*"),
         ANY("0..*");

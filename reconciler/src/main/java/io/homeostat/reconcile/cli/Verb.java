@@ -132,7 +132,7 @@ public enum Verb {
             "What packages and files declare stays, and so do protected plugins.",
             "Exit status: 0 done, 1 not, or --yes is missing."),
     STATUS(
-            syntax -> syntax.workloads(Workloads.AT_MOST_ONE)
+            syntax -> syntax.workloads(Workloads.ANY)
                     .labels()
                     .flag(Syntax.WATCH, "Look again every two seconds, until interrupted."),
             typed -> new StatusCommand(
@@ -143,12 +143,12 @@ public enum Verb {
             "Show what is wanted and what is there, observed now.",
             "Exit status: 0 all converged and healthy, 1 not, 3 nothing was ever declared here."),
     GET(
-            syntax -> syntax.workloads(Workloads.ONE).yaml(),
-            typed -> new GetCommand(typed.arguments().workload()),
+            syntax -> syntax.selection().yaml(),
+            typed -> new GetCommand(typed.arguments().selection()),
             asked -> GetCommand.of(asked.getGet()),
-            "Print what is declared of a workload, with every default, and by whom.",
+            "Print what is declared of workloads, with every default, and by whom.",
             "Secrets are masked, so that it can only be applied where there are none.",
-            "Exit status: 0, 1 it is not declared."),
+            "Exit status: 0, 1 one that is named is not declared."),
     DESCRIBE(
             syntax -> syntax.workloads(Workloads.ONE),
             typed -> new DescribeCommand(typed.arguments().workload()),

@@ -1,43 +1,89 @@
 package io.homeostat.reconcile.command;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.GetRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Declared;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
 
-/** Prints what is declared of a workload, and by whom; its JSON is a public interface. */
-public record GetCommand(WorkloadId workload) implements Command {
+/** Prints what is declared of workloads, and by whom; its JSON is a public interface. */
+public record GetCommand(Selection selection) implements Command {
     public static GetCommand of(GetRequest request) {
-        return new GetCommand(RequestFields.workload(request.getWorkload()));
+        return new GetCommand(
+                request.hasSelection()
+                        ? Selection.of(request.getSelection())
+                        : Selection.of(ImmutableList.of(RequestFields.workload(request.getWorkload()))));
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        request.setGet(GetRequest.newBuilder().setWorkload(workload.toString()));
+        GetRequest.Builder fields = GetRequest.newBuilder();
+        request.setGet(
+                isAboutOne()
+                        ? fields.setWorkload(selection.names().getFirst().toString())
+                        : fields.setSelection(selection.request()));
+    }
+
+    private boolean isAboutOne() {
+        return selection.names().size() == 1;
     }
 
     @Override
     public int run(Workspace workspace) {
         ImmutableList<StoredDeclaration> declarations =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
-        Declared declared = Declared.of(workload, declarations)
-                .orElseThrow(() -> new CommandFailure(workload + " is not declared; "
-                        + Text.declared(declarations.stream()
-                                .map(declaration -> declaration.workload().id())
-                                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))));
-        if (workspace.console().json()) {
-            Json.print(workspace.console().out(), declared.json());
-        } else {
-            workspace.console().out().print(declared.yaml());
+        ImmutableList<WorkloadId> ids = selection.isOpen()
+                ? selection.among(
+                        StoredState.desired(declarations).declarations().values().stream()
+                                .map(Declaration::workload),
+                        workload -> true)
+                : selection.names();
+        List<Declared> found = new ArrayList<>();
+        List<String> missing = new ArrayList<>();
+        for (WorkloadId id : ids) {
+            Optional<Declared> declared = Declared.of(id, declarations);
+            declared.ifPresentOrElse(found::add, () -> missing.add(id + " is not declared; " + words(declarations)));
         }
-        return ExitStatus.OK;
+        if (found.isEmpty() && !missing.isEmpty()) {
+            throw new CommandFailure(String.join("\n", missing));
+        }
+        Console console = workspace.console();
+        if (console.json()) {
+            Json.print(console.out(), isAboutOne() ? found.getFirst().json() : json(found));
+        } else {
+            console.out().print(found.stream().map(Declared::yaml).collect(Collectors.joining("---\n")));
+        }
+        if (ids.isEmpty()) {
+            console.say("nothing is declared here " + selection.words());
+        }
+        missing.forEach(why -> console.failPart(workspace.word(), why));
+        return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
+    }
+
+    private static String words(ImmutableList<StoredDeclaration> declarations) {
+        return Text.declared(declarations.stream()
+                .map(declaration -> declaration.workload().id())
+                .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)));
+    }
+
+    private static ObjectNode json(List<Declared> found) {
+        ObjectNode json = Json.versioned();
+        json.set("workloads", Json.array(found, Declared::fields));
+        return json;
     }
 }

@@ -9,7 +9,6 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
-import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
@@ -123,11 +122,13 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         } else if (shown.isEmpty() && !labels.isEmpty()) {
             console.say("nothing is declared " + Selection.words(labels));
         }
-        if (!workloads.isEmpty() && shown.isEmpty()) {
-            throw new CommandFailure(
-                    workloads.getFirst() + " is neither declared nor on this machine; " + Text.declared(ids(view)));
-        }
-        return shown.stream().allMatch(WorkloadStatus::isWell)
+        ImmutableList<WorkloadId> missing = workloads.stream()
+                .filter(id -> shown.stream().noneMatch(status -> status.id().equals(id)))
+                .collect(ImmutableList.toImmutableList());
+        missing.forEach(id -> console.failPart(
+                workspace.word(), id + " is neither declared nor on this machine; " + Text.declared(ids(view))));
+        return missing.isEmpty()
+                        && shown.stream().allMatch(WorkloadStatus::isWell)
                         && view.problems().isEmpty()
                 ? ExitStatus.OK
                 : ExitStatus.FAILED;

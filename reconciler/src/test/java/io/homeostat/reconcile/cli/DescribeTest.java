@@ -86,6 +86,30 @@ class DescribeTest {
     }
 
     @Test
+    void severalAreDocumentsOfOneStreamThatCanBeAppliedAgain() throws IOException {
+        apply(Shell.sleeper("web", 600) + "\n---\n" + Shell.sleeper("db", 600));
+
+        Result all = shell.run("get", "--all");
+        Result named = shell.run("get", "process/db", "process/web", "process/no");
+        JsonNode json = JSON.readTree(shell.run("get", "--all", "-o", "json").out());
+        Result status = shell.run("status", "process/db", "process/no");
+
+        assertEquals(0, all.status(), all::toString);
+        String copy = shell.write("copy.yaml", all.out()).toString();
+        assertEquals(0, shell.run("diff", "-f", copy).status());
+        assertEquals(all.out(), named.out());
+        assertEquals(1, named.status());
+        assertTrue(named.err().contains("process/no is not declared; declared are: "), named.err());
+        assertEquals("process/db", json.at("/workloads/0/workload").asText());
+        assertEquals("process/web", json.at("/workloads/1/workload").asText());
+        assertEquals(1, json.at("/formatVersion").asInt());
+        assertEquals(1, status.status());
+        assertTrue(status.out().contains("process/db"), status.out());
+        assertTrue(status.err().contains("process/no is neither declared nor on this machine"), status.err());
+        assertTrue(shell.run("get", "-l", "team=sre").err().contains("nothing is declared here with team=sre"));
+    }
+
+    @Test
     void allAboutAWorkloadIsInOnePlace() throws IOException {
         apply(SECRETIVE
                 .replace("/bin/sleep", "/bin/sh")

@@ -51,7 +51,12 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
     }
 
     public ObjectNode json() {
-        ObjectNode json = Json.versioned()
+        return Json.versioned().setAll(fields());
+    }
+
+    /** The fields of {@link #json} that are about the workload. */
+    public ObjectNode fields() {
+        ObjectNode json = Json.object()
                 .put("workload", declaration.workload().id().toString())
                 .put("source", declaration.source().word())
                 .put("origin", declaration.origin())
