@@ -45,6 +45,8 @@ final class FakeProcess {
     boolean worked;
     /** Whether the agent has ended it. */
     boolean stopped;
+    /** The same, also when that agent has died since. */
+    boolean signalled;
 
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
@@ -111,6 +113,16 @@ final class FakeProcess {
         return instance.revision().equals(workload.revision())
                 && Maps.filterKeys(instance.inputs(), key -> !key.equals(NEEDS) && !key.equals(PARENT))
                         .equals(LaunchInputs.of(workload));
+    }
+
+    /** Whether it ended by itself with exit status 0. */
+    boolean isDone() {
+        return exit != null && exit.isSuccess() && !signalled;
+    }
+
+    /** What is told to start has done nothing before. */
+    boolean hasBegun() {
+        return starts > 0 || !launched.workload().kind().equals(Kind.PLUGIN);
     }
 
     boolean unborn() {
