@@ -28,6 +28,7 @@ final class Specs {
             ImmutableList.of(),
             ImmutableSortedMap.of(),
             null,
+            null,
             ProcessSettings.NONE,
             Program.Install.LOCAL);
     private static final Lifecycle LIFECYCLE = new Lifecycle(

@@ -31,9 +31,15 @@ public record Program(
         ImmutableList<String> arguments,
 
         @Doc(
-                "Environment variables, added to PATH, HOME, USER, LOGNAME, SHELL, LANG, HOMEOSTAT_LAUNCH_ID and HOMEOSTAT_WORKLOAD. Nothing else is inherited.")
+                "Environment variables, each a text or {file: PATH}; added to PATH, HOME, USER, LOGNAME, SHELL, LANG, HOMEOSTAT_LAUNCH_ID and HOMEOSTAT_WORKLOAD. Nothing else is inherited.")
         @Keys(value = "[A-Za-z_][A-Za-z0-9_]*", words = "a letter or '_', then letters, digits or '_'")
-        ImmutableSortedMap<String, String> env,
+        ImmutableSortedMap<String, EnvValue> env,
+
+        @Doc(
+                "Files with more variables, a KEY=VALUE on each line, with comments (#) and optional quotes; absolute. Later ones win over earlier ones, and env over all. Read at each launch, and never stored; another content is a restart.")
+        @Matches(value = "/[^\\u0000]*", words = "an absolute path")
+        @Nullable
+        ImmutableList<String> envFiles,
 
         @Doc("The user to run as; the user Homeostat runs as when left out.")
         @Matches(value = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}", words = "a user name or number")

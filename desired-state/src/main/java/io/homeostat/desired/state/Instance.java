@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param launchId unique forever; also in the process's environment
  * @param target hash of the declaration it was launched for
  * @param directory the install directory it runs from; null when the program is local
- * @param inputs hash by name of what can't change while it runs (arguments, env, user, ...), and what it depended on: a difference from
+ * @param inputs hash by name of what can't change while it runs (arguments, env, user, ...), of files that it was launched with, and what it depended on: a difference from
  *     the declaration is the reason for a restart
  * @param identity by which it is found again; null until it is known
  * @param configHash of the configuration that it has accepted; empty when there is none
@@ -29,6 +29,12 @@ public record Instance(
         @Nullable Identity identity,
         Phase phase,
         String configHash) {
+
+    /** Without the hashes: those of secrets are not for logs. */
+    @Override
+    public String toString() {
+        return "Instance[" + launchId + " of " + workload + " " + revision + ", " + phase + ", " + identity + "]";
+    }
 
     /** Its main process, when it is known and one of this host. */
     public @Nullable ProcessIdentity process() {

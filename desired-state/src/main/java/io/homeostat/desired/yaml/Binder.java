@@ -140,9 +140,22 @@ final class Binder {
                         ? new FreeForm(report, path()).object(mapping)
                         : mismatch(node, "a mapping", "such as {key: value}");
             case FieldType.Nested nested -> record(nested.shape(), node, at);
+            case FieldType.TextOr choice ->
+                node instanceof Mapping ? record(choice.object().shape(), node, at) : bare(choice, secret, node);
             case FieldType.Either either ->
                 node instanceof Mapping ? record(either.object().shape(), node, at) : scalars.word(either.word(), node);
         };
+    }
+
+    private @Nullable Object bare(FieldType.TextOr type, boolean secret, Node node) {
+        if (node instanceof Sequence) {
+            return mismatch(
+                    node,
+                    "text or a mapping",
+                    "such as {" + type.object().shape().keys().asList().getFirst() + ": ...}");
+        }
+        Object text = scalars.text(type.text(), secret, node);
+        return text == null ? null : type.bare().construct(new Object[] {text});
     }
 
     private @Nullable Object items(FieldType.Items type, boolean secret, Node node) {

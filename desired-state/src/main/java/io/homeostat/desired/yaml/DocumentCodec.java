@@ -8,6 +8,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Cpu;
+import io.homeostat.desired.model.schema.Fields.Bare;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.yaml.DocumentTree.JsonText;
@@ -103,6 +104,9 @@ public final class DocumentCodec {
             case Size size -> json.writeString(Notation.text(size));
             case Cpu cpu -> json.writeString(Notation.text(cpu));
             case ObjectNode object -> free(object, json);
+            case Record bare
+            when bare.getClass().isAnnotationPresent(Bare.class) ->
+                json.writeString((String) Shape.of(bare.getClass()).values(bare)[0]);
             case Record record -> write(record, json);
             case List<?> list -> {
                 json.writeStartArray();

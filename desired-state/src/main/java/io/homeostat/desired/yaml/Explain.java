@@ -20,8 +20,8 @@ public final class Explain {
     private Explain() {}
 
     /**
-     * The documentation of {@code Plugin}, {@code Plugin.spec.limits}, {@code Agent.log} and so on; the fields of a list's elements
-     * follow the name of the list.
+     * The documentation of {@code Plugin}, {@code Plugin.spec.limits}, {@code Agent.log} and so on; the fields of the elements of a list
+     * or map follow its name.
      *
      * @throws IllegalArgumentException if there is no such field; the message says which there are
      */
@@ -178,6 +178,8 @@ public final class Explain {
         return switch (type) {
             case FieldType.Nested nested -> nested.shape().fields();
             case FieldType.Items items -> fieldsIn(items.element());
+            case FieldType.Entries entries -> fieldsIn(entries.value());
+            case FieldType.TextOr choice -> choice.object().shape().fields();
             case FieldType.Either either -> either.object().shape().fields();
             default -> ImmutableList.of();
         };
@@ -209,6 +211,7 @@ public final class Explain {
             case FieldType.Entries entries -> "map of string to " + name(entries.value());
             case FieldType.Free free -> "any object";
             case FieldType.Nested nested -> "object";
+            case FieldType.TextOr choice -> name(choice.text()) + "|object";
             case FieldType.Either either -> name(either.word()) + "|object";
         };
     }

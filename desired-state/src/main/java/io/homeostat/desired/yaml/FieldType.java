@@ -74,6 +74,9 @@ sealed interface FieldType {
 
     record Nested(Shape shape) implements FieldType {}
 
+    /** A text, which stands for a record of just that text, or an object. */
+    record TextOr(Text text, Shape bare, Nested object) implements FieldType {}
+
     /** A word or an object. */
     record Either(Word word, Nested object) implements FieldType {}
 

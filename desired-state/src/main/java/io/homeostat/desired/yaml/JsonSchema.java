@@ -192,6 +192,10 @@ public final class JsonSchema {
             }
             case FieldType.Free free -> schema.put("type", "object");
             case FieldType.Nested nested -> nested(nested.shape());
+            case FieldType.TextOr choice -> {
+                schema.putArray("anyOf").add(type(choice.text())).add(type(choice.object()));
+                yield schema;
+            }
             case FieldType.Either either -> {
                 schema.putArray("anyOf").add(type(either.word())).add(type(either.object()));
                 yield schema;

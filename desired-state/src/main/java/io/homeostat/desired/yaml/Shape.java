@@ -9,6 +9,7 @@ import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Cpu;
 import io.homeostat.desired.model.schema.Fields;
+import io.homeostat.desired.model.schema.Fields.Bare;
 import io.homeostat.desired.model.schema.Fields.Default;
 import io.homeostat.desired.model.schema.Fields.Doc;
 import io.homeostat.desired.model.schema.Fields.Inline;
@@ -302,6 +303,9 @@ final class Shape {
             if (generic instanceof Class<?> type && type.isRecord()) {
                 return new Nested(Shape.of(type));
             }
+            if (generic instanceof Class<?> type && type.isSealed()) {
+                return textOr(type);
+            }
             throw new IllegalStateException(component + " has elements that no document can have: " + generic);
         }
 
@@ -328,6 +332,15 @@ final class Shape {
                 words.put(Word.of((Enum<?>) constant), (Enum<?>) constant);
             }
             return new Word(words.buildOrThrow());
+        }
+
+        private static FieldType.TextOr textOr(Class<?> type) {
+            Class<?>[] alternatives = type.getPermittedSubclasses();
+            if (alternatives.length == 2 && alternatives[0].isAnnotationPresent(Bare.class)) {
+                return new FieldType.TextOr(
+                        new Text(null, 0), Shape.of(alternatives[0]), new Nested(Shape.of(alternatives[1])));
+            }
+            throw new IllegalStateException(type + " is neither a bare text nor a record, in this order");
         }
 
         private static FieldType.Either either(Class<?> type) {

@@ -66,16 +66,25 @@ class ExplainTest {
     }
 
     @Test
+    void whatAVariableMayBeIsExplained() {
+        assertTrue(Explain.text("Process.spec.env").contains("<map of string to string|object>"));
+        assertTrue(Explain.text("Process.spec.env.file").contains("<string> required"));
+    }
+
+    @Test
     void anUnknownPathIsAnsweredWithWhatThereIs() {
         assertEquals(
                 "no field 'limit' in Plugin.spec; did you mean 'limits'? there are: revision, source, entryPoint, arguments, env,"
-                        + " user, workingDirectory, umask, group, supplementaryGroups, nice, oomScoreAdjust, rlimits,"
+                        + " envFiles, user, workingDirectory, umask, group, supplementaryGroups, nice, oomScoreAdjust, rlimits,"
                         + " install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, config",
                 refusal("Plugin.spec.limit"));
         assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));
         assertEquals("no kind ''; there are: Plugin, Process, Agent", refusal(""));
-        assertEquals("Plugin.spec.env has no fields; it is <map of string to string>", refusal("Plugin.spec.env.FOO"));
+        assertEquals(
+                "Plugin.spec.rlimits has no fields; it is <map of string to string>",
+                refusal("Plugin.spec.rlimits.nofile"));
+        assertEquals("no field 'FOO' in Plugin.spec.env; there are: file", refusal("Plugin.spec.env.FOO"));
         assertEquals("no field '' in Plugin; there are: apiVersion, kind, metadata, spec", refusal("Plugin."));
     }
 
@@ -93,6 +102,9 @@ class ExplainTest {
                 case FieldType.Nested nested -> assertDocumented(nested.shape());
                 case FieldType.Items items
                 when items.element() instanceof FieldType.Nested nested -> assertDocumented(nested.shape());
+                case FieldType.Entries entries
+                when entries.value() instanceof FieldType.TextOr choice ->
+                    assertDocumented(choice.object().shape());
                 case FieldType.Either either -> assertDocumented(either.object().shape());
                 default -> {}
             }

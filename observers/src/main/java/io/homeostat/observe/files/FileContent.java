@@ -1,16 +1,26 @@
 package io.homeostat.observe.files;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import java.util.Optional;
 
 /** What is at a path whose content matters: for comparing, not for showing. */
 public sealed interface FileContent {
+    /** What a file is read as. */
+    enum Use {
+        /** An {@link EnvironmentFile}. */
+        VARIABLES,
+        /** A {@link FileValue}. */
+        VALUE
+    }
+
     /**
      * A file that can be read.
      *
      * @param sha256 of its bytes, lowercase hexadecimal. Of a short secret it tells too much to be shown
+     * @param unfit why it can't be read as that, as a sentence about it that quotes no value
      */
-    record Present(String sha256) implements FileContent {
+    record Present(String sha256, ImmutableMap<Use, String> unfit) implements FileContent {
         @Override
         public String toString() {
             return "Present";
@@ -24,13 +34,16 @@ public sealed interface FileContent {
     record Unusable(String why) implements FileContent {}
 
     static FileContent of(byte[] bytes) {
-        return new Present(Hashing.sha256().hashBytes(bytes).toString());
+        ImmutableMap.Builder<Use, String> unfit = ImmutableMap.builder();
+        EnvironmentFile.of(bytes).problem().ifPresent(why -> unfit.put(Use.VARIABLES, why));
+        FileValue.of(bytes).problem().ifPresent(why -> unfit.put(Use.VALUE, why));
+        return new Present(Hashing.sha256().hashBytes(bytes).toString(), unfit.buildOrThrow());
     }
 
-    /** Why it can't be read, as a sentence about it; empty when it can. */
-    default Optional<String> problem() {
+    /** Why it can't be used so, as a sentence about it; empty when it can. */
+    default Optional<String> problem(Use use) {
         return switch (this) {
-            case Present present -> Optional.empty();
+            case Present present -> Optional.ofNullable(present.unfit().get(use));
             case Absent absent -> Optional.of("it does not exist");
             case Unusable(String why) -> Optional.of(why);
         };

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -40,7 +41,7 @@ public final class FileContents {
     /** Gets the bytes of a file. */
     @FunctionalInterface
     interface Reader {
-        byte[] read(Path path) throws IOException;
+        byte[] read(String name) throws IOException;
     }
 
     private record Known(Stat stat, FileContent content) {}
@@ -88,14 +89,14 @@ public final class FileContents {
 
     private FileContent look(String name) {
         try {
-            Path path = Path.of(name);
+            Path path = path(name);
             Instant now = clock.instant();
             Stat stat = Stat.of(path);
             Known before = known.getIfPresent(name);
             if (before != null && before.stat().equals(stat)) {
                 return before.content();
             }
-            FileContent content = FileContent.of(reader.read(path));
+            FileContent content = FileContent.of(reader.read(name));
             if (stat.tellsChanges(now)) {
                 known.put(name, new Known(stat, content));
             }
@@ -110,17 +111,27 @@ public final class FileContents {
      *
      * @throws IOException {@link #problem} says why
      */
-    public static byte[] read(Path path) throws IOException {
+    public static byte[] read(String name) throws IOException {
+        Path path = path(name);
         // Before it is opened: opening a FIFO would wait for a writer.
         if (!Stat.of(path).isRegular()) {
-            throw new FileSystemException(path.toString(), null, "it is no regular file");
+            throw new FileSystemException(name, null, "it is no regular file");
         }
         try (InputStream in = Files.newInputStream(path)) {
             byte[] bytes = in.readNBytes(LARGEST + 1);
             if (bytes.length > LARGEST) {
-                throw new FileSystemException(path.toString(), null, "it is larger than " + (LARGEST >> 20) + " MiB");
+                throw new FileSystemException(name, null, "it is larger than " + (LARGEST >> 20) + " MiB");
             }
             return bytes;
+        }
+    }
+
+    /** @throws FileSystemException when no file can have this name in this locale */
+    private static Path path(String name) throws FileSystemException {
+        try {
+            return Path.of(name);
+        } catch (InvalidPathException e) {
+            throw new FileSystemException(name, null, "its name can't be that of a file: " + e.getReason());
         }
     }
 

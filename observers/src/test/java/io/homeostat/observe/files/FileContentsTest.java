@@ -1,7 +1,9 @@
 package io.homeostat.observe.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableSet;
 import java.io.RandomAccessFile;
@@ -32,17 +34,21 @@ class FileContentsTest {
 
     /** To it, what was just written is old. */
     private final FileContents later =
-            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), path -> {
+            new FileContents(InstantSource.offset(InstantSource.system(), Duration.ofHours(1)), name -> {
                 reads.incrementAndGet();
-                return FileContents.read(path);
+                return FileContents.read(name);
             });
 
     private FileContent look(FileContents by, Path path) {
-        return Objects.requireNonNull(by.look(ImmutableSet.of(path.toString())).get(path.toString()));
+        return look(by, path.toString());
+    }
+
+    private static FileContent look(FileContents by, String name) {
+        return Objects.requireNonNull(by.look(ImmutableSet.of(name)).get(name));
     }
 
     private Optional<String> problem(Path path) {
-        return look(contents, path).problem();
+        return look(contents, path).problem(FileContent.Use.VALUE);
     }
 
     @Test
@@ -113,11 +119,19 @@ class FileContentsTest {
     }
 
     @Test
+    void aNameThatNoFileCanHaveIsNoFile() {
+        assertTrue(look(contents, "/a\0b")
+                .problem(FileContent.Use.VALUE)
+                .orElseThrow()
+                .startsWith("its name"));
+    }
+
+    @Test
     void whatIsTooLargeIsSaidToBe() throws Exception {
         Path file = root.resolve("f");
         try (RandomAccessFile large = new RandomAccessFile(file.toFile(), "rw")) {
             large.setLength(FileContents.LARGEST);
-            assertEquals(Optional.empty(), problem(file));
+            assertInstanceOf(FileContent.Present.class, look(contents, file));
             large.setLength(FileContents.LARGEST + 1);
         }
         assertEquals(Optional.of("it is larger than 1 MiB"), problem(file));

@@ -10,16 +10,22 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Tells when a file whose content matters to a workload is no longer what the workload's last pass has seen. */
 final class ContentWatcher implements PassListener, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ContentWatcher.class);
+
     /** Within this many workloads are declared at once, as when the agent starts; the files of all of them are watched together. */
     private static final Duration GATHERING = Duration.ofMillis(100);
 
@@ -54,7 +60,7 @@ final class ContentWatcher implements PassListener, AutoCloseable {
     private synchronized void watch() {
         ImmutableSet<Path> paths = seen.values().stream()
                 .flatMap(files -> files.keySet().stream())
-                .map(Path::of)
+                .flatMap(ContentWatcher::path)
                 .collect(ImmutableSet.toImmutableSet());
         if (paths.equals(watched)) {
             return;
@@ -64,6 +70,15 @@ final class ContentWatcher implements PassListener, AutoCloseable {
         changes = paths.isEmpty() ? null : new FileChanges(paths, this::compare);
         // For what has changed since it was seen and before it was watched.
         compare();
+    }
+
+    private static Stream<Path> path(String name) {
+        try {
+            return Stream.of(Path.of(name));
+        } catch (InvalidPathException e) {
+            LOG.debug("no file can be called {}: {}", name, e.getReason());
+            return Stream.empty();
+        }
     }
 
     private void compare() {

@@ -148,7 +148,7 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 step.hash(),
                 step.declared().revision(),
                 step.directory(),
-                step.inputs(),
+                step.inputs(creation.files()),
                 clock.instant(),
                 null,
                 Phase.INTENDED,

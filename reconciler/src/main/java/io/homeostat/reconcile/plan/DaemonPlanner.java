@@ -37,6 +37,7 @@ final class DaemonPlanner {
             return changing;
         }
         boolean lastGoodIsQuicker = preconditions(wanted).limits().isPresent()
+                || preconditions(wanted).files().isPresent()
                 || mustNotChange(wanted)
                 || (!wanted.installed()
                         && (lastGood.installed()
@@ -140,9 +141,7 @@ final class DaemonPlanner {
             return rollout;
         }
         if (current == null) {
-            if (rollout.hasCompleted()) {
-                rollout.rest();
-            } else if (!plan.waitIf(rollout.preconditions().launch())) {
+            if (!plan.waitIf(rollout.preconditions().launch())) {
                 rollout.relaunch();
             }
         } else if (!plan.waitIf(Planner.pending(situation, current))) {
@@ -154,8 +153,9 @@ final class DaemonPlanner {
                     .equals(situation.history().run().again())) {
                 plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "a restart was asked for");
                 rollout.restart(current.instance(), Step.Stop.Cause.REPLACED);
-            } else if (current.liveness() instanceof Running running) {
+            } else if (current.liveness() instanceof Running running && !rollout.renew(current.instance())) {
                 new RunningInstance(situation, plan, rollout, current.instance(), running).maintain();
+                rollout.awaitFiles(current.instance());
             }
         }
         return rollout;

@@ -44,6 +44,7 @@ public final class DependencyGraph {
     private static final ImmutableSet<Reason> HELD = Sets.immutableEnumSet(
             Reason.GIVEN_UP,
             Reason.LIMITS_NOT_ENFORCEABLE,
+            Reason.FILE_UNUSABLE,
             Reason.SIGNATURE_MISSING,
             Reason.FACTS_UNKNOWN,
             Reason.CANNOT_OBSERVE,
@@ -188,9 +189,7 @@ public final class DependencyGraph {
         return (is(Condition.Type.HEALTHY, neighbour) || reportsCode(neighbour))
                 && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
-                        : runs(declared, host, neighbour)
-                                || CleanEnd.rests(
-                                        declared.workload(), neighbour.history().run(), host));
+                        : runs(declared, host, neighbour));
     }
 
     /** A code is a plugin's own business: who depends on it does not wait for another one. */

@@ -2,6 +2,7 @@ package io.homeostat.reconcile.plan;
 
 import com.google.common.base.Joiner;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
@@ -10,6 +11,8 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.observe.files.FileContent;
+import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
@@ -24,6 +27,9 @@ public final class LaunchInputs {
 
     /** The parent's instance that it was launched in, beside the hashes; missing where there is no parent. */
     private static final String PARENT = "parent";
+
+    /** Before the path of a file, beside the hashes: that of its content. */
+    private static final String FILE = "file ";
 
     private LaunchInputs() {}
 
@@ -79,11 +85,41 @@ public final class LaunchInputs {
         return differences.build();
     }
 
-    /** Whether this instance was launched as this workload is declared, wherever it is installed. */
+    /** Whether this instance was launched as this workload is declared, wherever it is installed and whatever its files held. */
     public static boolean matches(Instance instance, Workload workload) {
         return instance.revision().equals(workload.revision())
-                && Maps.filterKeys(instance.inputs(), key -> !key.equals(DEPENDENCIES) && !key.equals(PARENT))
+                && Maps.filterKeys(
+                                instance.inputs(),
+                                key -> !key.equals(DEPENDENCIES) && !key.equals(PARENT) && !key.startsWith(FILE))
                         .equals(of(workload));
+    }
+
+    /** What is written down of the files that an instance is launched with. */
+    static ImmutableMap<String, String> ofFiles(ImmutableMap<String, FileContent> read) {
+        ImmutableMap.Builder<String, String> digests = ImmutableMap.builder();
+        read.forEach((path, content) -> {
+            if (content instanceof FileContent.Present present) {
+                digests.put(FILE + path, present.sha256());
+            }
+        });
+        return digests.buildOrThrow();
+    }
+
+    /**
+     * The files that are there with another content than this instance was launched with. What can't be read is no other content.
+     *
+     * @param wanted for which it was launched, see {@link #matches}
+     */
+    static ImmutableList<LaunchFile> changedFiles(
+            Instance instance, Workload wanted, ImmutableMap<String, FileContent> seen) {
+        ImmutableMap<String, String> now = ofFiles(seen);
+        return Traits.of(wanted).launchFiles().stream()
+                .filter(file -> {
+                    String content = now.get(FILE + file.path());
+                    String before = instance.inputs().get(FILE + file.path());
+                    return content != null && before != null && !content.equals(before);
+                })
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** The parent's instance that an instance was launched in; null when there was none. */

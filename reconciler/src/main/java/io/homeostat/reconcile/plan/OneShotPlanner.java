@@ -163,7 +163,8 @@ final class OneShotPlanner {
             if (plan.waitIf(preconditions
                     .limits()
                     .or(() -> preconditions.betweenStarts(failedStarts()))
-                    .or(preconditions::dependencies))) {
+                    .or(preconditions::dependencies)
+                    .or(preconditions::files))) {
                 return;
             }
             giveReason(due.get());

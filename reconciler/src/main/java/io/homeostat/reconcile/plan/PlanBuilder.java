@@ -115,7 +115,14 @@ final class PlanBuilder {
 
     void waitFor(Reason why, String words, Instant until, Step.Wait.Kind kind) {
         boolean saidAlready = switch (why) {
-            case CANNOT_OBSERVE, UNCLAIMED, LIMITS_NOT_ENFORCEABLE, PAUSED, STOPPED, FACTS_UNKNOWN, RUN_FAILED -> true;
+            case CANNOT_OBSERVE,
+                    UNCLAIMED,
+                    LIMITS_NOT_ENFORCEABLE,
+                    FILE_UNUSABLE,
+                    PAUSED,
+                    STOPPED,
+                    FACTS_UNKNOWN,
+                    RUN_FAILED -> true;
             // When they are looked at again is of no account: that ends when others are well.
             case WAITING_FOR_DEPENDENCY, WAITING_FOR_OTHERS -> kind == Step.Wait.Kind.RETRY;
             default -> false;

@@ -71,7 +71,10 @@ final class Preconditions {
 
     /** For a launch while nothing runs. */
     Optional<Hold> launch() {
-        return limits().or(this::change).or(this::backoff).or(this::dependencies);
+        return limits().or(this::change)
+                .or(this::backoff)
+                .or(this::dependencies)
+                .or(this::files);
     }
 
     /** A workload that may not run without its limits is not launched where they can't be enforced, and nothing is stopped for it. */
@@ -79,6 +82,47 @@ final class Preconditions {
         return new Confinement(situation, target.workload())
                 .obstacle()
                 .map(why -> Hold.forDeclaration(Reason.LIMITS_NOT_ENFORCEABLE, why));
+    }
+
+    /**
+     * Files that a launch reads and that are not there, or not as they have to be. Who is still on the way and the target depends on may
+     * write them.
+     */
+    Optional<Hold> files() {
+        return unusableFile("");
+    }
+
+    /** The same, for an instance that runs. */
+    Optional<Hold> filesOfNextLaunch() {
+        return unusableFile("; it runs on with what it was launched with, and could not be launched again");
+    }
+
+    private Optional<Hold> unusableFile(String consequence) {
+        return anyIs(Need.State.COMING)
+                ? Optional.empty()
+                : target.traits().launchFiles().stream()
+                        .flatMap(file -> file.problem(situation.seen().files()).stream())
+                        .findFirst()
+                        .map(why -> Hold.forDeclaration(Reason.FILE_UNUSABLE, why + consequence));
+    }
+
+    /** For a replacement because of another content of files only; what was read at the launch of what runs is kept nowhere. */
+    Optional<Hold> renewal(Instance instance) {
+        Optional<Hold> hold = limits().or(this::files);
+        return hold.isPresent() || !situation.runsWell(instance)
+                ? hold
+                : windowOfRenewal().or(this::dependencies).or(this::disruption);
+    }
+
+    private Optional<Hold> windowOfRenewal() {
+        MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
+        return Optional.ofNullable(window)
+                .flatMap(one -> one.opensAfter(situation.now()))
+                .map(time -> new Hold(
+                        Reason.WAITING_FOR_WINDOW,
+                        "a file that it was launched with changed, and its maintenance window is closed",
+                        time,
+                        Step.Wait.Kind.RETRY));
     }
 
     /** Something that the target depends on and that, as far as is known, does not become well by itself. */

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Lifecycle;
@@ -9,6 +10,7 @@ import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.files.FileContent;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -76,9 +78,16 @@ public sealed interface Step {
             this(declared, hash, directory, null);
         }
 
-        /** What is to be written down of it, see {@link Instance#inputs}. */
-        public ImmutableSortedMap<String, String> inputs() {
-            return LaunchInputs.recorded(declared, parent);
+        /**
+         * What is to be written down of it, see {@link Instance#inputs}.
+         *
+         * @param read what is at the paths of its files
+         */
+        public ImmutableSortedMap<String, String> inputs(ImmutableMap<String, FileContent> read) {
+            return ImmutableSortedMap.<String, String>naturalOrder()
+                    .putAll(LaunchInputs.recorded(declared, parent))
+                    .putAll(LaunchInputs.ofFiles(read))
+                    .buildOrThrow();
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
@@ -8,6 +9,7 @@ import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.observe.files.FileContent;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -78,12 +80,12 @@ public record Traits(
      * One thing that can't change while an instance runs.
      *
      * @param added whether versions that launched what still runs did not know it: nothing of it is then the same as no record of it
-     * @param files absolute paths of files whose contents, as they are at the launch, are part of it
+     * @param files whose contents, as they are at the launch, are part of it
      */
     public record LaunchInput(
-            String name, ImmutableList<String> parts, Reason changed, boolean added, ImmutableSet<String> files) {
+            String name, ImmutableList<String> parts, Reason changed, boolean added, ImmutableList<LaunchFile> files) {
         public LaunchInput(String name, ImmutableList<String> parts, Reason changed, boolean added) {
-            this(name, parts, changed, added, ImmutableSet.of());
+            this(name, parts, changed, added, ImmutableList.of());
         }
 
         public LaunchInput(String name, ImmutableList<String> parts, Reason changed) {
@@ -104,6 +106,22 @@ public record Traits(
     }
 
     /**
+     * A file that is read at each launch.
+     *
+     * @param field that names it, such as {@code spec.envFiles}
+     * @param path absolute
+     */
+    public record LaunchFile(String field, String path, FileContent.Use use) {
+        /** Why it can't be used, for people, with what to do; empty when it can, or when it was not looked at. */
+        Optional<String> problem(ImmutableMap<String, FileContent> seen) {
+            return Optional.ofNullable(seen.get(path))
+                    .flatMap(content -> content.problem(use))
+                    .map(why -> field + " can't be read from " + path + ": " + why
+                            + "; correct the file or the declaration");
+        }
+    }
+
+    /**
      * The traits of a declaration.
      *
      * @throws IllegalArgumentException when nobody provides those of its kind
@@ -112,9 +130,14 @@ public record Traits(
         return KindTraits.of(workload.id().kind()).traits(workload.spec());
     }
 
+    /** The files that are read at each launch. */
+    ImmutableList<LaunchFile> launchFiles() {
+        return inputs.stream().flatMap(input -> input.files().stream()).collect(ImmutableList.toImmutableList());
+    }
+
     /** Absolute paths of all files whose contents matter to it; what is at them is observed. */
     public ImmutableSet<String> files() {
-        return inputs.stream().flatMap(input -> input.files().stream()).collect(ImmutableSet.toImmutableSet());
+        return launchFiles().stream().map(LaunchFile::path).collect(ImmutableSet.toImmutableSet());
     }
 
     /** Empty when there is nothing that a running instance could be given. */

@@ -79,7 +79,6 @@ public final class ObservationRecorder {
             if (declared != null) {
                 OneShotRecorder.forget(declared, notes, instances);
             }
-            CompletionRecorder.forget(situation, notes, instances);
             List<ObservedInstance> alive = new ArrayList<>();
             for (ObservedInstance process : instances) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
@@ -100,8 +99,6 @@ public final class ObservationRecorder {
                 OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {
                 noteKnownGood(situation, notes, alive.get(0));
-            } else if (alive.isEmpty()) {
-                CompletionRecorder.prove(situation, notes);
             }
         }
         return new Learned(
@@ -120,10 +117,7 @@ public final class ObservationRecorder {
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
                 notes.history(history.withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
                         .withFailed(null)
-                        .withRun(history.run()
-                                .withOneShot(null)
-                                .withCalendar(null)
-                                .withoutCompleted()));
+                        .withRun(history.run().withOneShot(null).withCalendar(null)));
             }
             return;
         }
@@ -205,9 +199,6 @@ public final class ObservationRecorder {
             if (instance.isStarted()) {
                 notes.event(EventType.PLUGIN_STOPPED, instance.revision(), "it ended with what it is part of");
             }
-            return;
-        }
-        if (CompletionRecorder.ended(situation, notes, instance, exit)) {
             return;
         }
         if (instance.phase() == Phase.STARTED) {
@@ -337,8 +328,9 @@ public final class ObservationRecorder {
         }
         Notes notes = new Notes(situation);
         String revision = declared.workload().revision();
-        if (plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE && !runs(situation, declared)) {
-            FailureCause cause = FailureCause.of(FailureCause.Kind.LIMITS);
+        boolean limits = plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE;
+        if ((limits || plan.reason() == Reason.FILE_UNUSABLE) && !runs(situation, declared)) {
+            FailureCause cause = FailureCause.of(limits ? FailureCause.Kind.LIMITS : FailureCause.Kind.FILE_MISSING);
             notes.failure(EventType.PLUGIN_START_FAILED, revision, cause, plan.message());
             LastKnownGood lastKnownGood = situation.history().lastKnownGood();
             if (lastKnownGood == null || !lastKnownGood.hash().equals(declared.hash())) {

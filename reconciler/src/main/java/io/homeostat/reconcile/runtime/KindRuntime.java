@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.Lifecycle;
@@ -8,6 +9,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
@@ -26,6 +28,11 @@ public interface KindRuntime {
          * @throws ActuationFailure when it could not be created; parts of it may exist, so it is stopped and destroyed
          */
         Identity create(Instance instance) throws ActuationFailure, InterruptedException;
+
+        /** What was read of files whose contents are part of it, by path; it is stored with the instance. */
+        default ImmutableMap<String, FileContent> files() {
+            return ImmutableMap.of();
+        }
     }
 
     /**

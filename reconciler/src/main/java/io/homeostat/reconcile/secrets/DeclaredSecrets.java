@@ -11,24 +11,31 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
 import io.homeostat.desired.yaml.DocumentCodec;
+import io.homeostat.observe.files.EnvironmentFile;
+import io.homeostat.observe.files.FileContents;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.RecordComponent;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The secrets of a declaration: fields marked {@link Secret}, its whole configuration, the values of its environment, queries and user information of its URLs, and
+ * The secrets of a declaration: fields marked {@link Secret}, its whole configuration, the values of its environment, also those in files, queries and user information of its URLs, and
  * all arguments that are not names of options.
  */
 public final class DeclaredSecrets {
+    private static final Logger LOG = LoggerFactory.getLogger(DeclaredSecrets.class);
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Splitter LINES = Splitter.on('\n').trimResults().omitEmptyStrings();
     private static final Splitter WORDS =
@@ -58,14 +65,45 @@ public final class DeclaredSecrets {
         SecretMask mask = new SecretMask(SHORTEST_GIVEN);
         for (Workload workload : workloads) {
             learnGiven(workload, mask);
+            learnFiles(workload, mask);
         }
         return mask;
+    }
+
+    /** Teaches the mask what the files that the program's environment is in hold now; what they held at its launch is known no more. */
+    public static void learnFiles(Workload workload, SecretMask mask) {
+        JsonNode spec = tree(workload).path("spec");
+        spec.path("envFiles")
+                .forEach(path -> bytes(path).ifPresent(bytes -> {
+                    text(new String(bytes, StandardCharsets.UTF_8), mask);
+                    EnvironmentFile.of(bytes).variables().values().forEach(value -> text(value, mask));
+                }));
+        spec.path("env")
+                .forEach(value -> bytes(value.path("file"))
+                        .ifPresent(bytes -> text(new String(bytes, StandardCharsets.UTF_8), mask)));
+    }
+
+    private static Optional<byte[]> bytes(JsonNode path) {
+        if (!path.isTextual()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(FileContents.read(path.textValue()));
+        } catch (IOException e) {
+            LOG.debug("what is secret in {} can't be masked: {}", path.textValue(), e.getMessage());
+            return Optional.empty();
+        }
     }
 
     /** Teaches the mask only what the program alone can see: marked fields, its configuration and the values of its environment. */
     public static void learnGiven(Workload workload, SecretMask mask) {
         JsonNode spec = tree(workload).path("spec");
-        texts(spec.path("env"), mask);
+        // What is in a file is not here, and its path is no secret.
+        spec.path("env").forEach(value -> {
+            if (value.isTextual()) {
+                text(value.textValue(), mask);
+            }
+        });
         eachMarked(workload, spec, (object, name) -> texts(object.path(name), mask));
     }
 
@@ -234,7 +272,9 @@ public final class DeclaredSecrets {
             spec.set("config", replacement);
         }
         if (spec.path("env") instanceof ObjectNode env) {
-            env.properties().forEach(variable -> variable.setValue(replacement));
+            env.properties().stream()
+                    .filter(variable -> variable.getValue().isTextual())
+                    .forEach(variable -> variable.setValue(replacement));
         }
         eachMarked(workload, spec, (object, name) -> object.set(name, replacement));
     }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.loop;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -8,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.hash.Hashing;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.actuate.limits.GroupRemover;
 import io.homeostat.desired.model.Lifecycle;
@@ -38,6 +40,7 @@ import io.homeostat.reconcile.runtime.Runtimes;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -129,6 +132,36 @@ class MachineStepsTest {
         assertTrue(store.instances().isEmpty());
         assertEquals(List.of(), launches());
         assertEquals(ImmutableList.of(), instances(PROCESS));
+    }
+
+    @Test
+    void whatIsReadOfAFileIsWhatIsWrittenDownOfIt() throws IOException {
+        Path token = Files.writeString(layout.stateDir().resolveSibling("token"), "hunter2-hunter2\n");
+        Instance instance =
+                launch("entryPoint: /bin/sleep\n  arguments: ['600']\n  env: {TOKEN: {file: " + token + "}}");
+
+        // First it is a shell.
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> Files.readString(
+                                Path.of("/proc/" + pid(instance) + "/environ"), StandardCharsets.ISO_8859_1)
+                        .contains("\0TOKEN=hunter2-hunter2\0"));
+        assertEquals(
+                Hashing.sha256()
+                        .hashString("hunter2-hunter2\n", StandardCharsets.UTF_8)
+                        .toString(),
+                store.instances(PROCESS).getFirst().inputs().get("file " + token));
+        assertFalse(Files.readString(Path.of("/proc/" + pid(instance) + "/cmdline"), StandardCharsets.ISO_8859_1)
+                .contains("hunter2"));
+    }
+
+    @Test
+    void aLaunchWithoutAFileIsNotWrittenDown() {
+        Outcome outcome = steps.execute(
+                new Step.Launch(workload("entryPoint: /bin/true\n  envFiles: [/nowhere/web.env]"), "hash", null),
+                look(PROCESS));
+        Outcome.Failed failed = assertInstanceOf(Outcome.Failed.class, outcome);
+        assertTrue(failed.error().contains("/nowhere/web.env: it does not exist"), failed.error());
+        assertTrue(store.instances().isEmpty());
     }
 
     @Test

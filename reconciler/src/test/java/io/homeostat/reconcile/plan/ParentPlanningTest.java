@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.Iterables;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
@@ -33,7 +34,7 @@ class ParentPlanningTest {
         Step.Stop stop = assertInstanceOf(Step.Stop.class, plan.steps().get(0));
         assertEquals(Cause.REPAIRED, stop.cause(), "no change of its own, so it takes no place in a disruption budget");
         Step.Launch launch = assertInstanceOf(Step.Launch.class, plan.steps().get(1));
-        assertEquals("second", launch.inputs().get("parent"));
+        assertEquals("second", launch.inputs(ImmutableMap.of()).get("parent"));
         assertEquals(2, plan.steps().size());
     }
 

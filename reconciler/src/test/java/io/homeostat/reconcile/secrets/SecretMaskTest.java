@@ -8,8 +8,11 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.reconcile.Written;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -51,6 +54,29 @@ class SecretMaskTest {
         assertEquals("it says (masked) at noon", mask.mask("it says open sesame at noon"));
         String shown = DeclaredSecrets.without(timer);
         assertTrue(shown.contains("\"words\" : \"(masked)\"") && shown.contains("5s"), shown);
+    }
+
+    @Test
+    void whatIsInFilesIsMaskedAndTheirPathsAreShown(@TempDir Path root) throws Exception {
+        Path variables = Files.writeString(root.resolve("web.env"), "A='correct horse'\nB=tr0ub4dor&3\n");
+        Path token = Files.writeString(root.resolve("token"), "open sesame\n");
+        Workload web = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: web}
+                spec:
+                  install: local
+                  entryPoint: /bin/web
+                  envFiles: [%s, /nowhere/at/all]
+                  env: {TOKEN: {file: %s}}
+                """.formatted(variables, token));
+
+        SecretMask mask = DeclaredSecrets.given(web);
+        assertEquals(
+                "(masked), (masked) and (masked) in " + token,
+                mask.mask("correct horse, tr0ub4dor&3 and open sesame in " + token));
+        String shown = DeclaredSecrets.without(web);
+        assertTrue(shown.contains(variables.toString()) && shown.contains(token.toString()), shown);
     }
 
     @Test

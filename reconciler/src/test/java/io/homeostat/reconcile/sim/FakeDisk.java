@@ -1,7 +1,12 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.install.Installation;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,10 +21,17 @@ import org.jspecify.annotations.Nullable;
 final class FakeDisk {
     private static final String ARCHIVES = "archives";
 
+    /** From which processes read variables. */
+    static final String FILE = "/etc/variables";
+
     final Set<String> archives = new TreeSet<>();
     final Map<WorkloadId, String> links = new HashMap<>();
     final Set<WorkloadId> residue = new TreeSet<>();
     final Unsynced unsynced = new Unsynced();
+    /** What is in that file; null: there is none. */
+    @Nullable
+    String variables = "A=0";
+
     private final Map<WorkloadId, Map<String, Installation>> installs = new HashMap<>();
     /** Where the revision that was last seen to work is installed: what an upgrade must not take away before it has worked. */
     private final Map<WorkloadId, String> lastGood = new HashMap<>();
@@ -31,6 +43,13 @@ final class FakeDisk {
         if (archives.add(key)) {
             unsynced.changed(ARCHIVES, key, () -> archives.remove(key));
         }
+    }
+
+    ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
+        String text = variables;
+        FileContent content =
+                text == null ? new FileContent.Absent() : FileContent.of(text.getBytes(StandardCharsets.UTF_8));
+        return Maps.toMap(paths, path -> content);
     }
 
     void syncArchives() {

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Config;
 import io.homeostat.desired.model.WorkloadId;
@@ -9,8 +10,10 @@ import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.ObservedWorkload;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.reconcile.loop.StepExecutor;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.timer.TimerKind;
 import java.util.ArrayList;
@@ -124,13 +127,18 @@ final class FakeExecutor implements StepExecutor {
         WorkloadId id = step.workload();
         rules.beforeLaunch(step);
         processes.forgetAllBut(launchIds(seen), id);
+        ImmutableMap<String, FileContent> files =
+                disk.files(Traits.of(step.declared()).files());
+        if (files.containsValue(new FileContent.Absent())) {
+            return new Outcome.Failed(FailureCause.of(FailureCause.Kind.FILE_MISSING), "no file", false);
+        }
         Instance instance = new Instance(
                 "launch-" + ++launches,
                 id,
                 step.hash(),
                 step.declared().revision(),
                 step.directory(),
-                step.inputs(),
+                step.inputs(files),
                 clock.instant(),
                 null,
                 Phase.INTENDED,

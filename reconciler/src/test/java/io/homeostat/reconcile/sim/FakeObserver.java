@@ -131,9 +131,6 @@ final class FakeObserver implements Observer {
                 runs.begun(instance, process.bootId);
             }
         }
-        if (process != null && process.isDone() && process.behaviour == Behaviour.COMPLETES && process.hasBegun()) {
-            disk.worked(process);
-        }
         if (identity == null || process == null) {
             return unborn(instance, process);
         }
@@ -222,7 +219,7 @@ final class FakeObserver implements Observer {
 
     @Override
     public ImmutableMap<String, FileContent> files(ImmutableSet<String> paths) {
-        return ImmutableMap.of();
+        return disk.files(paths);
     }
 
     @Override

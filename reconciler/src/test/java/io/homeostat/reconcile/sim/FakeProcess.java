@@ -22,6 +22,8 @@ final class FakeProcess {
     /** Under which a launch says in which instance of its parent it was. */
     private static final String PARENT = "parent";
 
+    private static final String FILE = "file ";
+
     final Instance launched;
     final String bootId;
     final Behaviour behaviour;
@@ -45,8 +47,6 @@ final class FakeProcess {
     boolean worked;
     /** Whether the agent has ended it. */
     boolean stopped;
-    /** The same, also when that agent has died since. */
-    boolean signalled;
 
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
@@ -111,18 +111,15 @@ final class FakeProcess {
     /** Whether it runs as is declared, whatever it depends on or is part of: that may change while it runs. */
     static boolean isLaunchedAs(Workload workload, Instance instance) {
         return instance.revision().equals(workload.revision())
-                && Maps.filterKeys(instance.inputs(), key -> !key.equals(NEEDS) && !key.equals(PARENT))
+                && Maps.filterKeys(
+                                instance.inputs(),
+                                key -> !key.equals(NEEDS) && !key.equals(PARENT) && !key.startsWith(FILE))
                         .equals(LaunchInputs.of(workload));
     }
 
-    /** Whether it ended by itself with exit status 0. */
-    boolean isDone() {
-        return exit != null && exit.isSuccess() && !signalled;
-    }
-
-    /** What is told to start has done nothing before. */
-    boolean hasBegun() {
-        return starts > 0 || !launched.workload().kind().equals(Kind.PLUGIN);
+    /** What the file that it was launched with held, as it was written down; null when it reads none. */
+    static @Nullable String file(Instance instance) {
+        return instance.inputs().get(FILE + FakeDisk.FILE);
     }
 
     boolean unborn() {

@@ -34,6 +34,9 @@ final class Orders {
                 default -> new WorldEvent.SetFact(fact, strikes(70) ? Optional.of(value()) : Optional.empty());
             };
         }
+        if (strikes(6)) {
+            return new WorldEvent.WriteFile(strikes(25) ? Optional.empty() : Optional.of("A=" + random.nextInt(3)));
+        }
         return event instanceof WorldEvent.Declare(var source, var id, var wish)
                 ? new WorldEvent.Declare(source, id, ruled(wish.ordered(order(id))))
                 : event;

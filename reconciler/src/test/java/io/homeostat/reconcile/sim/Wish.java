@@ -11,7 +11,6 @@ import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Lifecycle.Metrics;
 import io.homeostat.desired.model.Lifecycle.Restart;
-import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.model.Lifecycle.Stop;
@@ -38,7 +37,6 @@ import org.jspecify.annotations.Nullable;
  * @param giveUpAfter restarts in a row; 0: never
  * @param probe how a process is asked how it is
  * @param order what it has to do with others
- * @param policy after which ends it is launched again; null: after each
  */
 public record Wish(
         String revision,
@@ -49,8 +47,7 @@ public record Wish(
         Probing probe,
         Limits limits,
         Execution execution,
-        Order order,
-        @Nullable Policy policy) {
+        Order order) {
     /** Of which group all are. */
     static final String LABEL = "group";
 
@@ -81,27 +78,13 @@ public record Wish(
         }
     }
 
-    /** Of what is launched again however it ended. */
-    public Wish(
-            String revision,
-            String content,
-            ImmutableList<String> arguments,
-            @Nullable String config,
-            int giveUpAfter,
-            Probing probe,
-            Limits limits,
-            Execution execution,
-            Order order) {
-        this(revision, content, arguments, config, giveUpAfter, probe, limits, execution, order, null);
-    }
-
     public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
         return new Wish(
                 revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, Declarations.DAEMON, Order.NONE);
     }
 
     public Wish limited(Limits other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution, order, policy);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution, order);
     }
 
     /** To be run to its end, within a minute, whenever one of these fires. */
@@ -131,31 +114,11 @@ public record Wish(
     }
 
     Wish executed(Execution other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other, order, policy);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other, order);
     }
 
     public Wish ordered(Order other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, other, policy);
-    }
-
-    /** To be launched again after these ends. */
-    public Wish restarted(@Nullable Policy other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, order, other);
-    }
-
-    /** The same with another revision, which is asked how it is where it listens, if at all. */
-    Wish revised(String other) {
-        return new Wish(
-                other,
-                other,
-                arguments,
-                config,
-                giveUpAfter,
-                probe == Probing.ELSEWHERE ? Probing.NONE : probe,
-                limits,
-                execution,
-                order,
-                policy);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, other);
     }
 
     Workload workload(WorkloadId id) {
@@ -165,6 +128,7 @@ public record Wish(
                 "bin/run",
                 arguments,
                 ImmutableSortedMap.of(),
+                readsFile(id) ? ImmutableList.of(FakeDisk.FILE) : null,
                 null,
                 ProcessSettings.NONE,
                 Program.Install.DYNAMIC);
@@ -173,13 +137,18 @@ public record Wish(
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
-                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), giveUpAfter, policy),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), giveUpAfter),
                 new Metrics(Duration.ofSeconds(10), 60),
                 execution,
                 order.dependsOn(),
                 order.disruption(),
                 order.window());
         return new Workload(id, LABELS, spec(id.kind(), program, lifecycle));
+    }
+
+    /** A process has no use for a configuration, but for this. */
+    private boolean readsFile(WorkloadId id) {
+        return id.kind().equals(Kind.PROCESS) && "config1".equals(config);
     }
 
     private WorkloadSpec spec(Kind kind, Program program, Lifecycle lifecycle) {

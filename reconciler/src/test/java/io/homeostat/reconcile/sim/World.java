@@ -74,6 +74,9 @@ final class World implements StepExecutor, Observer {
         story.tell(() -> "faults stop");
         faults.stopFaults();
         FakeHost.FACTS.forEach(machine.host::show);
+        if (machine.disk.variables == null) {
+            machine.disk.variables = "A=calm";
+        }
         for (WorkloadId id : Scenario.IDS) {
             machine.store.resume(id, "", clock.instant());
             machine.runs.excuse(id);
@@ -166,14 +169,6 @@ final class World implements StepExecutor, Observer {
                 machine.runs.excuse(retry.id());
                 amend(retry.id(), () -> machine.store.retryNow(ImmutableList.of(retry.id())));
             }
-            case WorldEvent.Start start -> {
-                machine.runs.excuse(start.id());
-                amend(start.id(), () -> {
-                    machine.store.resume(start.id(), "", clock.instant());
-                    machine.store.retryNow(ImmutableList.of(start.id()));
-                    machine.store.launchCompleted(ImmutableList.of(start.id()));
-                });
-            }
             case WorldEvent.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case WorldEvent.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case WorldEvent.Spoil spoil -> {
@@ -192,6 +187,8 @@ final class World implements StepExecutor, Observer {
             case WorldEvent.SetFact set -> machine.host.set(set.fact(), set.value());
             case WorldEvent.HideFact hide -> machine.host.hide(hide.fact());
             case WorldEvent.ShowFact show -> machine.host.show(show.fact());
+            case WorldEvent.WriteFile write ->
+                machine.disk.variables = write.variables().orElse(null);
             case WorldEvent.EmptyCache empty -> machine.disk.archives.clear();
             case WorldEvent.SetClock set -> clock.set(set.by());
             case WorldEvent.KillAgent kill -> throw new AgentCrash("by kill -9");

@@ -30,9 +30,6 @@ sealed interface WorldEvent {
     /** Somebody asks for it to be tried at once. */
     record RetryNow(WorkloadId id) implements OfWorkload {}
 
-    /** Somebody asks for it to be started, also if it has completed. */
-    record Start(WorkloadId id) implements OfWorkload {}
-
     /** What a source says of it can't be read from now on: its last good content stays in force. */
     record BreakFile(SourceName source, WorkloadId id) implements OfWorkload {}
 
@@ -71,6 +68,9 @@ sealed interface WorldEvent {
     record HideFact(HostFact fact) implements WorldEvent {}
 
     record ShowFact(HostFact fact) implements WorldEvent {}
+
+    /** The file from which processes read variables holds this from now on; empty: it is deleted. */
+    record WriteFile(Optional<String> variables) implements WorldEvent {}
 
     record EmptyCache() implements WorldEvent {}
 

@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
 import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Metadata;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.StandardKinds;
@@ -59,6 +60,7 @@ class DifferencesTest {
               entryPoint: bin/web
               arguments: ["--verbose"]
               env: {A: bcdefg}
+              envFiles: [/etc/web.env]
               user: nobody
               workingDirectory: /srv
               umask: "0027"
@@ -98,6 +100,16 @@ class DifferencesTest {
 
         assertNotEquals(before, renewed);
         assertEquals(List.of(), Differences.between(before, renewed));
+    }
+
+    @Test
+    void whereAVariableIsFromIsShownAndWhatItIsIsNot() {
+        Workload before = Written.workload(PROCESS);
+        Workload after = Written.workload(PROCESS.replace("A: bcdefg", "A: {file: /run/token}"));
+
+        assertEquals(
+                List.of(new Change("spec.env.A.file", null, "/run/token"), new Change("spec.env.A", "(masked)", null)),
+                Differences.between(before, after));
     }
 
     @Test
@@ -192,6 +204,9 @@ class DifferencesTest {
             }
             case ObjectNode object -> object.deepCopy().put("another", 1);
             case ImmutableList<?> list -> list.subList(0, 0);
+            case ImmutableSortedMap<?, ?> map
+            when map.values().stream().anyMatch(EnvValue.class::isInstance) ->
+                ImmutableSortedMap.of((String) map.firstKey(), new EnvValue.Text("other-value"));
             case ImmutableSortedMap<?, ?> map -> ImmutableSortedMap.of((String) map.firstKey(), "other-value");
             default -> throw new AssertionError("no other value for " + value.getClass());
         };

@@ -26,6 +26,11 @@ public final class Fields {
         String value();
     }
 
+    /** A record of one text, written as that text. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.TYPE)
+    public @interface Bare {}
+
     /** The fields of this record component stand in the document beside the fields of the record that holds it. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)

@@ -120,11 +120,7 @@ final class RecordCodecTest {
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
         WorkloadHistory untold = history.withAttempts(history.attempts().withReported(Reported.of("B2")))
-                .withRun(history.run()
-                        .withAgain(null)
-                        .withCalendar(null)
-                        .withoutCompleted()
-                        .withStopping(null));
+                .withRun(history.run().withAgain(null).withCalendar(null));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(
                 Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),

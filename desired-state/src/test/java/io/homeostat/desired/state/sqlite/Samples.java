@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Lifecycle.Execution;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
@@ -38,7 +39,6 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.CalendarSince;
-import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -71,7 +71,8 @@ public final class Samples {
                 new Source("https://example.org/" + name + ".tar.gz?secret=1", null, Duration.ofSeconds(60), 3),
                 "bin/" + name,
                 ImmutableList.of("--verbose"),
-                ImmutableSortedMap.of("FOO", "bar"),
+                ImmutableSortedMap.of("FOO", new EnvValue.Text("bar")),
+                null,
                 null,
                 ProcessSettings.NONE,
                 Program.Install.DYNAMIC);
@@ -138,9 +139,7 @@ public final class Samples {
                         attempts,
                         failedRun(),
                         "launch-1",
-                        new CalendarSince("key", NOON),
-                        new Completed("w1", "launch-2", "boot", OUT_OF_MEMORY),
-                        "launch-3"),
+                        new CalendarSince("key", NOON)),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));

@@ -84,12 +84,7 @@ final class SchemaTest {
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
                     .withAttempts(now.attempts().withReported(Reported.NOTHING))
-                    .withRun(now.run()
-                            .withOneShot(null)
-                            .withAgain(null)
-                            .withCalendar(null)
-                            .withoutCompleted()
-                            .withStopping(null));
+                    .withRun(now.run().withOneShot(null).withAgain(null).withCalendar(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
             assertEquals(

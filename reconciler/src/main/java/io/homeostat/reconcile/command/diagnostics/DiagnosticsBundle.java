@@ -90,11 +90,13 @@ public final class DiagnosticsBundle {
         TreeSet<WorkloadId> known = new TreeSet<>();
         memory.declarations().forEach(declared -> {
             DeclaredSecrets.learn(declared.workload(), mask);
+            DeclaredSecrets.learnFiles(declared.workload(), mask);
             known.add(declared.workload().id());
         });
         memory.histories().forEach((id, history) -> {
             if (history.lastKnownGood() != null) {
                 DeclaredSecrets.learn(history.lastKnownGood().workload(), mask);
+                DeclaredSecrets.learnFiles(history.lastKnownGood().workload(), mask);
                 known.add(id);
             }
         });

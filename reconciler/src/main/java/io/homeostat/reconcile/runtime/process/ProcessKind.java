@@ -2,6 +2,7 @@ package io.homeostat.reconcile.runtime.process;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.launch.ProcessProtocol;
+import io.homeostat.desired.model.EnvValue;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Program;
@@ -10,11 +11,13 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.InstanceObserver;
 import io.homeostat.observe.ProcessInstances;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
+import io.homeostat.observe.files.FileContent.Use;
 import io.homeostat.observe.health.ProbeHealth;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.reconcile.plan.Readiness;
 import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import io.homeostat.reconcile.plan.Traits.LaunchInput;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.RuntimeProvider;
@@ -59,12 +62,40 @@ public final class ProcessKind implements RuntimeProvider {
                 new LaunchInput("entryPoint", ImmutableList.of(program.entryPoint()), Reason.ENTRY_POINT_CHANGED),
                 new LaunchInput(
                         "environment",
-                        program.env().entrySet().stream()
-                                .map(variable -> variable.getKey() + "=" + variable.getValue())
-                                .collect(ImmutableList.toImmutableList()),
-                        Reason.ENVIRONMENT_CHANGED),
+                        environment(program),
+                        Reason.ENVIRONMENT_CHANGED,
+                        false,
+                        environmentFiles(program)),
                 new LaunchInput(
                         "user", user == null ? ImmutableList.of() : ImmutableList.of(user), Reason.USER_CHANGED),
                 new LaunchInput("settings", program.settings().parts(), Reason.PROCESS_SETTINGS_CHANGED, true));
+    }
+
+    /** What is in files is marked by a NUL, which no value has. */
+    private static ImmutableList<String> environment(Program program) {
+        ImmutableList.Builder<String> parts = ImmutableList.builder();
+        program.env()
+                .forEach((name, value) -> parts.add(name + "="
+                        + switch (value) {
+                            case EnvValue.Text(String text) -> text;
+                            case EnvValue.FromFile(String path) -> "\0" + path;
+                        }));
+        if (program.envFiles() != null) {
+            program.envFiles().forEach(path -> parts.add("\0" + path));
+        }
+        return parts.build();
+    }
+
+    private static ImmutableList<LaunchFile> environmentFiles(Program program) {
+        ImmutableList.Builder<LaunchFile> files = ImmutableList.builder();
+        if (program.envFiles() != null) {
+            program.envFiles().forEach(path -> files.add(new LaunchFile("spec.envFiles", path, Use.VARIABLES)));
+        }
+        program.env().forEach((name, value) -> {
+            if (value instanceof EnvValue.FromFile(String path)) {
+                files.add(new LaunchFile("spec.env." + name, path, Use.VALUE));
+            }
+        });
+        return files.build();
     }
 }

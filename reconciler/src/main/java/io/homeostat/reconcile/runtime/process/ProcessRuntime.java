@@ -1,12 +1,14 @@
 package io.homeostat.reconcile.runtime.process;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.Launcher;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.launch.ProcessProtocol;
+import io.homeostat.actuate.launch.ProgramVariables;
 import io.homeostat.actuate.limits.LimitEnforcer.CgroupPlan;
 import io.homeostat.actuate.stop.Stopper;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
@@ -14,8 +16,10 @@ import io.homeostat.desired.model.Lifecycle;
 import io.homeostat.desired.model.Program;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
@@ -45,20 +49,29 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
         WorkloadId id = step.workload();
         Program program = step.declared().program();
         forgetEnded(id, known);
+        ProgramVariables environment = ProgramVariables.read(id, program);
         CgroupPlan groups = limits.prepare(id, step.declared().lifecycle().limits());
-        return instance -> {
-            try {
-                return launcher.launch(
-                        new LaunchRequest(
-                                instance,
-                                executable(step, program),
-                                program.arguments(),
-                                program.env(),
-                                program.user(),
-                                program.settings()),
-                        groups);
-            } catch (ActuationFailure e) {
-                throw limits.explain(id, groups, e);
+        return new Creation() {
+            @Override
+            public Identity create(Instance instance) throws ActuationFailure, InterruptedException {
+                try {
+                    return launcher.launch(
+                            new LaunchRequest(
+                                    instance,
+                                    executable(step, program),
+                                    program.arguments(),
+                                    environment.variables(),
+                                    program.user(),
+                                    program.settings()),
+                            groups);
+                } catch (ActuationFailure e) {
+                    throw limits.explain(id, groups, e);
+                }
+            }
+
+            @Override
+            public ImmutableMap<String, FileContent> files() {
+                return environment.files();
             }
         };
     }
