@@ -14,9 +14,11 @@ import io.homeostat.desired.model.DesiredState.Policy;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
@@ -102,6 +104,10 @@ class FilePlanningTest {
     }
 
     private WorkloadPlan plan(Declaration declared) {
+        return Planner.plan(learned(declared).situation());
+    }
+
+    private ObservationRecorder.Learned learned(Declaration declared) {
         WorkloadId id = declared.workload().id();
         ObservedWorkload seen = ObservedWorkload.absent(id)
                 .withInstances(instance == null ? ImmutableList.of() : ImmutableList.of(instance))
@@ -118,7 +124,7 @@ class FilePlanningTest {
                 Judgement.checks(declared, history, now),
                 7,
                 now);
-        return Planner.plan(ObservationRecorder.observed(situation).situation());
+        return ObservationRecorder.observed(situation);
     }
 
     private String planned(Declaration declared) {
@@ -196,6 +202,34 @@ class FilePlanningTest {
                 "spec.env.TOKEN can't be read from /run/token: it does not exist; correct the file or the declaration",
                 plan.message());
         assertEquals(Wait.Kind.DECLARATION, ((Wait) plan.steps().getFirst()).kind());
+    }
+
+    @Test
+    void thatNothingIsLaunchedIsAnEventOnceAndThatSomethingRunsOnIsNone() {
+        Declaration declared = declared(FILES);
+        history = history.withAttempts(declared.generation(), Attempts.of(declared.hash()));
+        files = ImmutableMap.of(FILE, GONE, TOKEN, GONE);
+
+        ObservationRecorder.Learned told = ObservationRecorder.planned(learned(declared), plan(declared));
+        assertTrue(told.change().events().stream()
+                .anyMatch(event -> event.type() == EventType.PLUGIN_START_FAILED
+                        && event.message().contains("/run/web.env: it does not exist")));
+        history = told.situation().history();
+        assertEquals(
+                ImmutableList.of(),
+                ObservationRecorder.planned(learned(declared), plan(declared))
+                        .change()
+                        .events());
+
+        files = THEN;
+        history = WorkloadHistory.NONE.withAttempts(declared.generation(), Attempts.of(declared.hash()));
+        runs(declared);
+        files = ImmutableMap.of(FILE, GONE, TOKEN, GONE);
+        assertEquals(
+                ImmutableList.of(),
+                ObservationRecorder.planned(learned(declared), plan(declared))
+                        .change()
+                        .events());
     }
 
     @Test
