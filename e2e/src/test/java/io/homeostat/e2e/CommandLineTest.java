@@ -208,7 +208,8 @@ final class CommandLineTest {
                 homeostat.runProcess("plan", "--no-color"))) {
             assertFalse(result.out().contains("\u001b") || result.err().contains("\u001b"), result::toString);
             assertTrue(
-                    result.err().isEmpty() || result.err().matches("homeostat: no agent runs, so .*\n"), result::toString);
+                    result.err().isEmpty() || result.err().matches("homeostat: no agent runs, so .*\n"),
+                    result::toString);
         }
     }
 

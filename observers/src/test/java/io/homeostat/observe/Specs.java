@@ -30,6 +30,7 @@ final class Specs {
             null,
             null,
             ProcessSettings.NONE,
+            null,
             Program.Install.LOCAL);
     private static final Lifecycle LIFECYCLE = new Lifecycle(
             Limits.NONE,

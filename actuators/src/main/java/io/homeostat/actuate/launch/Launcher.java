@@ -138,7 +138,7 @@ public final class Launcher {
         ProgramStrings.check(request);
     }
 
-    private static Account account(@Nullable String user) throws ActuationFailure, InterruptedException, IOException {
+    static Account account(@Nullable String user) throws ActuationFailure, InterruptedException, IOException {
         if (user == null) {
             return Account.ours();
         }
@@ -236,10 +236,7 @@ public final class Launcher {
 
     /** All that the shells on the way get; nothing of our own environment. */
     private ImmutableMap<String, String> environment(LaunchRequest request, Account user) {
-        Map<String, String> program = new LinkedHashMap<>(user.environment());
-        program.putAll(request.env());
-        program.put(LaunchMarks.LAUNCH, request.instance().launchId());
-        program.put(LaunchMarks.WORKLOAD, request.instance().workload().toString());
+        Map<String, String> program = request.environment(user);
         ImmutableMap.Builder<String, String> variables = ImmutableMap.builder();
         int number = 0;
         for (Map.Entry<String, String> variable : program.entrySet()) {
@@ -315,6 +312,15 @@ public final class Launcher {
                 ImmutableMap<String, String> env,
                 @Nullable String user) {
             this(instance, executable, arguments, env, user, ProcessSettings.NONE);
+        }
+
+        /** All that the program gets, as the user that it runs as. */
+        Map<String, String> environment(Account account) {
+            Map<String, String> program = new LinkedHashMap<>(account.environment());
+            program.putAll(env);
+            program.put(LaunchMarks.LAUNCH, instance.launchId());
+            program.put(LaunchMarks.WORKLOAD, instance.workload().toString());
+            return program;
         }
 
         /** Without the values, which may be secret. */

@@ -1,7 +1,6 @@
 package io.homeostat.actuate.stop;
 
 import com.github.benmanes.caffeine.cache.Ticker;
-import com.google.common.collect.ImmutableMap;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.launch.LaunchDirectories;
 import io.homeostat.actuate.launch.ProcessProtocol;
@@ -19,8 +18,6 @@ import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.LaunchDirectory.Recorded;
-import io.homeostat.observe.process.Pidfd;
-import io.homeostat.observe.process.Pidfd.Opened;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.observe.process.ProcFs.Stat;
 import io.homeostat.observe.process.ProcessTree;
@@ -229,67 +226,6 @@ public final class Stopper {
         return processes.stream()
                 .map(stat -> stat.pid() + " (" + stat.name() + ", state " + stat.state() + ")")
                 .collect(Collectors.joining(", "));
-    }
-
-    /** Sends signals to one particular process and never to another one that reuses its pid. */
-    static final class Signals {
-        static final int KILL = 9;
-        static final int TERM = 15;
-        static final int CONT = 18;
-
-        /** The same on every architecture that a JVM 25 runs on. */
-        private static final ImmutableMap<String, Integer> NUMBERS = ImmutableMap.of(
-                "SIGHUP",
-                1,
-                "SIGINT",
-                2,
-                "SIGQUIT",
-                3,
-                "SIGKILL",
-                KILL,
-                "SIGUSR1",
-                10,
-                "SIGUSR2",
-                12,
-                "SIGTERM",
-                TERM,
-                "SIGWINCH",
-                28);
-
-        private final ProcFs procFs;
-
-        /** @throws IllegalArgumentException when a declaration may not have it */
-        static int number(@Nullable String name) {
-            Integer number = name == null ? Integer.valueOf(TERM) : NUMBERS.get(name);
-            if (number == null) {
-                throw new IllegalArgumentException("no signal to stop with: " + name);
-            }
-            return number;
-        }
-
-        Signals(ProcFs procFs) {
-            this.procFs = procFs;
-        }
-
-        /** Sends a signal; false when the process is gone. */
-        boolean send(long pid, long startTicks, int signal) throws IOException {
-            return switch (Pidfd.open(procFs, pid, startTicks)) {
-                case Opened.Open(Pidfd pidfd) -> {
-                    try (pidfd) {
-                        yield pidfd.send(signal);
-                    }
-                }
-                case Opened.Gone gone -> false;
-                // All we can do is check as shortly before as possible.
-                case Opened.Unsupported unsupported -> isThere(pid, startTicks) && Pidfd.sendToNumber(pid, signal);
-            };
-        }
-
-        private boolean isThere(long pid, long startTicks) throws IOException {
-            return procFs.stat(pid)
-                    .filter(stat -> stat.startTicks() == startTicks)
-                    .isPresent();
-        }
     }
 
     /**

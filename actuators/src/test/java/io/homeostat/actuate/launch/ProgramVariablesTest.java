@@ -41,6 +41,7 @@ class ProgramVariablesTest {
                 files,
                 null,
                 ProcessSettings.NONE,
+                null,
                 Program.Install.LOCAL);
     }
 

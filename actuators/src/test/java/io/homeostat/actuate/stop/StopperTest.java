@@ -14,7 +14,6 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
 import io.homeostat.actuate.launch.ProcessProtocol;
-import io.homeostat.actuate.stop.Stopper.Signals;
 import io.homeostat.actuate.stop.Stopper.StopRequest;
 import io.homeostat.actuate.stop.Stopper.StopResult;
 import io.homeostat.actuate.stop.Stopper.StopResult.How;

@@ -48,6 +48,10 @@ public record Program(
 
         @Inline ProcessSettings settings,
 
+        @Doc("How it is made to read files again whose contents have changed; never, when left out. Not for a oneShot.")
+        @Nullable
+        Reload reload,
+
         @Doc("dynamic: fetched and unpacked from source. local: already on disk.") @Default("dynamic")
         Install install) {
 

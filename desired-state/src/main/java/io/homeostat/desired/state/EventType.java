@@ -47,6 +47,10 @@ public enum EventType {
     AGENT_PAUSED,
     /** The workload is enforced again. */
     AGENT_RESUMED,
+    /** What runs was made to read files again whose contents have changed. */
+    AGENT_RELOADED,
+    /** What runs could not be made to read files again whose contents have changed. It runs on. */
+    AGENT_RELOAD_FAILED,
     /** The machine was not as it had been left. */
     DRIFT_DETECTED;
 

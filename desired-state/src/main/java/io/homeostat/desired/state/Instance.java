@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  *     the declaration is the reason for a restart
  * @param identity by which it is found again; null until it is known
  * @param configHash of the configuration that it has accepted; empty when there is none
+ * @param watched SHA-256 by path of the files that it is made to read again when they change, as they were before it was launched or
+ *     last made to; empty of one that could not be read, and missing where that is not known
  */
 public record Instance(
         String launchId,
@@ -28,7 +30,34 @@ public record Instance(
         Instant launchedAt,
         @Nullable Identity identity,
         Phase phase,
-        String configHash) {
+        String configHash,
+        ImmutableSortedMap<String, String> watched) {
+
+    /** Of which no files are known that it has to read again. */
+    public Instance(
+            String launchId,
+            WorkloadId workload,
+            String target,
+            String revision,
+            @Nullable String directory,
+            ImmutableSortedMap<String, String> inputs,
+            Instant launchedAt,
+            @Nullable Identity identity,
+            Phase phase,
+            String configHash) {
+        this(
+                launchId,
+                workload,
+                target,
+                revision,
+                directory,
+                inputs,
+                launchedAt,
+                identity,
+                phase,
+                configHash,
+                ImmutableSortedMap.of());
+    }
 
     /** Without the hashes: those of secrets are not for logs. */
     @Override
@@ -53,7 +82,7 @@ public record Instance(
     public Instance withIdentity(Identity known) {
         Phase next = phase == Phase.INTENDED ? Phase.CREATED : phase;
         return new Instance(
-                launchId, workload, target, revision, directory, inputs, launchedAt, known, next, configHash);
+                launchId, workload, target, revision, directory, inputs, launchedAt, known, next, configHash, watched);
     }
 
     public Instance withPhase(Phase next, String acceptedConfigHash) {
@@ -67,7 +96,13 @@ public record Instance(
                 launchedAt,
                 identity,
                 next,
-                acceptedConfigHash);
+                acceptedConfigHash,
+                watched);
+    }
+
+    public Instance withWatched(ImmutableSortedMap<String, String> read) {
+        return new Instance(
+                launchId, workload, target, revision, directory, inputs, launchedAt, identity, phase, configHash, read);
     }
 
     /**

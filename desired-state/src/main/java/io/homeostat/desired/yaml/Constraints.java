@@ -14,6 +14,7 @@ import io.homeostat.desired.model.Lifecycle.Triggers;
 import io.homeostat.desired.model.MaintenanceWindow;
 import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.Program;
+import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Word;
@@ -39,6 +40,7 @@ final class Constraints {
                             Program.class,
                             new Refuses("install", Program.Install.LOCAL, "source", "what is local isn't fetched"))
                     .put(Program.class, new EntryPoint())
+                    .put(Program.class, new ReloadedWhileItRuns())
                     .put(
                             Execution.class,
                             new Refuses("type", Execution.Type.DAEMON, "triggers", "only a oneShot has them"))
@@ -57,6 +59,7 @@ final class Constraints {
                     .put(Calendar.class, new KnownTimeZone())
                     .put(Calendar.class, new PossibleTimes())
                     .put(Limits.class, new MemoryToRunOutOf())
+                    .put(Reload.class, new ExactlyOne(ImmutableList.of("signal", "exec")))
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
@@ -160,6 +163,31 @@ final class Constraints {
             for (String key : ImmutableList.of("every", "schedule")) {
                 anyOf.addObject().putArray("required").add(key);
             }
+        }
+    }
+
+    /** What runs to its end reads its files anew each time. A program is declared beside its execution. */
+    private static final class ReloadedWhileItRuns implements Constraint {
+        @Override
+        public void check(Bound record) {
+            if (record.value("execution") instanceof Execution execution
+                    && execution.type() == Execution.Type.ONE_SHOT
+                    && record.has("reload")) {
+                record.errorAtKey(
+                        "reload",
+                        "not possible when execution.type is oneShot: each run reads its files anew; remove it");
+            }
+        }
+
+        @Override
+        public void schema(ArrayNode allOf) {
+            ObjectNode rule = allOf.addObject();
+            ObjectNode condition = rule.putObject("if");
+            ObjectNode execution = condition.putObject("properties").putObject("execution");
+            execution.putObject("properties").putObject("type").put("const", Word.of(Execution.Type.ONE_SHOT));
+            execution.putArray("required").add("type");
+            condition.putArray("required").add("execution");
+            rule.putObject("then").putObject("properties").put("reload", false);
         }
     }
 

@@ -76,7 +76,7 @@ class ExplainTest {
         assertEquals(
                 "no field 'limit' in Plugin.spec; did you mean 'limits'? there are: revision, source, entryPoint, arguments, env,"
                         + " envFiles, user, workingDirectory, umask, group, supplementaryGroups, nice, oomScoreAdjust, rlimits,"
-                        + " install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
+                        + " reload, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
                         + " maxDisruption, maintenanceWindow, config",
                 refusal("Plugin.spec.limit"));
         assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));

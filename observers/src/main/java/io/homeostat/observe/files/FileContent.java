@@ -11,7 +11,9 @@ public sealed interface FileContent {
         /** An {@link EnvironmentFile}. */
         VARIABLES,
         /** A {@link FileValue}. */
-        VALUE
+        VALUE,
+        /** Whatever the program makes of it. */
+        BYTES
     }
 
     /**

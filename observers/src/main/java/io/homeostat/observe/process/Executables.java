@@ -5,6 +5,7 @@ import com.google.common.base.Strings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Finds programs as execvp(3) does. */
 public final class Executables {
@@ -15,10 +16,14 @@ public final class Executables {
 
     /** The file that this command names, searched along PATH when it has no slash; empty when there is none that we may execute. */
     public static Optional<Path> find(String command) {
+        return find(command, System.getenv("PATH"));
+    }
+
+    /** The same with another PATH; null or empty for the system's directories. */
+    public static Optional<Path> find(String command, @Nullable String path) {
         if (command.contains("/")) {
             return Optional.of(Path.of(command)).filter(Executables::isExecutable);
         }
-        String path = System.getenv("PATH");
         return Splitter.on(':')
                 .splitToStream(Strings.isNullOrEmpty(path) ? DEFAULT_PATH : path)
                 .filter(directory -> !directory.isEmpty())

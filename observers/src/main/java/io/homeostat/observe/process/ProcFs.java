@@ -156,6 +156,25 @@ public final class ProcFs {
                         .isPresent();
     }
 
+    /** Whether a process catches a signal, or blocks it to read it. One that is gone does not. */
+    public boolean handles(long pid, int signal) throws IOException {
+        Path directory = root.resolve(Long.toString(pid));
+        try {
+            return read(directory.resolve("status"))
+                    .lines()
+                    .filter(line -> line.startsWith("SigCgt:") || line.startsWith("SigBlk:"))
+                    .mapToLong(line -> Long.parseUnsignedLong(
+                            line.substring(line.indexOf(':') + 1).strip(), 16))
+                    .anyMatch(mask -> (mask >>> (signal - 1) & 1) != 0);
+        } catch (IOException e) {
+            // Its end shows in different ways, see stat.
+            if (Files.notExists(directory)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
     /** All processes, without zombies. */
     public ImmutableList<Stat> processes() throws IOException {
         return table().stream().filter(Stat::alive).collect(ImmutableList.toImmutableList());

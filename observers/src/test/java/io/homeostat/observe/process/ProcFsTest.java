@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.process.ProcFs.Stat;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -104,6 +105,20 @@ class ProcFsTest {
         assertEquals(Duration.ZERO, proc.procFs.age(200_000));
         assertEquals(Instant.ofEpochSecond(1_700_000_000), proc.procFs.bootTime());
         assertEquals(FakeProc.BOOT, proc.procFs.bootId());
+    }
+
+    @Test
+    void aSignalIsHandledByWhoeverCatchesOrBlocksIt() throws Exception {
+        proc.line(7, FakeProc.line(7, "sh", "S", 3, 5, 2, 4711));
+        Files.writeString(
+                root.resolve("7/status"),
+                "Name:\tsh\nSigBlk:\t0000000000000200\nSigIgn:\t0000000000000002\nSigCgt:\t0000000000000001\n");
+
+        assertTrue(proc.procFs.handles(7, 1), "caught");
+        assertTrue(proc.procFs.handles(7, 10), "blocked");
+        assertFalse(proc.procFs.handles(7, 2), "ignored");
+        assertFalse(proc.procFs.handles(7, 12), "left to its default");
+        assertFalse(proc.procFs.handles(8, 1), "gone");
     }
 
     @Test

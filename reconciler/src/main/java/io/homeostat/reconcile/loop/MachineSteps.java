@@ -26,10 +26,13 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.WatchedFiles;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
 import io.homeostat.reconcile.runtime.KindRuntime.Startable;
 import io.homeostat.reconcile.runtime.Runtimes;
 import java.time.Duration;
@@ -99,6 +102,8 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 case Step.Start start -> start(start, onlyInstance(seen));
                 case Step.ApplyConfig apply ->
                     able(Configurable.class, apply.workload()).configure(apply, onlyInstance(seen));
+                case Step.Reload reload ->
+                    able(Reloadable.class, reload.workload()).reload(reload, onlyInstance(seen));
                 case Step.SetLimits limit ->
                     able(Limitable.class, limit.workload()).limit(limit, instances(seen));
                 case Step.Stop stop -> stop(stop);
@@ -152,7 +157,10 @@ public final class MachineSteps implements StepExecutor, AutoCloseable {
                 clock.instant(),
                 null,
                 Phase.INTENDED,
-                "");
+                "",
+                // As seen before the launch: what changes from then on is a reason to reload, if need be once too
+                // often.
+                WatchedFiles.atLaunch(Traits.of(step.declared()), seen.files()));
         // Before anything exists: an instance that nobody remembers could run forever beside its successor.
         store.commit(Change.ofInstance(instance));
         try {

@@ -95,6 +95,7 @@ public final class Turns {
                 case Step.Launch s -> true;
                 case Step.Start s -> true;
                 case Step.ApplyConfig s -> true;
+                case Step.Reload s -> true;
                 case Step.Stop s -> true;
                 case Step.Remove s -> true;
                 case Step.Download s -> false;

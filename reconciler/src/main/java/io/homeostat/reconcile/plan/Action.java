@@ -13,6 +13,8 @@ public enum Action {
     CONFIGURE,
     /** What is stored changes, and nothing on the machine: whoever enforces goes by it from then on. */
     UPDATE,
+    /** What runs is made to read its files again. */
+    RELOAD,
     RESTART,
     /** The symlink is put right. */
     ACTIVATE,

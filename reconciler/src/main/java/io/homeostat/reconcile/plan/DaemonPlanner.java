@@ -118,7 +118,10 @@ final class DaemonPlanner {
 
     /** Whether what comes after a step can be foretold from where the workload is now. */
     private static boolean isInPlace(Step step) {
-        return step instanceof Step.Activate || step instanceof Step.SetLimits || step instanceof Step.ApplyConfig;
+        return step instanceof Step.Activate
+                || step instanceof Step.SetLimits
+                || step instanceof Step.ApplyConfig
+                || step instanceof Step.Reload;
     }
 
     /** Until when a plan waits before it does anything; empty when it does something now. */

@@ -213,6 +213,7 @@ final class PlanBuilder {
             case Step.Launch s -> false;
             case Step.Start s -> false;
             case Step.ApplyConfig s -> false;
+            case Step.Reload s -> false;
             case Step.SetLimits s -> false;
             case Step.Wait s -> false;
         };

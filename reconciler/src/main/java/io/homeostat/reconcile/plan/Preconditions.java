@@ -172,6 +172,19 @@ final class Preconditions {
         return instance.target().equals(declared.hash()) ? Optional.empty() : change();
     }
 
+    /** For files that have changed beside a declaration that has not: what is well takes that, too, only in its window. */
+    Optional<Hold> reload(String words) {
+        MaintenanceWindow window = declared.workload().lifecycle().maintenanceWindow();
+        return window == null || situation.history().lastKnownGood() == null
+                ? Optional.empty()
+                : window.opensAfter(situation.now())
+                        .map(time -> new Hold(
+                                Reason.WAITING_FOR_WINDOW,
+                                words + ", and its maintenance window is closed",
+                                time,
+                                Step.Wait.Kind.RETRY));
+    }
+
     private Optional<Hold> window() {
         return windowOpens()
                 .map(time -> new Hold(

@@ -1,20 +1,27 @@
 package io.homeostat.reconcile.plan;
 
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.Lifecycle.HealthCheck;
+import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ObservedInstance.Loss;
+import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Optional;
 
 /** Adds to a plan what a running instance of the target needs: to become ready, to be well, to have its limits and its configuration. */
 final class RunningInstance {
@@ -56,7 +63,9 @@ final class RunningInstance {
                 }
                 if (!repair(Loss.LOG) && !mustNotChange()) {
                     confine();
-                    configure();
+                    if (configure()) {
+                        reload();
+                    }
                     awaitConfinement();
                 }
             }
@@ -213,9 +222,10 @@ final class RunningInstance {
                 situation, situation.history().attempts().limits());
     }
 
-    private void configure() {
+    /** @return true when it has its configuration after the steps so far, and runs on */
+    private boolean configure() {
         if (target.traits().configHash().equals(instance.configHash())) {
-            return;
+            return true;
         }
         Attempts attempts = situation.history().attempts();
         if (attempts.restartToConfigure()) {
@@ -223,7 +233,7 @@ final class RunningInstance {
                 plan.and(Action.RESTART, Reason.CONFIG_CHANGED, "config changed, which it takes only at Start");
                 rollout.restart(instance, Cause.REPLACED);
             }
-            return;
+            return false;
         }
         Failures failures = attempts.configure();
         Instant retry = BackoffPolicies.afterInstall(
@@ -234,9 +244,46 @@ final class RunningInstance {
                 Reason.CONFIGURE_FAILED,
                 "it did not accept its configuration: " + failures.error(),
                 Wait.Kind.RETRY))) {
-            return;
+            return false;
         }
         plan.and(Action.CONFIGURE, Reason.CONFIG_CHANGED, "config changed");
         plan.add(new Step.ApplyConfig(situation.id(), target.traits().config()));
+        return true;
+    }
+
+    /** Makes it read files again that have changed since it has read them. */
+    private void reload() {
+        Traits traits = target.traits();
+        Reload how = traits.reload();
+        if (how == null) {
+            return;
+        }
+        ImmutableMap<String, FileContent> seen = situation.seen().files();
+        ImmutableSortedSet<String> changed = WatchedFiles.changed(instance, traits, seen);
+        if (changed.isEmpty()) {
+            WatchedFiles.unreadable(traits, seen)
+                    .ifPresent(words -> plan.atRestBecause(Reason.AT_DESIRED_STATE, words));
+            return;
+        }
+        ImmutableSortedMap<String, String> files = WatchedFiles.afterwards(instance, traits, seen);
+        String words = (changed.size() == 1 ? "watched file changed: " : "watched files changed: ")
+                + String.join(", ", changed);
+        if (plan.waitIf(rollout.preconditions().reload(words).or(() -> failedReload(files)))) {
+            return;
+        }
+        plan.and(Action.RELOAD, Reason.WATCHED_FILES_CHANGED, words);
+        plan.add(new Step.Reload(target.workload(), how, files));
+    }
+
+    private Optional<Hold> failedReload(ImmutableSortedMap<String, String> files) {
+        ReloadFailures failed = situation.history().attempts().reload();
+        return failed.contents().equals(WatchedFiles.hash(files))
+                ? Hold.until(
+                        BackoffPolicies.afterUpkeep(situation, failed.failures()),
+                        situation,
+                        Reason.RELOAD_FAILED,
+                        "could not reload it: " + failed.failures().error(),
+                        Wait.Kind.RETRY)
+                : Optional.empty();
     }
 }

@@ -117,6 +117,25 @@ public sealed interface Step {
         }
     }
 
+    /**
+     * Makes the one instance, which was started, read its files again.
+     *
+     * @param how with which of them it watches
+     * @param files their contents as they were seen, see {@link Instance#watched}
+     */
+    record Reload(Workload declared, io.homeostat.desired.model.Reload how, ImmutableSortedMap<String, String> files)
+            implements Step {
+        @Override
+        public WorkloadId workload() {
+            return declared.id();
+        }
+
+        @Override
+        public String word() {
+            return "reload";
+        }
+    }
+
     /** Changes the limits of what runs in place. */
     record SetLimits(WorkloadId workload, Limits limits) implements Step {
         @Override

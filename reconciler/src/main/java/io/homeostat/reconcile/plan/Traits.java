@@ -6,12 +6,14 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Reload;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.observe.files.FileContent;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param completion what shows that the run of a one-shot is over
  * @param hasHealth whether an instance can be asked how it is
  * @param config what a running instance can be given anew; null when there is nothing, or when it takes another launch
+ * @param reload how a running instance is made to read its files again, and which; null when it is not
  * @param limitable whether limits can be changed while an instance runs
  * @param inputs what can't change while an instance runs, in the order in which it is named as a reason for another launch
  * @param entryPoint the file of the archive that is executed; null when none is
@@ -33,6 +36,7 @@ public record Traits(
         Completion completion,
         boolean hasHealth,
         @Nullable Config config,
+        @Nullable Reload reload,
         boolean limitable,
         ImmutableList<LaunchInput> inputs,
         @Nullable String entryPoint,
@@ -46,6 +50,7 @@ public record Traits(
                 Completion.EXIT,
                 false,
                 null,
+                null,
                 limitable,
                 inputs,
                 entryPoint,
@@ -55,17 +60,50 @@ public record Traits(
 
     /** Of what can say how it is, which need not be what shows that it has started, or is over. */
     public Traits withHealth(Readiness shown, Completion over) {
-        return new Traits(shown, over, true, config, limitable, inputs, entryPoint, parent, recreatedWithParent);
+        return new Traits(
+                shown, over, true, config, reload, limitable, inputs, entryPoint, parent, recreatedWithParent);
     }
 
     public Traits withConfig(@Nullable Config given) {
         return new Traits(
-                readiness, completion, hasHealth, given, limitable, inputs, entryPoint, parent, recreatedWithParent);
+                readiness,
+                completion,
+                hasHealth,
+                given,
+                reload,
+                limitable,
+                inputs,
+                entryPoint,
+                parent,
+                recreatedWithParent);
+    }
+
+    public Traits withReload(@Nullable Reload how) {
+        return new Traits(
+                readiness,
+                completion,
+                hasHealth,
+                config,
+                how,
+                limitable,
+                inputs,
+                entryPoint,
+                parent,
+                recreatedWithParent);
     }
 
     public Traits withParent(WorkloadId whole, boolean recreated) {
         return new Traits(
-                readiness, completion, hasHealth, config, limitable, inputs, entryPoint, Optional.of(whole), recreated);
+                readiness,
+                completion,
+                hasHealth,
+                config,
+                reload,
+                limitable,
+                inputs,
+                entryPoint,
+                Optional.of(whole),
+                recreated);
     }
 
     /** What shows that a one-shot's run is over. */
@@ -137,7 +175,13 @@ public record Traits(
 
     /** Absolute paths of all files whose contents matter to it; what is at them is observed. */
     public ImmutableSet<String> files() {
-        return launchFiles().stream().map(LaunchFile::path).collect(ImmutableSet.toImmutableSet());
+        return Stream.concat(launchFiles().stream().map(LaunchFile::path), watched().stream())
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
+    /** Absolute paths of the files that a running instance is made to read again when their contents change. */
+    public ImmutableSet<String> watched() {
+        return reload == null ? ImmutableSet.of() : ImmutableSet.copyOf(reload.watch());
     }
 
     /** Empty when there is nothing that a running instance could be given. */

@@ -145,7 +145,18 @@ public record WorkloadPlan(
             case NONE -> Bucket.UNCHANGED;
             case WAIT -> Bucket.WAITING;
             case REMOVE -> Bucket.REMOVE;
-            case INSTALL, UPGRADE, ROLLBACK, REINSTALL, CONFIGURE, UPDATE, RESTART, ACTIVATE, STOP, RUN, CLEANUP -> {
+            case INSTALL,
+                    UPGRADE,
+                    ROLLBACK,
+                    REINSTALL,
+                    CONFIGURE,
+                    UPDATE,
+                    RELOAD,
+                    RESTART,
+                    ACTIVATE,
+                    STOP,
+                    RUN,
+                    CLEANUP -> {
                 if (reason.isDrift()) {
                     yield Bucket.REPAIR;
                 }

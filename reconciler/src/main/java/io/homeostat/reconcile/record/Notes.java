@@ -113,7 +113,8 @@ final class Notes {
     private static boolean wentWell(EventType type) {
         return type == EventType.PLUGIN_STARTED
                 || type == EventType.PLUGIN_INSTALLED
-                || type == EventType.PLUGIN_CONFIG_APPLIED;
+                || type == EventType.PLUGIN_CONFIG_APPLIED
+                || type == EventType.AGENT_RELOADED;
     }
 
     /**

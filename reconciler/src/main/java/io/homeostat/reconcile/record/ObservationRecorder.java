@@ -34,6 +34,7 @@ import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Target;
 import io.homeostat.reconcile.plan.Traits;
+import io.homeostat.reconcile.plan.WatchedFiles;
 import io.homeostat.reconcile.plan.Work;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.time.Duration;
@@ -239,6 +240,8 @@ public final class ObservationRecorder {
         if (Work.isOneShot(known)) {
             known = OneShotRecorder.alive(situation, notes, known, running);
         } else if (spec != null) {
+            known = known.withWatched(WatchedFiles.read(
+                    known, traits(situation, spec), situation.seen().files()));
             if (known.phase().isBeforeStart()
                     && traits(situation, spec).readiness().canBeSeen(running)) {
                 known = known.withPhase(Phase.STARTED, "");

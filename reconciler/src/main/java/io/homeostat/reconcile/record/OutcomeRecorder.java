@@ -8,6 +8,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.desired.state.history.Reason;
@@ -18,6 +19,7 @@ import io.homeostat.reconcile.plan.BackoffPolicies;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
+import io.homeostat.reconcile.plan.WatchedFiles;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import java.util.Objects;
 import java.util.Optional;
@@ -41,6 +43,7 @@ public final class OutcomeRecorder {
             case Step.Launch launch -> launching(notes, launch, outcome);
             case Step.Start start -> starting(situation, notes, start, outcome);
             case Step.ApplyConfig apply -> configuring(situation, notes, apply, outcome);
+            case Step.Reload reload -> reloading(situation, plan, notes, reload, outcome);
             case Step.Stop stop -> stopping(situation, plan, notes, stop, outcome);
             case Step.Remove remove -> removing(situation, notes, outcome);
             case Step.Activate activate -> upkeep(situation, notes, outcome);
@@ -160,6 +163,27 @@ public final class OutcomeRecorder {
     private static void tellOfApply(Notes notes, Failures before, String revision, String message) {
         if (before.count() == 0) {
             notes.event(EventType.PLUGIN_CONFIG_APPLY, revision, message);
+        }
+    }
+
+    private static void reloading(
+            Situation situation, WorkloadPlan plan, Notes notes, Step.Reload step, Outcome outcome) {
+        Instance instance = onlyInstance(situation);
+        switch (outcome) {
+            case Outcome.Done(Instance none, String note) -> {
+                notes.put(instance.withWatched(step.files()));
+                notes.event(EventType.AGENT_RELOADED, instance.revision(), plan.message() + "; " + note);
+                notes.attempts(attempts -> attempts.withReload(ReloadFailures.NONE));
+            }
+            case Outcome.Failed(FailureCause cause, String error, boolean fatal) -> {
+                notes.failure(EventType.AGENT_RELOAD_FAILED, instance.revision(), cause, error);
+                notes.attempts(attempts -> attempts.withReload(
+                        attempts.reload().failed(WatchedFiles.hash(step.files()), situation.now(), error)));
+            }
+            case Outcome.Unsupported unsupported -> throw notPossible(outcome);
+            case Outcome.Interrupted interrupted -> {
+                // It is made to read them again.
+            }
         }
     }
 

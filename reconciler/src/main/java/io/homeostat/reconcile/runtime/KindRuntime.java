@@ -10,13 +10,12 @@ import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.files.FileContent;
-import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 
 /**
  * Creates and ends the instances of one kind. The planner decides when, and the loop stores what has to survive a crash before it calls.
- * Kinds that can do more also implement {@link Startable}, {@link Configurable} or {@link Limitable}.
+ * Kinds that can do more also implement {@link Startable}, {@link Configurable}, {@link Reloadable} or {@link Limitable}.
  */
 public interface KindRuntime {
     /** Creates one instance, which has been stored by now. */
@@ -71,6 +70,12 @@ public interface KindRuntime {
     /** A kind whose instances can be given another configuration while they run. */
     interface Configurable {
         Outcome configure(Step.ApplyConfig step, Instance instance) throws InterruptedException;
+    }
+
+    /** A kind whose instances can be made to read their files again. */
+    interface Reloadable {
+        /** Makes an instance do so; called again when it is not known to have succeeded. */
+        Outcome reload(Step.Reload step, Instance instance) throws ActuationFailure, InterruptedException;
     }
 
     /** A kind whose limits can be changed while instances run. */

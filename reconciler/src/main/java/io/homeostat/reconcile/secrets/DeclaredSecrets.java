@@ -58,6 +58,7 @@ public final class DeclaredSecrets {
         url(spec.path("probe").path("http").path("url").asText(""), mask);
         arguments(spec.path("arguments"), mask);
         arguments(spec.path("probe").path("exec").path("command"), mask);
+        arguments(spec.path("reload").path("exec").path("command"), mask);
     }
 
     /** A mask of what these programs alone can see, for texts that are theirs. Shorter texts than eight characters also occur in other words. */
@@ -228,6 +229,7 @@ public final class DeclaredSecrets {
             replaceGiven(workload, spec, spec.textNode(SecretMask.MASK));
             onlyOptions(spec.path("arguments"), 0);
             onlyOptions(spec.path("probe").path("exec").path("command"), 1);
+            onlyOptions(spec.path("reload").path("exec").path("command"), 1);
         }
         return document.toPrettyString() + "\n";
     }

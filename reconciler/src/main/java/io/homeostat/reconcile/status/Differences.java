@@ -88,6 +88,7 @@ public final class Differences {
         String field = keys.get(1);
         return !keys.getFirst().equals("spec")
                 || field.equals("probe")
+                || field.equals("reload")
                 || (field.equals("source") && !keys.getLast().equals("sha256"))
                 || (!field.equals("limits") && LIFECYCLE.contains(field));
     }

@@ -84,6 +84,7 @@ final class FakeExecutor implements StepExecutor {
             case Step.Launch launch -> launch(launch, seen);
             case Step.Start start -> start(start, seen);
             case Step.ApplyConfig apply -> apply(apply, seen);
+            case Step.Reload reload -> Outcome.done("by SIGHUP");
             case Step.Stop stop -> stop(stop);
             case Step.Remove remove -> directories.remove(remove);
             case Step.CollectGarbage garbage -> directories.collect(garbage);

@@ -131,6 +131,7 @@ public record Wish(
                 readsFile(id) ? ImmutableList.of(FakeDisk.FILE) : null,
                 null,
                 ProcessSettings.NONE,
+                null,
                 Program.Install.DYNAMIC);
         Lifecycle lifecycle = new Lifecycle(
                 limits,

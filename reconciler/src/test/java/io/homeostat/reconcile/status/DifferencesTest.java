@@ -73,9 +73,12 @@ class DifferencesTest {
     private static final String PLUGIN = head("Plugin") + PROGRAM + LIFECYCLE;
     private static final String PROCESS = head("Process") + PROGRAM + LIFECYCLE;
 
+    private static final String DAEMON = PROCESS.replaceAll("    (type|timeout|triggers): .*\n", "");
+
     private static final ImmutableList<String> SAMPLES = ImmutableList.of(
             PLUGIN + "  config: {string: abcdefgh}\n",
             PLUGIN + "  config: {struct: {a: bcdefgh}}\n",
+            DAEMON + "  reload: {exec: {command: [/bin/true]}, watch: [/etc/web.conf]}\n",
             PROCESS + "  probe: {http: {url: 'http://127.0.0.1:1/'}}\n",
             PROCESS + "  probe: {tcp: {address: '127.0.0.1:1'}}\n",
             PROCESS + "  probe: {exec: {command: [/bin/true]}}\n",

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param configure failures of Apply
  * @param limits failures to set limits in place
  * @param upkeep failures to stop, activate or remove, which always succeed on a sound machine
+ * @param reload failures to make what runs read its files again
  * @param restartToConfigure the running process refuses Apply, so a new configuration needs a restart
  * @param reported what events have reported of it
  */
@@ -26,6 +27,7 @@ public record Attempts(
         Failures configure,
         Failures limits,
         Failures upkeep,
+        ReloadFailures reload,
         boolean restartToConfigure,
         @Inline Reported reported) {
     public static final Attempts NONE = of("");
@@ -38,36 +40,41 @@ public record Attempts(
                 Failures.NONE,
                 Failures.NONE,
                 Failures.NONE,
+                ReloadFailures.NONE,
                 false,
                 Reported.NOTHING);
     }
 
     public Attempts withInstall(Failures failures) {
-        return new Attempts(hash, failures, start, configure, limits, upkeep, restartToConfigure, reported);
+        return new Attempts(hash, failures, start, configure, limits, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withStart(Failures failures) {
-        return new Attempts(hash, install, failures, configure, limits, upkeep, restartToConfigure, reported);
+        return new Attempts(hash, install, failures, configure, limits, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withConfigure(Failures failures) {
-        return new Attempts(hash, install, start, failures, limits, upkeep, restartToConfigure, reported);
+        return new Attempts(hash, install, start, failures, limits, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withLimits(Failures failures) {
-        return new Attempts(hash, install, start, configure, failures, upkeep, restartToConfigure, reported);
+        return new Attempts(hash, install, start, configure, failures, upkeep, reload, restartToConfigure, reported);
     }
 
     public Attempts withUpkeep(Failures failures) {
-        return new Attempts(hash, install, start, configure, limits, failures, restartToConfigure, reported);
+        return new Attempts(hash, install, start, configure, limits, failures, reload, restartToConfigure, reported);
+    }
+
+    public Attempts withReload(ReloadFailures failures) {
+        return new Attempts(hash, install, start, configure, limits, upkeep, failures, restartToConfigure, reported);
     }
 
     public Attempts withRestartToConfigure(boolean needed) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, needed, reported);
+        return new Attempts(hash, install, start, configure, limits, upkeep, reload, needed, reported);
     }
 
     public Attempts withReported(Reported next) {
-        return new Attempts(hash, install, start, configure, limits, upkeep, restartToConfigure, next);
+        return new Attempts(hash, install, start, configure, limits, upkeep, reload, restartToConfigure, next);
     }
 
     /**
@@ -81,6 +88,20 @@ public record Attempts(
 
         public Failures failed(Instant at, String why, boolean isFatal) {
             return new Failures(count + 1, at, why, isFatal);
+        }
+    }
+
+    /**
+     * Failures in a row with the same contents: others are tried at once.
+     *
+     * @param contents a hash of them; empty when none have failed
+     */
+    public record ReloadFailures(Failures failures, String contents) {
+        public static final ReloadFailures NONE = new ReloadFailures(Failures.NONE, "");
+
+        public ReloadFailures failed(String others, Instant at, String why) {
+            Failures before = others.equals(contents) ? failures : Failures.NONE;
+            return new ReloadFailures(before.failed(at, why, false), others);
         }
     }
 

@@ -18,6 +18,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord;
@@ -119,7 +120,8 @@ final class RecordCodecTest {
     /** But for the failures that were told: their digests of messages say nothing any more, so each is told once more. */
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
-        WorkloadHistory untold = history.withAttempts(history.attempts().withReported(Reported.of("B2")))
+        WorkloadHistory untold = history.withAttempts(
+                        history.attempts().withReported(Reported.of("B2")).withReload(ReloadFailures.NONE))
                 .withRun(history.run().withAgain(null).withCalendar(null));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(

@@ -30,6 +30,7 @@ import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ToApply;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.Attempts.Reported.ReportedFailure;
 import io.homeostat.desired.state.history.Condition;
@@ -75,6 +76,7 @@ public final class Samples {
                 null,
                 null,
                 ProcessSettings.NONE,
+                null,
                 Program.Install.DYNAMIC);
         Lifecycle lifecycle = new Lifecycle(
                 Limits.NONE,
@@ -125,6 +127,7 @@ public final class Samples {
                         attempts,
                         attempts,
                         attempts,
+                        new ReloadFailures(attempts, "c1"),
                         true,
                         new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),

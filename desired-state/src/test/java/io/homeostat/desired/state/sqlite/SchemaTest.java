@@ -24,6 +24,7 @@ import io.homeostat.desired.state.StateReader.StoredEvent;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.SourceContent;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.Attempts.ReloadFailures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.Problem;
@@ -83,7 +84,7 @@ final class SchemaTest {
                     store.problems());
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
-                    .withAttempts(now.attempts().withReported(Reported.NOTHING))
+                    .withAttempts(now.attempts().withReported(Reported.NOTHING).withReload(ReloadFailures.NONE))
                     .withRun(now.run().withOneShot(null).withAgain(null).withCalendar(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());

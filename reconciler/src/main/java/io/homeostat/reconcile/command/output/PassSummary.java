@@ -258,6 +258,7 @@ public final class PassSummary implements PassListener {
             case Step.Launch s -> "launching";
             case Step.Start s -> "starting";
             case Step.ApplyConfig s -> "configuring";
+            case Step.Reload s -> "reloading";
             case Step.SetLimits s -> "setting limits";
             case Step.Stop s -> "stopping";
             case Step.Remove s -> "removing";

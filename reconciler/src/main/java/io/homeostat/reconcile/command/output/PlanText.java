@@ -63,7 +63,7 @@ public final class PlanText {
             case INSTALL, REINSTALL -> join(verb, revision(plan.after()));
             case UPGRADE, ROLLBACK -> join(verb, revision(plan.before()), "->", revision(plan.after()));
             case REMOVE -> join(verb, revision(plan.before()));
-            case CONFIGURE, UPDATE, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
+            case CONFIGURE, UPDATE, RELOAD, RESTART, ACTIVATE, STOP, RUN, CLEANUP, WAIT, NONE -> verb;
         };
     }
 
@@ -77,6 +77,7 @@ public final class PlanText {
             case REMOVE -> join("removed", revision(plan.before()));
             case CONFIGURE -> "configured";
             case UPDATE -> because("updated", plan);
+            case RELOAD -> because("reloaded", plan);
             case RESTART -> because("restarted", plan);
             case ACTIVATE -> because("activated", plan);
             case STOP -> because("stopped", plan);

@@ -18,6 +18,7 @@ import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Configurable;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
 import io.homeostat.reconcile.runtime.KindRuntime.Startable;
 import io.homeostat.reconcile.runtime.Machine;
 import io.homeostat.reconcile.runtime.process.ProcessRuntime;
@@ -27,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Processes that serve the plugin protocol on a socket. */
-final class PluginRuntime implements KindRuntime, Startable, Configurable, Limitable {
+final class PluginRuntime implements KindRuntime, Startable, Configurable, Reloadable, Limitable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginRuntime.class);
 
     /** The plugin protocol's limit on Apply. */
@@ -73,6 +74,11 @@ final class PluginRuntime implements KindRuntime, Startable, Configurable, Limit
             case PluginReply.TimedOut late -> new Outcome.Failed(reply.cause(), reply.words(), false);
             case PluginReply.Unreachable gone -> new Outcome.Failed(reply.cause(), reply.words(), false);
         };
+    }
+
+    @Override
+    public Outcome reload(Step.Reload step, Instance instance) throws ActuationFailure, InterruptedException {
+        return processes.reload(step, instance);
     }
 
     /** The plugin has done what it was told; a note that can't be written is no failure of the step. */

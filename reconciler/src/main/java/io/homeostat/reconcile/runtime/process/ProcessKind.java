@@ -50,9 +50,9 @@ public final class ProcessKind implements RuntimeProvider {
                 machine.layout(), machine.procFs(), machine.clock(), new LimitObserver(machine.cgroups()), health);
     }
 
-    /** Those of a program as such: what of it can't change while it runs, and that its limits can. */
+    /** Those of a program as such: what of it can't change while it runs, and that its limits can, and what it is made to read again. */
     public static Traits traits(Program program) {
-        return new Traits(inputs(program), program.entryPoint(), true);
+        return new Traits(inputs(program), program.entryPoint(), true).withReload(program.reload());
     }
 
     private static ImmutableList<LaunchInput> inputs(Program program) {

@@ -24,21 +24,24 @@ import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.runtime.KindRuntime;
 import io.homeostat.reconcile.runtime.KindRuntime.Limitable;
+import io.homeostat.reconcile.runtime.KindRuntime.Reloadable;
 import io.homeostat.reconcile.runtime.Machine;
 import java.io.IOException;
 import java.nio.file.Path;
 
 /** Handles instances that are processes of this host. Kinds that also speak a protocol with them build on it. */
-public final class ProcessRuntime implements KindRuntime, Limitable {
+public final class ProcessRuntime implements KindRuntime, Reloadable, Limitable {
     private final Layout layout;
     private final Launcher launcher;
     private final LaunchDirectories launches;
     private final Stopper stopper;
     private final LimitSteps limits;
+    private final ReloadSteps reloads;
 
     public ProcessRuntime(Machine machine, ProcessProtocol protocol) {
         this.layout = machine.layout();
         this.limits = new LimitSteps(layout, machine.procFs(), machine.cgroups());
+        this.reloads = new ReloadSteps(machine.procFs());
         this.launcher = new Launcher(layout, machine.procFs(), protocol);
         this.launches = new LaunchDirectories(layout, machine.procFs());
         this.stopper = new Stopper(layout, machine.procFs(), protocol, limits.groups());
@@ -55,15 +58,7 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
             @Override
             public Identity create(Instance instance) throws ActuationFailure, InterruptedException {
                 try {
-                    return launcher.launch(
-                            new LaunchRequest(
-                                    instance,
-                                    executable(step, program),
-                                    program.arguments(),
-                                    environment.variables(),
-                                    program.user(),
-                                    program.settings()),
-                            groups);
+                    return launcher.launch(request(instance, program, environment), groups);
                 } catch (ActuationFailure e) {
                     throw limits.explain(id, groups, e);
                 }
@@ -76,12 +71,22 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
         };
     }
 
-    private Path executable(Step.Launch step, Program program) {
+    private LaunchRequest request(Instance instance, Program program, ProgramVariables environment) {
+        return new LaunchRequest(
+                instance,
+                executable(instance, program),
+                program.arguments(),
+                environment.variables(),
+                program.user(),
+                program.settings());
+    }
+
+    private Path executable(Instance instance, Program program) {
         Path entryPoint = Path.of(program.entryPoint());
-        String directory = step.directory();
+        String directory = instance.directory();
         return directory == null
                 ? entryPoint
-                : layout.install(step.workload(), directory).resolve(entryPoint);
+                : layout.install(instance.workload(), directory).resolve(entryPoint);
     }
 
     /** Deletes notes on launches whose end has been stored; they are kept until then so that a crash loses no end. */
@@ -111,6 +116,16 @@ public final class ProcessRuntime implements KindRuntime, Limitable {
     @Override
     public void destroy(Instance instance) throws ActuationFailure {
         launches.forget(instance.workload(), instance.launchId());
+    }
+
+    @Override
+    public Outcome reload(Step.Reload step, Instance instance) throws ActuationFailure, InterruptedException {
+        String signal = step.how().signal();
+        if (signal != null) {
+            return reloads.signal(instance, signal);
+        }
+        Program program = step.declared().program();
+        return reloads.run(step, request(instance, program, ProgramVariables.read(step.workload(), program)));
     }
 
     @Override

@@ -1,0 +1,71 @@
+package io.homeostat.actuate.stop;
+
+import com.google.common.collect.ImmutableMap;
+import io.homeostat.observe.process.Pidfd;
+import io.homeostat.observe.process.Pidfd.Opened;
+import io.homeostat.observe.process.ProcFs;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/** Sends signals to one particular process and never to another one that reuses its pid. */
+public final class Signals {
+    static final int KILL = 9;
+    static final int TERM = 15;
+    static final int CONT = 18;
+
+    /** The same on every architecture that a JVM 25 runs on. */
+    private static final ImmutableMap<String, Integer> NUMBERS = ImmutableMap.of(
+            "SIGHUP",
+            1,
+            "SIGINT",
+            2,
+            "SIGQUIT",
+            3,
+            "SIGKILL",
+            KILL,
+            "SIGUSR1",
+            10,
+            "SIGUSR2",
+            12,
+            "SIGTERM",
+            TERM,
+            "SIGWINCH",
+            28);
+
+    private final ProcFs procFs;
+
+    /**
+     * The number of a signal, SIGTERM when it has no name.
+     *
+     * @throws IllegalArgumentException when a declaration may not have it
+     */
+    public static int number(@Nullable String name) {
+        Integer number = name == null ? Integer.valueOf(TERM) : NUMBERS.get(name);
+        if (number == null) {
+            throw new IllegalArgumentException("no signal of a declaration: " + name);
+        }
+        return number;
+    }
+
+    public Signals(ProcFs procFs) {
+        this.procFs = procFs;
+    }
+
+    /** Sends a signal; false when the process is gone. */
+    public boolean send(long pid, long startTicks, int signal) throws IOException {
+        return switch (Pidfd.open(procFs, pid, startTicks)) {
+            case Opened.Open(Pidfd pidfd) -> {
+                try (pidfd) {
+                    yield pidfd.send(signal);
+                }
+            }
+            case Opened.Gone gone -> false;
+            // All we can do is check as shortly before as possible.
+            case Opened.Unsupported unsupported -> isThere(pid, startTicks) && Pidfd.sendToNumber(pid, signal);
+        };
+    }
+
+    private boolean isThere(long pid, long startTicks) throws IOException {
+        return procFs.stat(pid).filter(stat -> stat.startTicks() == startTicks).isPresent();
+    }
+}
