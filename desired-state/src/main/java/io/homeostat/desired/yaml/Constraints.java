@@ -20,6 +20,8 @@ import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.yaml.FieldType.Word;
 import io.homeostat.desired.yaml.Node.Entry;
 import io.homeostat.desired.yaml.Node.Mapping;
+import io.homeostat.desired.yaml.Scalars.Locations;
+import java.net.URI;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -63,6 +65,7 @@ final class Constraints {
                     .put(AgentConfig.Tls.class, new Together("certificate", "key"))
                     .put(AgentConfig.Signatures.class, new KeysToRequire())
                     .put(AgentConfig.Hook.class, new ExactlyOne(ImmutableList.of("exec", "webhook")))
+                    .put(AgentConfig.Hook.class, new WebServer())
                     .build();
 
     private Constraints() {}
@@ -249,6 +252,25 @@ final class Constraints {
         @Override
         public void schema(ArrayNode allOf) {
             then(allOf, "oomGroup").putArray("required").add("memory");
+        }
+    }
+
+    /** What is posted to has to be a URL with a host that is a name; the pattern of the field is not enough. */
+    private static final class WebServer implements Constraint {
+        private static final int LAST_PORT = 65_535;
+
+        @Override
+        public void check(Bound record) {
+            if (!(record.value("webhook") instanceof String url)) {
+                return;
+            }
+            String error = Locations.resolve(url, null).error();
+            if (error == null && URI.create(url).getPort() > LAST_PORT) {
+                error = "a URL with a port above " + LAST_PORT + "; write another";
+            }
+            if (error != null) {
+                record.errorAtValue("webhook", error);
+            }
         }
     }
 

@@ -196,7 +196,7 @@ final class Scalars {
     }
 
     /** Makes URLs of what documents name. No message quotes more of a URL than its scheme. */
-    private static final class Locations {
+    static final class Locations {
         /** A URL, or what is wrong with the text; exactly one of them is there. */
         record Resolved(@Nullable String url, @Nullable String error) {
             static Resolved bad(String error) {

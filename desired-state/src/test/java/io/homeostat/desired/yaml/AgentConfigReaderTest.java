@@ -18,6 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AgentConfigReaderTest {
@@ -174,6 +175,19 @@ class AgentConfigReaderTest {
                 "metrics: {listen: \"unix:run/x.sock\"}\n",
                 "1:19: metrics.listen: 'unix:run/x.sock' is not possible here; write HOST:PORT, unix:/PATH, or nothing between quotes");
         assertErrors("[]\n", "1:1: a list where a mapping is wanted, such as {key: value}");
+    }
+
+    /** A schema can't say all of this. */
+    @ParameterizedTest
+    @CsvSource({
+        "https://example.com/a|b, not a URL: Illegal character in path at character 22; percent-encode it",
+        "https://my_host/T0, 'a URL without a host, or with one that is no name; write https://HOST/PATH'",
+        "http://?T0, 'a URL without a host, or with one that is no name; write http://HOST/PATH'",
+        "http://localhost:65536/T0, a URL with a port above 65535; write another",
+    })
+    void aWebhookThatNothingCouldBePostedToIsRefusedWithoutItsUrl(String url, String problem) throws IOException {
+        assertEquals(
+                "agent.yaml:1:20: notify[0].webhook: " + problem, errorsOf("notify: [{webhook: \"" + url + "\"}]\n"));
     }
 
     @Test

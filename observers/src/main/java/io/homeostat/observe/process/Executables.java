@@ -7,14 +7,14 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Finds programs as execvp(3) does. */
+/** Finds programs as execvp(3) does, but on the system first, whatever PATH our caller has. */
 public final class Executables {
-    /** Where the system's programs are: PATH of every workload, and ours when it is not set. */
-    static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    /** Where the system's programs are: PATH of every workload, and where we look first. */
+    public static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     private Executables() {}
 
-    /** The file that this command names, searched along PATH when it has no slash; empty when there is none that we may execute. */
+    /** The file that this command names, searched when it has no slash; empty when there is none that we may execute. */
     public static Optional<Path> find(String command) {
         return find(command, System.getenv("PATH"));
     }
@@ -25,7 +25,7 @@ public final class Executables {
             return Optional.of(Path.of(command)).filter(Executables::isExecutable);
         }
         return Splitter.on(':')
-                .splitToStream(Strings.isNullOrEmpty(path) ? DEFAULT_PATH : path)
+                .splitToStream(DEFAULT_PATH + ":" + Strings.nullToEmpty(path))
                 .filter(directory -> !directory.isEmpty())
                 .map(directory -> Path.of(directory, command))
                 .filter(Executables::isExecutable)

@@ -158,7 +158,7 @@ public final class Daemon {
                         environment.variable(JournalForwarding.VARIABLE),
                         JournalForwarding.PAUSE);
                 MetricsEndpoint metrics = new MetricsEndpoint(telemetry);
-                Hooks hooks = new Hooks(store, layout.instanceId())) {
+                Hooks hooks = new Hooks(store, layout)) {
             telemetry.metrics().controlPlane(controlPlane::status);
             listen(metrics, config, agent.modules());
             AgentIdentity identity = AgentIdentity.ofThisProcess(environment.clock());

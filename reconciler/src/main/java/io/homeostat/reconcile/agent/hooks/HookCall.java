@@ -1,26 +1,33 @@
 package io.homeostat.reconcile.agent.hooks;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
-import java.io.ByteArrayOutputStream;
+import io.homeostat.observe.process.Executables;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** One way to tell somebody of an event. */
 sealed interface HookCall extends AutoCloseable {
-    static HookCall of(AgentConfig.Hook hook) {
+    /**
+     * The way that a hook declares.
+     *
+     * @param directory of ours, for what is only there during a call
+     * @throws RuntimeException when it can't be told at all; the message may quote the URL, which may be secret
+     */
+    static HookCall of(AgentConfig.Hook hook, Path directory) {
         return hook.webhook() == null
-                ? new Exec(hook.exec(), hook.timeout())
+                ? new Exec(hook.exec(), hook.timeout(), directory)
                 : Webhook.at(URI.create(hook.webhook()), hook.timeout());
     }
 
@@ -34,71 +41,89 @@ sealed interface HookCall extends AutoCloseable {
     @Override
     void close();
 
-    /** A program: the event on its standard input, a few variables, nothing of the agent's environment. */
-    record Exec(ImmutableList<String> command, Duration timeout) implements HookCall {
+    /**
+     * A program: the event on its standard input, a few variables, nothing of the agent's environment.
+     *
+     * @param directory where the event is put for it; a file, because one that does not read would hold up who writes to a pipe
+     */
+    record Exec(ImmutableList<String> command, Duration timeout, Path directory) implements HookCall {
         private static final int MOST_SHOWN = 500;
-        private static final Duration LAST_OUTPUT = Duration.ofSeconds(1);
+        private static final Duration LOOK = Duration.ofMillis(20);
+
+        /** Far more than a pipe holds: what the program itself has printed is read before it is left. */
+        private static final int MOST_READ_AT_ONCE = 1 << 20;
 
         @Override
         public void tell(HookMessage message) throws IOException, InterruptedException {
-            ProcessBuilder builder =
-                    new ProcessBuilder(command).directory(new File("/")).redirectErrorStream(true);
+            String program = command.getFirst();
+            ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                            .add(Executables.find(program).map(Path::toString).orElse(program))
+                            .addAll(command.subList(1, command.size()))
+                            .build())
+                    .directory(new File("/"))
+                    .redirectErrorStream(true);
             Map<String, String> environment = builder.environment();
             environment.clear();
-            environment.put("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+            environment.put("PATH", Executables.DEFAULT_PATH);
             environment.put("LANG", "C.UTF-8");
             environment.put("HOMEOSTAT_EVENT", message.event());
             environment.put("HOMEOSTAT_WORKLOAD", message.workload());
-            Process process = builder.start();
-            ByteArrayOutputStream said = new ByteArrayOutputStream();
-            // No virtual threads: what a program leaves running may hold its output, and with it the reader's carrier.
-            Thread writer = Thread.ofPlatform().daemon(true).start(() -> write(process, message.json()));
-            Thread reader = Thread.ofPlatform().daemon(true).start(() -> read(process, said));
+            Process process = start(builder, message.json());
             try {
-                if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {
-                    throw new IOException(command.getFirst() + " did not end within " + timeout.toMillis()
-                            + " ms and was killed; make it quicker, or set timeout");
+                String said = untilItEnds(process);
+                if (process.exitValue() != 0) {
+                    throw new IOException(program + " exited with status " + process.exitValue()
+                            + (said.isEmpty() ? "" : ": " + said));
                 }
-                reader.join(LAST_OUTPUT);
             } finally {
                 process.descendants().forEach(ProcessHandle::destroyForcibly);
                 process.destroyForcibly();
-                writer.interrupt();
-                reader.interrupt();
-            }
-            if (process.exitValue() != 0) {
-                throw new IOException(command.getFirst() + " exited with status " + process.exitValue() + shown(said));
             }
         }
 
-        private static String shown(ByteArrayOutputStream said) {
-            String text;
-            synchronized (said) {
-                text = said.toString(StandardCharsets.UTF_8).strip();
-            }
-            return text.isEmpty() ? "" : ": " + text;
-        }
-
-        /** One that ends without reading it was told all the same, if it says so by its exit status. */
-        private static void write(Process process, String json) {
-            try (OutputStream in = process.getOutputStream()) {
-                in.write(json.getBytes(StandardCharsets.UTF_8));
-            } catch (IOException e) {
-                HookWorker.LOG.debug("a hook did not read all of its event: {}", e.getMessage());
+        /** The program has the file open, so that its name is of no use any more. */
+        private Process start(ProcessBuilder builder, String json) throws IOException {
+            Path input = Files.createTempFile(directory, "hook-", ".json");
+            try {
+                Files.writeString(input, json);
+                return builder.redirectInput(input.toFile()).start();
+            } finally {
+                Files.delete(input);
             }
         }
 
-        /** All of it, or it would stand still; only the beginning is kept. */
-        private static void read(Process process, ByteArrayOutputStream said) {
-            byte[] buffer = new byte[MOST_SHOWN];
-            try (InputStream out = process.getInputStream()) {
-                for (int length = out.read(buffer); length >= 0; length = out.read(buffer)) {
-                    synchronized (said) {
-                        said.write(buffer, 0, Math.min(length, MOST_SHOWN - said.size()));
+        /**
+         * What it prints is read meanwhile, or it would stand still; the beginning is returned. Nothing is read that is not there yet: what
+         * it leaves running may hold its output for ever.
+         */
+        private String untilItEnds(Process process) throws IOException, InterruptedException {
+            Ticker ticker = Ticker.systemTicker();
+            long start = ticker.read();
+            byte[] said = new byte[MOST_SHOWN];
+            int length = 0;
+            byte[] rest = new byte[1 << 14];
+            InputStream out = process.getInputStream();
+            // At the end of a process the JVM reads what is left, without a bound; it waits for this lock, and then
+            // finds the pipe closed.
+            synchronized (out) {
+                try (out) {
+                    while (true) {
+                        boolean ended = process.waitFor(LOOK);
+                        for (int read = 0; read < MOST_READ_AT_ONCE && out.available() > 0; ) {
+                            int count =
+                                    length < MOST_SHOWN ? out.read(said, length, MOST_SHOWN - length) : out.read(rest);
+                            length = Math.min(MOST_SHOWN, length + count);
+                            read += count;
+                        }
+                        if (ended) {
+                            return new String(said, 0, length, StandardCharsets.UTF_8).strip();
+                        }
+                        if (ticker.read() - start > timeout.toNanos()) {
+                            throw new IOException(command.getFirst() + " did not end within " + timeout.toMillis()
+                                    + " ms and was killed; make it quicker, or set timeout");
+                        }
                     }
                 }
-            } catch (IOException e) {
-                HookWorker.LOG.debug("what a hook says is not known: {}", e.getMessage());
             }
         }
 

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /** Tells one hook of the events that it wants, in their order, one after the other, on a thread of its own. */
 final class HookWorker {
-    static final Logger LOG = LoggerFactory.getLogger(HookWorker.class);
+    private static final Logger LOG = LoggerFactory.getLogger(HookWorker.class);
     private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration PATIENCE_AT_CLOSE = Duration.ofSeconds(5);
     private static final int PAGE = 100;
@@ -47,13 +47,14 @@ final class HookWorker {
 
     HookWorker(
             AgentConfig.Hook hook,
+            HookCall call,
             StateStore store,
             String machine,
             long position,
             Retries retries,
             Progress progress) {
         this.hook = hook;
-        this.call = HookCall.of(hook);
+        this.call = call;
         this.store = store;
         this.machine = machine;
         this.position = position;
@@ -98,6 +99,9 @@ final class HookWorker {
         } catch (StoreException e) {
             LOG.warn("{}; hooks are told later", e.getMessage());
             return false;
+        } catch (RuntimeException e) {
+            LOG.warn("{}; hooks are told later", unexpected(e));
+            return false;
         }
     }
 
@@ -106,24 +110,32 @@ final class HookWorker {
     }
 
     private void tell(StoredEvent event) throws InterruptedException {
-        HookMessage message = HookMessage.of(event, machine);
-        String what = message.event() + " of " + message.workload();
+        String what = event.event().type().shortName() + " of " + event.event().workload();
         for (int attempt = 1; ; attempt++) {
+            String why;
             try {
-                call.tell(message);
+                call.tell(HookMessage.of(event, machine));
                 LOG.debug("a hook was told {}", what);
                 return;
             } catch (IOException e) {
-                if (attempt >= retries.attempts()) {
-                    LOG.warn("a hook was not told {}, given up after {} attempts: {}", what, attempt, e.getMessage());
-                    return;
-                }
-                if (attempt == 1) {
-                    LOG.warn("a hook could not be told {}, and is tried again: {}", what, e.getMessage());
-                }
-                Thread.sleep(retries.backoff().bound(attempt));
+                why = String.valueOf(e.getMessage());
+            } catch (RuntimeException e) {
+                why = unexpected(e);
             }
+            if (attempt >= retries.attempts()) {
+                LOG.warn("a hook was not told {}, given up after {} attempts: {}", what, attempt, why);
+                return;
+            }
+            if (attempt == 1) {
+                LOG.warn("a hook could not be told {}, and is tried again: {}", what, why);
+            }
+            Thread.sleep(retries.backoff().bound(attempt));
         }
+    }
+
+    /** Without its message, which may quote a URL that is secret. */
+    static String unexpected(RuntimeException e) {
+        return "unexpected " + e.getClass().getName();
     }
 
     /** Breaks off what is under way; it is told again by the next one. */

@@ -3,10 +3,13 @@ package io.homeostat.reconcile.agent.hooks;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.reconcile.agent.hooks.HookWorker.Retries;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,20 +27,22 @@ public final class Hooks implements AutoCloseable {
 
     private final StateStore store;
     private final String machine;
+    private final Path directory;
     private final Retries retries;
     private ImmutableList<AgentConfig.Hook> configured = ImmutableList.of();
     private ImmutableList<HookWorker> workers = ImmutableList.of();
     private long stored;
     private long newestTold;
 
-    /** @param machine whose events these are */
-    public Hooks(StateStore store, String machine) {
-        this(store, machine, RETRIES);
+    /** @param layout of the machine whose events these are */
+    public Hooks(StateStore store, Layout layout) {
+        this(store, layout, RETRIES);
     }
 
-    Hooks(StateStore store, String machine, Retries retries) {
+    Hooks(StateStore store, Layout layout, Retries retries) {
         this.store = store;
-        this.machine = machine;
+        this.machine = layout.instanceId();
+        this.directory = layout.runDir();
         this.retries = retries;
     }
 
@@ -61,12 +66,23 @@ public final class Hooks implements AutoCloseable {
         } else {
             stored = store.hooksTold();
             newestTold = stored;
-            workers = wanted.stream()
-                    .map(hook -> new HookWorker(hook, store, machine, stored, retries, this::passed))
-                    .collect(ImmutableList.toImmutableList());
+            workers = wanted.stream().flatMap(hook -> worker(hook).stream()).collect(ImmutableList.toImmutableList());
             workers.forEach(HookWorker::start);
         }
-        configured = wanted;
+        // One that could not be made is tried again when the configuration is read again, though it is the same.
+        configured = workers.size() == wanted.size() ? wanted : ImmutableList.of();
+    }
+
+    private Optional<HookWorker> worker(AgentConfig.Hook hook) {
+        try {
+            return Optional.of(
+                    new HookWorker(hook, HookCall.of(hook, directory), store, machine, stored, retries, this::passed));
+        } catch (RuntimeException e) {
+            LOG.error(
+                    "{}; one of the hooks in agent.yaml is told nothing until the configuration is read again",
+                    HookWorker.unexpected(e));
+            return Optional.empty();
+        }
     }
 
     /** Only what was told has to be remembered: the rest is passed over again in no time. */

@@ -1,4 +1,4 @@
-/** What an operator sees of a running agent: its log, its metrics, and whether it is well. */
+/** Tells others of what happens to workloads, as {@code notify} in agent.yaml says. */
 @NullMarked
 package io.homeostat.reconcile.agent.hooks;
 

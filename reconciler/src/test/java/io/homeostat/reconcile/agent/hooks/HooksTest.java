@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.common.collect.ImmutableList;
 import com.sun.net.httpserver.HttpServer;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.WorkloadId;
@@ -28,6 +32,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -36,6 +41,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Who is told of what, by real programs and a real web server. */
 @Timeout(180)
@@ -73,8 +79,9 @@ class HooksTest {
         });
         server.start();
         layout = new Layout(directory.resolve("state"), directory.resolve("run"), "machine-1");
+        Files.createDirectories(layout.runDir());
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        hooks = new Hooks(store, "machine-1", RETRIES);
+        hooks = new Hooks(store, layout, RETRIES);
     }
 
     @AfterEach
@@ -168,6 +175,86 @@ class HooksTest {
     }
 
     @Test
+    void aChildThatKeepsItsOutputAndItsInputOpenKeepsNothingOfOurs() throws Exception {
+        Path child = directory.resolve("child");
+        hooks.use(config("- {exec: [/bin/sh, -c, 'exec 3<&0; sleep 1000 & echo $! > %s.new; mv %s.new %s']}"
+                .formatted(child, child, child)));
+        happens(EventType.PLUGIN_CRASHED, "x\n" + "line\n".repeat(100_000));
+        await().atMost(PATIENCE)
+                .until(() -> store.hooksTold() == store.events(0, 10).getLast().id());
+
+        ProcessHandle left = ProcessHandle.of(
+                        Long.parseLong(Files.readString(child).strip()))
+                .orElseThrow();
+        try {
+            Path descriptors = Path.of("/proc", Long.toString(left.pid()), "fd");
+            String output = Files.readSymbolicLink(descriptors.resolve("1")).toString();
+            assertTrue(output.startsWith("pipe:"), output);
+            assertFalse(ours().contains(output), output);
+            String input = Files.readSymbolicLink(descriptors.resolve("3")).toString();
+            assertTrue(input.endsWith(" (deleted)"), input);
+            assertFalse(ours().contains(input), input);
+            assertEquals(
+                    List.of(),
+                    List.of(Objects.requireNonNull(layout.runDir().toFile().list())));
+        } finally {
+            left.destroyForcibly();
+            left.onExit().join();
+        }
+    }
+
+    @Test
+    void aChildThatPrintsForEverIsLeftAlone() throws Exception {
+        Path child = directory.resolve("child");
+        hooks.use(config("- {exec: [/bin/sh, -c, 'yes & echo $! > %s.new; mv %s.new %s; exit 1']}\n"
+                .formatted(child, child, child)));
+        happens(EventType.PLUGIN_CRASHED, "one");
+
+        await().atMost(PATIENCE)
+                .until(() -> store.hooksTold() == store.events(0, 10).getLast().id());
+        long last = Long.parseLong(Files.readString(child).strip());
+        // Nobody reads what it prints, so it has ended.
+        await().atMost(PATIENCE)
+                .until(() ->
+                        ProcessHandle.of(last).filter(ProcessHandle::isAlive).isEmpty());
+    }
+
+    @Test
+    void aHookThatCannotBeMadeIsSaidWithoutItsUrlAndTheOthersAreTold() throws Exception {
+        ListAppender<ILoggingEvent> said = new ListAppender<>();
+        said.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(Hooks.class.getPackageName());
+        logger.addAppender(said);
+        try {
+            hooks.use(with(ImmutableList.of(
+                    hook("https://example.com/a|SECRET"),
+                    hook("https://my_host/SECRET"),
+                    config(webhook()).hooks().getFirst())));
+
+            happens(EventType.PLUGIN_CRASHED, "one");
+
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            store.hooksTold() == store.events(0, 10).getLast().id());
+        } finally {
+            logger.detachAppender(said);
+        }
+        assertEquals(List.of("one"), causes());
+        List<String> lines =
+                said.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+        assertEquals(
+                List.of(
+                        "unexpected java.lang.IllegalArgumentException; one of the hooks in agent.yaml is told nothing until the"
+                                + " configuration is read again"),
+                lines.stream().filter(line -> line.contains("agent.yaml")).toList());
+        assertTrue(
+                lines.contains("a hook was not told CRASHED of process/web, given up after 5 attempts: unexpected"
+                        + " java.lang.IllegalArgumentException"),
+                lines::toString);
+        assertFalse(lines.toString().contains("SECRET"), lines::toString);
+    }
+
+    @Test
     void whatWasNotToldWhenTheAgentEndedIsToldByTheNextOneAndNothingTwice() throws Exception {
         hooks.use(config(webhook()));
         happens(EventType.PLUGIN_CRASHED, "one");
@@ -177,7 +264,7 @@ class HooksTest {
         happens(EventType.PLUGIN_CRASHED, "two");
         store.close();
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
-        hooks = new Hooks(store, "machine-1", RETRIES);
+        hooks = new Hooks(store, layout, RETRIES);
 
         hooks.use(config(webhook()));
 
@@ -221,6 +308,42 @@ class HooksTest {
         assertEquals(List.of(), result.errors());
         AgentConfig config = result.config();
         return config == null ? AgentConfigReader.defaults() : config;
+    }
+
+    /** What the reader would refuse. */
+    private static AgentConfig with(ImmutableList<AgentConfig.Hook> hooks) {
+        AgentConfig config = AgentConfigReader.defaults();
+        return new AgentConfig(
+                config.stateDir(),
+                config.runDir(),
+                config.instanceId(),
+                config.resync(),
+                config.sources(),
+                config.protectedPlugins(),
+                config.signatures(),
+                config.metrics(),
+                config.log(),
+                config.limits(),
+                hooks);
+    }
+
+    private static AgentConfig.Hook hook(String url) {
+        return new AgentConfig.Hook(ImmutableList.of("CRASHED"), ImmutableList.of(), url, Duration.ofSeconds(5));
+    }
+
+    /** What we hold open, as links of /proc name it. */
+    private static List<String> ours() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors
+                    .flatMap(descriptor -> {
+                        try {
+                            return Stream.of(Files.readSymbolicLink(descriptor).toString());
+                        } catch (IOException closedMeanwhile) {
+                            return Stream.empty();
+                        }
+                    })
+                    .toList();
+        }
     }
 
     private void happens(EventType type, String message) {
