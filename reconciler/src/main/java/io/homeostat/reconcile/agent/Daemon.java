@@ -168,7 +168,7 @@ public final class Daemon {
             try (CommandServer server = new CommandServer(environment, layout, enforcer, commands)) {
                 Instant opened = environment.clock().instant();
                 agent.modules().ran(Modules.Part.COMMANDS, opening, opened, Optional.empty());
-                journal.begin();
+                journal.use();
                 agent.start(manager::ready);
                 controlPlane.use(config);
                 hooks.use(config);
@@ -182,7 +182,7 @@ public final class Daemon {
                     while (true) {
                         if (hangUps.tryAcquire(LOOK.toMillis(), TimeUnit.MILLISECONDS)) {
                             hangUps.drainPermits();
-                            reload(agent, controlPlane, layout, store, log, metrics, hooks);
+                            reload(agent, controlPlane, layout, store, log, journal, metrics, hooks);
                         }
                         server.ensure();
                     }
@@ -240,6 +240,7 @@ public final class Daemon {
             Layout layout,
             StateStore store,
             AgentLog log,
+            JournalForwarding journal,
             MetricsEndpoint metrics,
             Hooks hooks) {
         try {
@@ -250,6 +251,7 @@ public final class Daemon {
             }
             agent.reload(config);
             log.change(config.log().format(), level(config));
+            journal.use();
             controlPlane.use(config);
             hooks.use(config);
             listen(metrics, config, agent.modules());

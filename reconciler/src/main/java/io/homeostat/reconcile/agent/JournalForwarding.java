@@ -6,13 +6,18 @@ import io.homeostat.desired.model.AgentConfig.Log.Target;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StoreException;
 import io.homeostat.observe.process.UnixDatagram;
 import io.homeostat.reconcile.command.LogLineStream;
+import io.homeostat.reconcile.command.LogsCommand;
 import io.homeostat.reconcile.command.LogsCommand.LogFile;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -20,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies what workloads write to systemd's journal (https://systemd.io/JOURNAL_NATIVE_PROTOCOL), line by line, beside their logs. What was
- * written before the agent began to copy, or while none ran, is in the logs only. A journal that takes nothing holds nobody up: it is waited
+ * Copies what workloads write, their logs of errors included, to systemd's journal (https://systemd.io/JOURNAL_NATIVE_PROTOCOL), line by
+ * line, beside their logs. What was written before the agent began to copy, or while none ran, is in the logs only. A journal that takes nothing holds nobody up: it is waited
  * for a moment, then lines are left out until it takes one again.
  */
 final class JournalForwarding implements AutoCloseable {
@@ -36,17 +41,24 @@ final class JournalForwarding implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(1);
     private static final Duration MOMENT = Duration.ofMillis(20);
 
+    /** How much of one log is copied before it is the next one's turn. */
+    static final long BYTES_A_ROUND = 256 << 10;
+
     private final Layout layout;
     private final StateReader store;
     private final Supplier<AgentConfig> config;
     private final String socket;
     private final Duration pause;
-    private final Map<WorkloadId, Forwarded> open = new TreeMap<>();
+    private final Map<Path, Forwarded> open = new TreeMap<>();
+
+    /** Logs that were there when copying began, and could not be read yet: what is in them is old. */
+    private final Set<Path> old = new HashSet<>();
+
     private final PeriodicTasks tasks = new PeriodicTasks("journal");
     private boolean copying;
     private boolean taken = true;
 
-    /** What is read of a workload, and the line that it has begun. */
+    /** What is read of a log, and the line that it has begun. */
     private record Forwarded(LogFile log, LogLineStream lines) {}
 
     /**
@@ -61,38 +73,69 @@ final class JournalForwarding implements AutoCloseable {
         this.pause = pause;
     }
 
-    /** From now on; returns when it is known what has been written before. */
-    void begin() {
-        copy();
-        tasks.every(() -> isWanted() ? pause : config.get().resync(), "copying to the journal", this::copy);
+    /** Does what the configuration says from now on; returns when it is known what has been written before. */
+    void use() {
+        boolean more = false;
+        try {
+            more = copy();
+        } catch (StoreException e) {
+            LOG.error("{}; what workloads write is copied to the journal later", e.getMessage());
+        } finally {
+            if (isWanted()) {
+                tasks.instead(more ? Duration.ZERO : pause, "copying to the journal", this::use);
+            }
+        }
     }
 
     private boolean isWanted() {
         return config.get().log().target() == Target.JOURNAL;
     }
 
-    private synchronized void copy() {
+    /** True when there is more to copy already. */
+    private synchronized boolean copy() {
         if (!isWanted()) {
             closeAll();
-            return;
+            return false;
         }
+        Map<Path, WorkloadId> logs = new TreeMap<>();
         for (WorkloadId id : workloads()) {
+            LogsCommand.files(id, layout).forEach(log -> logs.put(log, id));
+        }
+        if (!copying) {
+            old.addAll(logs.keySet());
+            copying = true;
+        }
+        boolean more = false;
+        for (Map.Entry<Path, WorkloadId> log : logs.entrySet()) {
             try {
-                boolean known = open.containsKey(id);
-                Forwarded forwarded = open.computeIfAbsent(
-                        id,
-                        each -> new Forwarded(
-                                new LogFile(layout.log(each)), new LogLineStream(line -> send(each, line))));
-                if (!copying && !known) {
-                    forwarded.log().skipToLast(0);
-                } else {
-                    forwarded.log().copyTo(forwarded.lines());
+                Forwarded forwarded = open.get(log.getKey());
+                if (forwarded == null) {
+                    forwarded = begun(log.getKey(), log.getValue());
+                    open.put(log.getKey(), forwarded);
                 }
+                more |= forwarded.log().copyTo(forwarded.lines(), BYTES_A_ROUND);
             } catch (IOException | CommandFailure e) {
-                LOG.debug("the log of {} could not be read", id, e);
+                LOG.debug("{} of {} could not be read", log.getKey(), log.getValue(), e);
             }
         }
-        copying = true;
+        open.entrySet().removeIf(entry -> {
+            boolean gone = !logs.containsKey(entry.getKey());
+            if (gone) {
+                end(entry.getValue());
+            }
+            return gone;
+        });
+        old.retainAll(logs.keySet());
+        return more;
+    }
+
+    private Forwarded begun(Path path, WorkloadId id) throws IOException {
+        LogFile log = new LogFile(path);
+        if (old.contains(path)) {
+            log.skipToLast(0);
+            old.remove(path);
+        }
+        return new Forwarded(log, new LogLineStream(line -> send(id, line)));
     }
 
     private ImmutableSet<WorkloadId> workloads() {
@@ -138,6 +181,16 @@ final class JournalForwarding implements AutoCloseable {
         }
     }
 
+    /** Of a workload that is gone: what it wrote last is copied. */
+    private void end(Forwarded gone) {
+        try (LogFile log = gone.log()) {
+            log.copyTo(gone.lines(), BYTES_A_ROUND);
+            gone.lines().flush();
+        } catch (IOException | CommandFailure e) {
+            LOG.debug("the end of a log could not be read", e);
+        }
+    }
+
     private void closeAll() {
         for (Forwarded forwarded : open.values()) {
             try {
@@ -147,6 +200,7 @@ final class JournalForwarding implements AutoCloseable {
             }
         }
         open.clear();
+        old.clear();
         copying = false;
     }
 

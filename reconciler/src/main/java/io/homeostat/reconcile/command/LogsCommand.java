@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.actuate.launch.LogRotation;
 import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -75,7 +76,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
         try {
             for (WorkloadId id : ImmutableSet.copyOf(workloads)) {
                 boolean any = false;
-                for (Path path : files(id, workspace)) {
+                for (Path path : files(id, workspace.layout())) {
                     Log log = new Log(path, sink(id, width, console));
                     logs.add(log);
                     any |= log.begin(tail);
@@ -99,8 +100,8 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
     }
 
     /** What it writes to its standard output and error, then its log of errors if it has one. */
-    private static ImmutableList<Path> files(WorkloadId id, Workspace workspace) {
-        Path log = workspace.layout().log(id);
+    public static ImmutableList<Path> files(WorkloadId id, Layout layout) {
+        Path log = layout.log(id);
         String errors = id.kind().errorLog();
         return errors == null ? ImmutableList.of(log) : ImmutableList.of(log, log.resolveSibling(errors));
     }
@@ -195,7 +196,6 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
         private static final int BUFFER = 64 * 1024;
 
         private final Path path;
-        private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
         private @Nullable SeekableByteChannel channel;
         private @Nullable Object key;
 
@@ -209,9 +209,23 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
          * @throws CommandFailure when it is no file any more; its directory is the workload's own
          */
         public boolean copyTo(OutputStream out) throws IOException {
+            copyTo(out, Long.MAX_VALUE);
+            return channel != null;
+        }
+
+        /**
+         * Copies what was written since the last call, about so many bytes of it at most; true when there may be more.
+         *
+         * @throws CommandFailure when it is no file any more; its directory is the workload's own
+         */
+        public boolean copyTo(OutputStream out, long most) throws IOException {
             BasicFileAttributes there = attributes();
+            long left = most;
             if (channel != null && (there == null || !there.fileKey().equals(key))) {
-                copy(channel, out);
+                left -= copy(channel, out, left);
+                if (left <= 0) {
+                    return true;
+                }
                 close();
             }
             if (channel == null && there != null) {
@@ -221,9 +235,9 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
                 if (channel.size() < channel.position()) {
                     channel.position(0);
                 }
-                copy(channel, out);
+                left -= copy(channel, out, left);
             }
-            return channel != null;
+            return left <= 0;
         }
 
         /** Leaves out all but the last lines of what is there; returns how many these are. The last one may not have ended yet. */
@@ -239,6 +253,7 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
                 channel.position(end);
                 return 0;
             }
+            ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
             long found = 0;
             // Backwards, a buffer at a time; the line end at the very end begins no line.
             for (long at = end; at > 0; ) {
@@ -299,12 +314,18 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
             }
         }
 
-        private void copy(SeekableByteChannel from, OutputStream out) throws IOException {
-            buffer.clear();
-            while (from.read(buffer) > 0) {
+        private long copy(SeekableByteChannel from, OutputStream out, long most) throws IOException {
+            if (from.position() >= from.size()) {
+                return 0;
+            }
+            ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
+            long copied = 0;
+            while (copied < most && from.read(buffer) > 0) {
                 out.write(buffer.array(), 0, buffer.position());
+                copied += buffer.position();
                 buffer.clear();
             }
+            return copied;
         }
 
         @Override

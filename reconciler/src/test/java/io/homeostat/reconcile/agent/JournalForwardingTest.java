@@ -2,11 +2,15 @@ package io.homeostat.reconcile.agent;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.controlplane.FakeNotifySocket;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.model.Kind;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateStore;
@@ -20,10 +24,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,6 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class JournalForwardingTest {
     private static final Duration ROUND = Duration.ofMillis(20);
+    private static final Duration NEVER = Duration.ofDays(1);
     private static final Duration DEADLINE = Duration.ofSeconds(20);
     private static final WorkloadId WEB = WorkloadId.process("web");
 
@@ -52,22 +60,30 @@ class JournalForwardingTest {
 
     @BeforeEach
     void declare() throws IOException {
-        Path file = Files.writeString(directory.resolve("web.yaml"), """
+        declare(WEB);
+    }
+
+    private void declare(WorkloadId id) throws IOException {
+        declare(id, id);
+    }
+
+    /** @param named what a document may call it */
+    private void declare(WorkloadId named, WorkloadId id) throws IOException {
+        Path file = Files.writeString(directory.resolve("one.yaml"), """
                 apiVersion: homeostat.io/v1
-                kind: Process
-                metadata: {name: web}
-                spec: {install: local, entryPoint: /bin/true}
-                """);
+                kind: %s
+                metadata: {name: %s}
+                spec: {install: local, entryPoint: /bin/true, revision: "1"}
+                """.formatted(
+                        named.kind().equals(Kind.PLUGIN) ? "Plugin" : "Process", named.name()));
+        Workload read =
+                DocumentReader.read(List.of(file)).workloads().getFirst().workload();
+        String source = "/" + named.name() + ".yaml";
         store.apply(
-                ImmutableList.of(new ToApply(
-                        DocumentReader.read(List.of(file))
-                                .workloads()
-                                .getFirst()
-                                .workload(),
-                        "/web.yaml")),
-                ImmutableSet.of("/web.yaml"),
+                ImmutableList.of(new ToApply(new Workload(id, read.labels(), read.spec()), source)),
+                ImmutableSet.of(source),
                 false);
-        Files.createDirectories(layout.log(WEB).getParent());
+        Files.createDirectories(layout.log(id).getParent());
     }
 
     @AfterEach
@@ -108,12 +124,122 @@ class JournalForwardingTest {
                 JournalForwarding forwarding = begin()) {
             write("in the file only\n");
             assertEquals(Optional.empty(), journal.receive(ROUND.multipliedBy(10)));
+            use("{target: journal}");
+            forwarding.use();
+            write("at once\n");
+            assertEquals(entry("at once"), receive(journal));
+            use("{target: files}");
+            forwarding.use();
+            write("in the file only, too\n");
+            use("{target: journal}");
+            forwarding.use();
+            write("again\n");
+            assertEquals(entry("again"), receive(journal));
+        }
+    }
+
+    @Test
+    void aLogThatIsLongDoesNotHoldUpTheOthers() throws IOException {
+        WorkloadId all = WorkloadId.process("all-the-time");
+        declare(all);
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, NEVER)) {
+            forwarding.use();
+            String line = "x".repeat(2000) + "\n";
+            Files.writeString(
+                    layout.log(all),
+                    line.repeat((int) (4 * JournalForwarding.BYTES_A_ROUND / line.length())) + "the last\n");
+            write("web\n");
+            CompletableFuture<Void> copying = CompletableFuture.runAsync(forwarding::use);
+            List<String> order = new ArrayList<>();
+            while (order.size() < 2) {
+                String received = receive(journal);
+                if (received.contains("=web\n") || received.contains("=the last\n")) {
+                    order.add(received.substring(received.lastIndexOf('=') + 1).strip());
+                }
+            }
+            assertEquals(List.of("web", "the last"), order);
+            copying.join();
+        }
+    }
+
+    @Test
+    void whatIsOldInALogThatCouldNotBeReadAtFirstIsNotCopied() throws IOException {
+        use("{target: journal}");
+        Files.createDirectory(layout.log(WEB));
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, NEVER)) {
+            forwarding.use();
+            Files.delete(layout.log(WEB));
+            write("written before\n");
+            forwarding.use();
+            write("one\n");
+            forwarding.use();
+            assertEquals(entry("one"), receive(journal));
+        }
+    }
+
+    @Test
+    void theLogOfOneThatIsGoneIsCopiedToItsEndAndClosed() throws IOException {
+        use("{target: journal}");
+        write("written before\n");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, NEVER)) {
+            forwarding.use();
+            assertTrue(isOpen(layout.log(WEB)));
+            write("the last");
+            store.delete(ImmutableSet.of(WEB));
+            forwarding.use();
+            assertEquals(entry("the last"), receive(journal));
+            assertFalse(isOpen(layout.log(WEB)));
+        }
+    }
+
+    @Test
+    void whatAPluginWritesToItsLogOfErrorsIsCopiedAsWell() throws IOException {
+        WorkloadId plugin = WorkloadId.plugin("ops");
+        declare(plugin);
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = begin()) {
+            Files.writeString(layout.log(plugin).resolveSibling("errors.log"), "no such table\n");
+            assertEquals(
+                    "PRIORITY=6\nSYSLOG_IDENTIFIER=ops\nHOMEOSTAT_WORKLOAD=plugin/ops\nMESSAGE=no such table\n",
+                    receive(journal));
+        }
+    }
+
+    @Test
+    void aNameWithALineBreakBeginsNoFieldOfItsOwn() throws IOException {
+        WorkloadId sent = WorkloadId.plugin("a\nPRIORITY=0");
+        declare(WorkloadId.plugin("a"), sent);
+        use("{target: journal}");
+        try (FakeNotifySocket journal = new FakeNotifySocket(socket);
+                JournalForwarding forwarding = begin()) {
+            Files.writeString(layout.log(sent), "one\n");
+            assertEquals(
+                    "PRIORITY=6\nSYSLOG_IDENTIFIER=a%0APRIORITY=0\n"
+                            + "HOMEOSTAT_WORKLOAD=plugin/a%0APRIORITY=0\nMESSAGE=one\n",
+                    receive(journal));
+        }
+    }
+
+    private static boolean isOpen(Path file) throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.anyMatch(descriptor -> {
+                try {
+                    return Files.readSymbolicLink(descriptor).equals(file.toRealPath());
+                } catch (IOException closedMeanwhile) {
+                    return false;
+                }
+            });
         }
     }
 
     private JournalForwarding begin() {
         JournalForwarding forwarding = new JournalForwarding(layout, store, config::get, socket, ROUND);
-        forwarding.begin();
+        forwarding.use();
         return forwarding;
     }
 

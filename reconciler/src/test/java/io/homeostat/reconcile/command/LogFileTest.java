@@ -43,6 +43,24 @@ class LogFileTest {
     }
 
     @Test
+    void ofMuchOnlySoMuchIsCopiedAtATimeAlsoOfAFileThatWasReplaced() throws IOException {
+        String block = "x".repeat(64 << 10);
+        try (LogsCommand.LogFile log = new LogsCommand.LogFile(path)) {
+            Files.writeString(path, "");
+            log.copyTo(out);
+            append(block + block + "end\n");
+            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(block, read());
+            Files.move(path, directory.resolve("process.log.1"));
+            Files.writeString(path, "new\n");
+            assertTrue(log.copyTo(out, block.length()));
+            assertEquals(block + block, read());
+            assertFalse(log.copyTo(out, block.length()));
+        }
+        assertEquals(block + block + "end\nnew\n", read());
+    }
+
+    @Test
     void theLastLinesAreFoundWhereverTheyBegin() throws IOException {
         String line = "x".repeat(50_000) + "\n";
         for (String text : new String[] {"", "a", "a\n", "a\nb\nc\n", "a\nb\nc", "\n\n\n", line.repeat(5) + "end"}) {
