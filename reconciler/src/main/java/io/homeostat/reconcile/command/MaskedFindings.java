@@ -3,6 +3,9 @@ package io.homeostat.reconcile.command;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -15,7 +18,7 @@ import io.homeostat.reconcile.status.Survey.Finding;
 import java.util.stream.Stream;
 
 /** What commands may show of findings: workloads put what they were given, such as passwords, into what they report of their health. */
-final class MaskedFindings {
+public final class MaskedFindings {
     private MaskedFindings() {}
 
     /** The same with the secrets of the workload masked in its own words. */
@@ -26,17 +29,27 @@ final class MaskedFindings {
             return finding;
         }
         Declaration declared = situation.declared();
-        LastKnownGood lastKnownGood = situation.history().lastKnownGood();
-        SecretMask mask = DeclaredSecrets.given(Stream.of(
-                        Stream.ofNullable(declared).map(Declaration::workload),
-                        Stream.ofNullable(lastKnownGood).map(LastKnownGood::workload))
-                .flatMap(one -> one)
-                .toArray(Workload[]::new));
+        SecretMask mask = mask(declared == null ? Stream.empty() : Stream.of(declared.workload()), situation.history());
         ImmutableList<ObservedInstance> masked = instances.stream()
                 .map(instance -> hasSpoken(instance) ? masked(instance, mask) : instance)
                 .collect(ImmutableList.toImmutableList());
         return new Finding(
                 finding.remembered(), situation.withSeen(situation.seen().withInstances(masked)), finding.plan());
+    }
+
+    /** What a workload has answered of its health, with its secrets masked: those of what is declared now, and of what was last good. */
+    public static Health of(Health answer, WorkloadId id, StateReader reader) {
+        Stream<Workload> declared = reader.declarations().stream()
+                .map(declaration -> declaration.workload())
+                .filter(workload -> workload.id().equals(id));
+        return masked(answer, mask(declared, reader.history(id)));
+    }
+
+    private static SecretMask mask(Stream<Workload> declared, WorkloadHistory history) {
+        LastKnownGood lastKnownGood = history.lastKnownGood();
+        Stream<Workload> known =
+                lastKnownGood == null ? declared : Stream.concat(declared, Stream.of(lastKnownGood.workload()));
+        return DeclaredSecrets.given(known.toArray(Workload[]::new));
     }
 
     private static boolean hasSpoken(ObservedInstance instance) {
@@ -48,17 +61,23 @@ final class MaskedFindings {
     private static ObservedInstance masked(ObservedInstance instance, SecretMask mask) {
         Running running = (Running) instance.liveness();
         Health health = running.health();
-        Health masked = health == null
-                ? null
-                : new Health(
-                        health.verdict(),
-                        health.code(),
-                        health.results().stream().map(mask::mask).collect(ImmutableList.toImmutableList()),
-                        mask.mask(health.problem()),
-                        health.checkedAt());
         return new ObservedInstance(
                 instance.instance(),
                 instance.remembered(),
-                new Running(running.identity(), running.age(), running.listening(), masked, running.lost()));
+                new Running(
+                        running.identity(),
+                        running.age(),
+                        running.listening(),
+                        health == null ? null : masked(health, mask),
+                        running.lost()));
+    }
+
+    private static Health masked(Health health, SecretMask mask) {
+        return new Health(
+                health.verdict(),
+                health.code(),
+                health.results().stream().map(mask::mask).collect(ImmutableList.toImmutableList()),
+                mask.mask(health.problem()),
+                health.checkedAt());
     }
 }

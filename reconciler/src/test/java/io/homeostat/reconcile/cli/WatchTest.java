@@ -94,6 +94,21 @@ class WatchTest {
     }
 
     @Test
+    void whatThePluginWasGivenIsMaskedInItsAnswer() throws IOException {
+        shell.write("a.yaml", plugin.document() + "  env: {PASSWORD: correct-horse-battery}\n");
+        apply();
+        plugin.status = request -> answer(0, "logged in with correct-horse-battery");
+
+        assertEquals("plugin/a answered 0: logged in with (masked)\n", watch().out());
+        Result json = watch("--code", "1", "--timeout", "100ms", "-o", "json");
+
+        assertEquals(
+                "logged in with (masked)",
+                JSON.readTree(json.out()).at("/results/0").asText());
+        assertFalse((json.out() + json.err()).contains("correct-horse-battery"), json.out() + json.err());
+    }
+
+    @Test
     void aPluginThatComesUpInTimeIsNoError() {
         CompletableFuture<Result> watching = CompletableFuture.supplyAsync(() -> watch("--timeout", "1m"));
 

@@ -13,6 +13,7 @@ import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WatchRequest;
 import io.homeostat.reconcile.command.Command;
+import io.homeostat.reconcile.command.MaskedFindings;
 import io.homeostat.reconcile.command.RequestFields;
 import io.homeostat.reconcile.command.Workspace;
 import io.homeostat.reconcile.command.environment.ExitStatus;
@@ -73,11 +74,11 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
             while (true) {
                 Result<Health> result = caller.with(plugin, TIMEOUT, socket -> ask(plugins, socket));
                 if (isIt(result)) {
-                    return print(result, true, workspace.console());
+                    return print(masked(result, workspace), true, workspace.console());
                 }
                 Duration left = timeout.minusNanos(ticker.read() - start);
                 if (!left.isPositive()) {
-                    return print(result, false, workspace.console());
+                    return print(masked(result, workspace), false, workspace.console());
                 }
                 Thread.sleep(left.compareTo(PAUSE) < 0 ? left : PAUSE);
             }
@@ -92,6 +93,17 @@ public record WatchCommand(WorkloadId plugin, @Nullable String request, int code
         return result instanceof Result.Answered<Health>(String revision, Health health)
                 && health.verdict() == Verdict.HEALTHY
                 && health.code() == code;
+    }
+
+    /** A plugin may answer with what it was given, such as a password. */
+    private Result<Health> masked(Result<Health> result, Workspace workspace) {
+        return result instanceof Result.Answered<Health>(String revision, Health health)
+                ? new Result.Answered<>(
+                        revision,
+                        workspace
+                                .remembered(reader -> MaskedFindings.of(health, plugin, reader))
+                                .orElse(health))
+                : result;
     }
 
     private int print(Result<Health> last, boolean matched, Console console) {
