@@ -20,7 +20,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** Declarations, as far as a look depends on them: the kind, the probe, and three seconds for an answer. */
-final class Specs {
+public final class Specs {
     private static final Program PROGRAM = new Program(
             "r1",
             null,
@@ -58,7 +58,7 @@ final class Specs {
         return instance -> new PluginSpec(PROGRAM, LIFECYCLE, null);
     }
 
-    static Checks process(@Nullable Probe probe) {
+    public static Checks process(@Nullable Probe probe) {
         return instance -> new ProcessSpec(PROGRAM, LIFECYCLE, probe);
     }
 }

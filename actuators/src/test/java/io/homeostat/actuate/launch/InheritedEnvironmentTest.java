@@ -20,6 +20,7 @@ import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
 import io.homeostat.observe.process.PortOwners;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -133,6 +134,15 @@ class InheritedEnvironmentTest {
         String said = agent("probe", "MY_CLOUD_TOKEN=open-sesame", "LC_ALL=C.UTF-8");
 
         assertEquals("HEALTHY\n", said);
+    }
+
+    @Test
+    void aProbeIsSearchedOnTheSystemBeforeOurPath() throws Exception {
+        Path ours = Files.createDirectory(root.resolve("ours"));
+        Path shell = Files.writeString(ours.resolve("sh"), "#!/bin/sh\nexit 1\n");
+        assertTrue(shell.toFile().setExecutable(true));
+
+        assertEquals("HEALTHY\n", agent("probe", "LC_ALL=C.UTF-8", "PATH=" + ours + ":" + System.getenv("PATH")));
     }
 
     private String agent(String what, String... variables) throws Exception {

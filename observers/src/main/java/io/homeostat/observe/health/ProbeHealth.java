@@ -1,6 +1,7 @@
 package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.net.HostAndPort;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
@@ -25,6 +26,7 @@ import io.homeostat.observe.process.SystemCharset;
 import java.io.File;
 import java.io.IOException;
 import java.net.HttpURLConnection;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.Socket;
@@ -32,6 +34,7 @@ import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.URL;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -56,13 +59,54 @@ public final class ProbeHealth implements InstanceHealth {
     private final GrpcTransport transport;
     private final InstantSource clock;
     private final PortOwners owners;
+    private final Names names;
+    private volatile @Nullable ImmutableMap<String, String> environment;
 
     /** @param owners know whose answer it was */
     public ProbeHealth(InstantSource clock, PortOwners owners) {
+        this(clock, owners, SystemNames.INSTANCE);
+    }
+
+    ProbeHealth(InstantSource clock, PortOwners owners, Names names) {
         this.transport = new GrpcTransport();
         this.clock = clock;
         this.owners = owners;
+        this.names = names;
     }
+
+    /** What has to be looked up before anything can be asked; both may take long where a directory service is asked. */
+    interface Names {
+        /**
+         * The address of a host.
+         *
+         * @throws UnknownHostException when there is no such host
+         */
+        InetAddress host(String name) throws UnknownHostException;
+
+        /** The user that we are. */
+        Account ours() throws IOException, InterruptedException;
+    }
+
+    private enum SystemNames implements Names {
+        INSTANCE;
+
+        @Override
+        public InetAddress host(String name) throws UnknownHostException {
+            return InetAddress.getByName(name);
+        }
+
+        @Override
+        public Account ours() throws IOException, InterruptedException {
+            return Account.ours();
+        }
+    }
+
+    /**
+     * The answer to a probe.
+     *
+     * @param by where it was asked for; null when it was not by a connection
+     */
+    private record Answer(Health health, @Nullable InetSocketAddress by) {}
 
     @Override
     public Observation<Running> of(Instance instance, Running running, @Nullable WorkloadSpec spec) {
@@ -72,7 +116,7 @@ public final class ProbeHealth implements InstanceHealth {
         Probe probe = spec.probe();
         Health health = probe == null
                 ? Health.healthy(clock.instant())
-                : attributed(ask(probe, spec.lifecycle().health().timeout()), probe, instance, running);
+                : attributed(answer(probe, spec.lifecycle().health().timeout()), instance, running);
         return Observation.seen(new Running(running.identity(), running.age(), true, health));
     }
 
@@ -80,17 +124,16 @@ public final class ProbeHealth implements InstanceHealth {
      * An answer only counts when it is the workload's own: its port may be taken by another process. Where that can't be told, the
      * process must have stayed alive for a while, since one whose port is taken mostly ends at once.
      */
-    private Health attributed(Health answer, Probe probe, Instance instance, Running running) {
-        Optional<InetSocketAddress> address = address(probe);
-        if (answer.verdict() != Verdict.HEALTHY
-                || address.isEmpty()
+    private Health attributed(Answer answer, Instance instance, Running running) {
+        InetSocketAddress by = answer.by();
+        if (answer.health().verdict() != Verdict.HEALTHY
+                || by == null
                 || !(running.identity() instanceof ProcessIdentity main)) {
-            return answer;
+            return answer.health();
         }
-        String where = address.get().getAddress().getHostAddress() + ":"
-                + address.get().getPort();
-        return switch (owners.of(instance, main, address.get())) {
-            case Owner.Own() -> answer;
+        String where = by.getAddress().getHostAddress() + ":" + by.getPort();
+        return switch (owners.of(instance, main, by)) {
+            case Owner.Own() -> answer.health();
             case Owner.Other(String words) ->
                 failed(
                         Verdict.UNHEALTHY,
@@ -98,7 +141,7 @@ public final class ProbeHealth implements InstanceHealth {
                                 + ", which is none of its own; end that, or let one of the two listen elsewhere");
             case Owner.Unknown() ->
                 running.age().compareTo(LONG_ENOUGH_ALIVE) >= 0
-                        ? answer
+                        ? answer.health()
                         : failed(
                                 Verdict.UNKNOWN,
                                 "who answers on " + where + " can't be seen, and it has not stayed alive for "
@@ -106,44 +149,34 @@ public final class ProbeHealth implements InstanceHealth {
         };
     }
 
-    /** Where a probe connects to; empty when it does not, or its host is not known any more. */
-    private static Optional<InetSocketAddress> address(Probe probe) {
-        try {
-            if (probe.http() != null) {
-                // As who asks reads it: a URI has no host where its name is one that the rules for names forbid.
-                URL url = URI.create(probe.http().url()).toURL();
-                int port = url.getPort() >= 0 ? url.getPort() : url.getDefaultPort();
-                InetSocketAddress address = new InetSocketAddress(url.getHost(), port);
-                return address.isUnresolved() ? Optional.empty() : Optional.of(address);
-            }
-            if (probe.tcp() != null) {
-                return Optional.of(resolved(probe.tcp().address()));
-            }
-            Probe.Grpc grpc = probe.grpc();
-            return grpc == null ? Optional.empty() : Optional.of(resolved(grpc.address()));
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+    public Health ask(Probe probe, Duration timeout) {
+        return answer(probe, timeout).health();
     }
 
-    public Health ask(Probe probe, Duration timeout) {
+    private Answer answer(Probe probe, Duration timeout) {
         if (probe.http() != null) {
             String url = probe.http().url();
-            return within(timeout, "GET " + Redaction.url(url), () -> http(url, timeout));
+            return within(timeout, "GET " + Redaction.url(url), () -> {
+                // As who asks reads it: a URI has no host where its name is one that the rules for names forbid.
+                URL parts = URI.create(url).toURL();
+                InetSocketAddress address =
+                        resolved(parts.getHost(), parts.getPort() >= 0 ? parts.getPort() : parts.getDefaultPort());
+                return new Answer(http(url, timeout), address);
+            });
         }
         if (probe.tcp() != null) {
             String address = probe.tcp().address();
-            return within(timeout, "connecting to " + address, () -> tcp(address, timeout));
+            return within(timeout, "connecting to " + address, () -> tcp(resolved(address), timeout));
         }
         if (probe.exec() != null) {
-            return exec(probe.exec().command(), timeout);
+            return new Answer(exec(probe.exec().command(), timeout), null);
         }
         Probe.Grpc grpc = probe.grpc();
         if (grpc != null) {
             String question = "the health check of " + grpc.address();
-            return within(timeout, question, () -> grpc(grpc, question, timeout));
+            return within(timeout, question, () -> grpc(resolved(grpc.address()), grpc.service(), question, timeout));
         }
-        return failed(Verdict.UNKNOWN, "the probe names no way to ask");
+        return new Answer(failed(Verdict.UNKNOWN, "the probe names no way to ask"), null);
     }
 
     private Health http(String url, Duration timeout) throws IOException {
@@ -170,29 +203,27 @@ public final class ProbeHealth implements InstanceHealth {
         }
     }
 
-    private Health tcp(String address, Duration timeout) throws IOException {
+    private Answer tcp(InetSocketAddress address, Duration timeout) throws IOException {
         try (Socket socket = new Socket(Proxy.NO_PROXY)) {
-            socket.connect(resolved(address), millis(timeout));
-            return Health.healthy(clock.instant());
+            socket.connect(address, millis(timeout));
+            return new Answer(Health.healthy(clock.instant()), address);
         }
     }
 
-    private Health grpc(Probe.Grpc grpc, String question, Duration timeout) throws IOException {
-        InetSocketAddress address = resolved(grpc.address());
+    private Answer grpc(InetSocketAddress address, String service, String question, Duration timeout) {
         ManagedChannel channel = null;
         try {
             channel = transport.tcp(address).build();
             ServingStatus status = HealthGrpc.newBlockingStub(channel)
                     .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS)
-                    .check(HealthCheckRequest.newBuilder()
-                            .setService(grpc.service())
-                            .build())
+                    .check(HealthCheckRequest.newBuilder().setService(service).build())
                     .getStatus();
-            return status == ServingStatus.SERVING
+            Health health = status == ServingStatus.SERVING
                     ? Health.healthy(clock.instant())
                     : failed(Verdict.UNHEALTHY, question + " was answered with " + status);
+            return new Answer(health, address);
         } catch (StatusRuntimeException e) {
-            return failed(CallFailure.verdict(e), CallFailure.words(question, e, timeout));
+            return new Answer(failed(CallFailure.verdict(e), CallFailure.words(question, e, timeout)), address);
         } finally {
             if (channel != null) {
                 channel.shutdownNow();
@@ -210,12 +241,17 @@ public final class ProbeHealth implements InstanceHealth {
         }
         Process process;
         try {
-            ProcessBuilder builder = new ProcessBuilder(command)
+            ProcessBuilder builder = new ProcessBuilder(ImmutableList.<String>builder()
+                            .add(Executables.find(command.get(0))
+                                    .map(Path::toString)
+                                    .orElse(command.get(0)))
+                            .addAll(command.subList(1, command.size()))
+                            .build())
                     .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD);
             builder.environment().clear();
-            builder.environment().putAll(Account.ours().environment());
+            builder.environment().putAll(environment());
             process = builder.start();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -245,29 +281,39 @@ public final class ProbeHealth implements InstanceHealth {
         }
     }
 
+    /** Looked up once: for a user who is not in /etc/passwd that takes a process, and maybe a server. */
+    private ImmutableMap<String, String> environment() throws IOException, InterruptedException {
+        ImmutableMap<String, String> known = environment;
+        if (known == null) {
+            known = names.ours().environment();
+            environment = known;
+        }
+        return known;
+    }
+
     /**
      * Name resolution and slow headers have no timeout of their own, so the probe runs on a thread of its own and is abandoned at the
      * timeout.
      */
-    private Health within(Duration timeout, String question, Callable<Health> ask) {
-        FutureTask<Health> task = new FutureTask<>(ask);
+    private Answer within(Duration timeout, String question, Callable<Answer> ask) {
+        FutureTask<Answer> task = new FutureTask<>(ask);
         Thread thread = Thread.ofVirtual().name("probe").start(task);
         try {
             return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            return failed(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
+            return unanswered(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return failed(Verdict.UNKNOWN, question + " was interrupted");
+            return unanswered(Verdict.UNKNOWN, question + " was interrupted");
         } catch (ExecutionException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             if (cause instanceof SocketTimeoutException) {
-                return failed(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
+                return unanswered(Verdict.HUNG, question + " was not answered within " + timeout.toMillis() + " ms");
             }
             String detail = cause instanceof UnknownHostException
                     ? "the host " + cause.getMessage() + " is not known"
                     : Redaction.text(String.valueOf(cause.getMessage()));
-            return failed(
+            return unanswered(
                     CallFailure.isLocalError(cause) ? Verdict.UNKNOWN : Verdict.UNHEALTHY,
                     question + " failed: " + detail);
         } finally {
@@ -276,13 +322,24 @@ public final class ProbeHealth implements InstanceHealth {
         }
     }
 
-    private static InetSocketAddress resolved(String address) throws IOException {
+    private Answer unanswered(Verdict verdict, String problem) {
+        return new Answer(failed(verdict, problem), null);
+    }
+
+    private InetSocketAddress resolved(String address) throws IOException {
         HostAndPort parts = HostAndPort.fromString(address);
-        InetSocketAddress socket = new InetSocketAddress(parts.getHost(), parts.getPort());
-        if (socket.isUnresolved()) {
-            throw new UnknownHostException(parts.getHost());
+        return resolved(parts.getHost(), parts.getPort());
+    }
+
+    private InetSocketAddress resolved(String host, int port) throws IOException {
+        try {
+            return new InetSocketAddress(names.host(host), port);
+        } catch (UnknownHostException e) {
+            // The system's words for it are no sentence.
+            UnknownHostException unknown = new UnknownHostException(host);
+            unknown.initCause(e);
+            throw unknown;
         }
-        return socket;
     }
 
     private static int millis(Duration timeout) {

@@ -12,10 +12,20 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.homeostat.desired.model.Probe;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.desired.state.Instance;
+import io.homeostat.observe.Observation;
+import io.homeostat.observe.ObservedInstance.Liveness.Running;
+import io.homeostat.observe.Specs;
 import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.health.ProbeHealth.Names;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
+import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.Launches;
 import io.homeostat.observe.process.PortOwners;
 import io.homeostat.observe.process.ProcFs;
 import java.io.IOException;
@@ -25,10 +35,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -212,6 +224,74 @@ class ProbesTest {
                     health.problem());
             assertFalse(health.problem().contains("\n"), health.problem());
         }
+    }
+
+    @Test
+    void aHostIsLookedUpOnceAndWithinTheTimeout() throws Exception {
+        AtomicInteger lookups = new AtomicInteger();
+        CountDownLatch never = new CountDownLatch(1);
+        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, new Names() {
+            @Override
+            public InetAddress host(String name) throws UnknownHostException {
+                if (lookups.incrementAndGet() == 1) {
+                    return InetAddress.getLoopbackAddress();
+                }
+                try {
+                    never.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                throw new UnknownHostException(name);
+            }
+
+            @Override
+            public Account ours() throws IOException, InterruptedException {
+                return Account.ours();
+            }
+        });
+        ProcFs procFs = new ProcFs();
+        long self = ProcessHandle.current().pid();
+        Running running = new Running(
+                new ProcessIdentity(self, procFs.stat(self).orElseThrow().startTicks(), procFs.bootId()),
+                Duration.ofHours(1),
+                true,
+                null);
+        Instance instance = Launches.instance(WorkloadId.process("web"), "l1");
+        try (ServerSocket server = listen()) {
+            Probe probe = tcp("web.test:" + server.getLocalPort());
+            WorkloadSpec spec = Specs.process(probe).of(instance);
+            assertEquals(
+                    Observation.seen(new Running(running.identity(), running.age(), true, Health.healthy(NOW))),
+                    one.of(instance, running, spec));
+            assertEquals(1, lookups.get());
+            assertEquals(Verdict.HUNG, one.ask(probe, SHORT).verdict());
+        } finally {
+            one.close();
+        }
+    }
+
+    @Test
+    void execLooksUpItsUserOnce() {
+        AtomicInteger lookups = new AtomicInteger();
+        ProbeHealth one = new ProbeHealth(() -> NOW, OWNERS, new Names() {
+            @Override
+            public InetAddress host(String name) throws UnknownHostException {
+                throw new UnknownHostException(name);
+            }
+
+            @Override
+            public Account ours() throws IOException, InterruptedException {
+                lookups.incrementAndGet();
+                return Account.ours();
+            }
+        });
+        try {
+            assertEquals(Health.healthy(NOW), one.ask(exec("/bin/sh", "-c", "test -n \"$USER\""), LONG));
+            assertEquals(Health.healthy(NOW), one.ask(exec("true"), LONG));
+        } finally {
+            one.close();
+        }
+        assertEquals(1, lookups.get());
     }
 
     @Test

@@ -2,10 +2,12 @@ package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.observe.process.Executables;
 import io.homeostat.reconcile.command.environment.Environment;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -35,7 +37,8 @@ public record TerminalSize(int rows, int columns) {
     /** Asks stty(1): Java has no way of its own. */
     private static TerminalSize ofControllingTerminal() throws InterruptedException {
         try {
-            Process stty = new ProcessBuilder("stty", "size")
+            Process stty = new ProcessBuilder(
+                            Executables.find("stty").map(Path::toString).orElse("stty"), "size")
                     .redirectInput(new File("/dev/tty"))
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
