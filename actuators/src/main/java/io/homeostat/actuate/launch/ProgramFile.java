@@ -146,8 +146,8 @@ final class ProgramFile {
                 if (segment.getInt(0) == INTERPRETER) {
                     long at = wide ? segment.getLong(8) : Integer.toUnsignedLong(segment.getInt(4));
                     long length = wide ? segment.getLong(32) : Integer.toUnsignedLong(segment.getInt(16));
-                    byte[] name = read(content, at, (int) Math.min(length, LONGEST_PATH))
-                            .array();
+                    byte[] name =
+                            read(content, at, Math.min(length, LONGEST_PATH)).array();
                     String path = new String(name, StandardCharsets.UTF_8);
                     return Optional.of(path.substring(0, path.indexOf('\0') < 0 ? path.length() : path.indexOf('\0')));
                 }
@@ -156,9 +156,13 @@ final class ProgramFile {
         return Optional.empty();
     }
 
-    private static ByteBuffer read(FileChannel content, long at, int length) throws IOException {
-        ByteBuffer buffer = ByteBuffer.allocate(length);
-        if (at < 0 || content.read(buffer, at) < 0) {
+    private static ByteBuffer read(FileChannel content, long at, long length) throws IOException {
+        // Checked as it is: cut to an int, a length below zero may be one of two gigabytes.
+        if (at < 0 || length < 0) {
+            throw new IOException("the file has a place or a length below zero");
+        }
+        ByteBuffer buffer = ByteBuffer.allocate(Math.toIntExact(length));
+        if (content.read(buffer, at) < 0) {
             throw new IOException("the file is shorter than it says");
         }
         return buffer;

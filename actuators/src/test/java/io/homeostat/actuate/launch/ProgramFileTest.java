@@ -9,7 +9,9 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -78,6 +80,27 @@ class ProgramFileTest {
         assertEquals(
                 "is neither a program nor a script (Exec format error); correct spec.entryPoint",
                 problem(new byte[] {1, 2, 0, 4, 5}).orElseThrow());
+    }
+
+    @Test
+    void whatMakesNoSenseIsLeftToTheKernel() throws IOException {
+        assertEquals(Optional.empty(), ProgramFile.problem(directory));
+        assertEquals(Optional.empty(), ProgramFile.problem(directory.resolve("missing")));
+        assertEquals(Optional.empty(), problem(new byte[] {0x7f, 'E', 'L', 'F'}));
+        assertEquals(
+                Optional.empty(),
+                problem(new byte[] {'#', '!', '/', (byte) 0xff, '\n'})
+                        .filter(said -> !said.contains("bad interpreter")));
+        byte[] ours = Files.readAllBytes(Path.of("/bin/sh"));
+        Random random = new Random(1);
+        for (int i = 0; i < 1000; i++) {
+            byte[] damaged = Arrays.copyOf(ours, 256);
+            for (int j = 0; j < 20; j++) {
+                // What is a program for this machine stays one; its table of segments is anything.
+                damaged[MACHINE + 2 + random.nextInt(damaged.length - MACHINE - 2)] = (byte) random.nextInt();
+            }
+            assertTrue(problem(damaged).orElse("has a bad interpreter").contains("has a bad interpreter"));
+        }
     }
 
     private Optional<String> problem(String text) throws IOException {

@@ -25,13 +25,17 @@ public record Account(String name, int uid, int gid, String home, String shell) 
 
     /** Looks up a user by name or number, in /etc/passwd and then in the machine's other databases. */
     public static Optional<Account> find(String user) throws IOException, InterruptedException {
+        Optional<Account> local = find(PASSWD, user);
+        return local.isPresent() ? local : directory(user);
+    }
+
+    static Optional<Account> find(Path passwd, String user) throws IOException {
         // Any byte is a character of it: names of people are written there in whatever was usual.
-        try (Stream<String> lines = Files.lines(PASSWD, StandardCharsets.ISO_8859_1)) {
-            Optional<Account> local = lines.flatMap(line -> parse(line).stream())
+        try (Stream<String> lines = Files.lines(passwd, StandardCharsets.ISO_8859_1)) {
+            return lines.flatMap(line -> parse(line).stream())
                     .filter(account -> account.name.equals(user)
                             || Integer.toString(account.uid).equals(user))
                     .findFirst();
-            return local.isPresent() ? local : directory(user);
         }
     }
 
