@@ -176,7 +176,7 @@ public enum Verb {
                     typed.arguments().count(Syntax.TAIL),
                     typed.arguments().flag(Syntax.FOLLOW)),
             asked -> LogsCommand.of(asked.getLogs()),
-            "Show the own output of workloads, as it is; of several, each line after the name of its workload.",
+            "Show what workloads have printed, as it is; of several, each line after the name of its workload.",
             "With -o json an object for each line."),
     VM_EVENT(
             syntax -> syntax.word(

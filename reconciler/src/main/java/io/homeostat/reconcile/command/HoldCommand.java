@@ -29,7 +29,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pauses, stops, resumes, starts or starts anew workloads.
+ * Pauses, resumes, stops, starts, restarts or triggers workloads.
  *
  * @param reason for people; empty when none was given, which a pause does not allow
  */

@@ -65,7 +65,7 @@ public final class ObservationRecorder {
     /**
      * What an observation tells.
      *
-     * @param lastWords the end of its log, in one line, in case that an instance has ended
+     * @param lastWords the end of its log, in one line, in case an instance has ended
      */
     public static Learned observed(Situation situation, String lastWords) {
         Declaration declared = situation.declared();

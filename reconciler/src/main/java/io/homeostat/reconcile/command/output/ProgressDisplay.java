@@ -25,7 +25,7 @@ public interface ProgressDisplay extends AutoCloseable {
     /** A workload has come to an end, good or bad. */
     void result(WorkloadResult result);
 
-    /** A workload has come to the same end again, that was told already: it waited for others, or they for it. */
+    /** A workload has come to the end that was told of it before: it waited for others, or they for it. */
     void again(WorkloadId id);
 
     Progress download(WorkloadId id);
@@ -37,7 +37,7 @@ public interface ProgressDisplay extends AutoCloseable {
         return "downloading " + Text.bytes(done) + (total < 0 ? "" : " of " + Text.bytes(total));
     }
 
-    /** One line a change, as soon as it is done; while nothing is done for a time, one that says what is under way. */
+    /** One line for each change as soon as it is done, and one that says what is under way when nothing has been done for a while. */
     final class Plain implements ProgressDisplay {
         public static final Duration SILENCE = Duration.ofSeconds(10);
         private static final int NAMED = 3;
