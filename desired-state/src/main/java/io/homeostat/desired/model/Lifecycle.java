@@ -134,7 +134,24 @@ public record Lifecycle(
             Duration resetAfter,
 
             @Doc("After how many restarts in a row to give up; 0: never.") @Default("0") @Range(max = 1000000)
-            int giveUpAfter) {}
+            int giveUpAfter,
+
+            @Doc(
+                    "always: however the program ended. onFailure: unless it ended with exit status 0, which completes the workload until what it runs changes, the machine boots or somebody starts it. always when left out; of no account for a oneShot.")
+            @Nullable
+            Policy policy) {
+
+        /** After which ends the program is started again. */
+        public enum Policy {
+            ALWAYS,
+            ON_FAILURE
+        }
+
+        /** However it ended. */
+        public Restart(Duration initialDelay, Duration maxDelay, Duration resetAfter, int giveUpAfter) {
+            this(initialDelay, maxDelay, resetAfter, giveUpAfter, null);
+        }
+    }
 
     /** How resource usage is sampled. */
     public record Metrics(

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
@@ -119,11 +120,23 @@ public interface StateStore extends StateReader {
         for (WorkloadId id : ids) {
             WorkloadHistory history = history(id);
             OneShotRun run = history.run().oneShot();
+            Completed completed = history.run().completed();
             String last = instances(id).stream()
                     .max(Comparator.comparing(Instance::launchedAt))
                     .map(Instance::launchId)
-                    .orElse(run == null ? "" : run.launchId());
+                    .orElse(completed != null ? completed.launchId() : run == null ? "" : run.launchId());
             commit(Change.ofHistory(id, history.withRun(history.run().withAgain(last))));
+        }
+    }
+
+    /** Has those launched once more that have completed; whoever runs is left alone. */
+    default void launchCompleted(ImmutableList<WorkloadId> ids) {
+        for (WorkloadId id : ids) {
+            WorkloadHistory history = history(id);
+            Completed completed = history.run().completed();
+            if (completed != null) {
+                commit(Change.ofHistory(id, history.withRun(history.run().withAgain(completed.launchId()))));
+            }
         }
     }
 

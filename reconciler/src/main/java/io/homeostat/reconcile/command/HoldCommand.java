@@ -41,7 +41,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
         RESUME("resumed"),
         /** Stops them. They are left so, by whoever enforces, until they are started or resumed. */
         STOP("stopped"),
-        /** Starts what was stopped, or paused, and waits until it is as declared. */
+        /** Starts what was stopped, or paused, or has completed, and waits until it is as declared. */
         START("started"),
         /** Stops and starts what runs for ever, and starts it where it does not run. */
         RESTART("restarted"),
@@ -113,9 +113,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             case START ->
                 workspace
                         .enforcer()
-                        .enforce(
-                                workspace,
-                                new Enforcer.Goal(store -> release(store, now), workloads(), false, timeout));
+                        .enforce(workspace, new Enforcer.Goal(store -> start(store, now), workloads(), false, timeout));
             case RESTART, TRIGGER -> {
                 requireSuited(workspace);
                 yield workspace
@@ -179,6 +177,11 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                         + " stops and starts it");
             }
         }
+    }
+
+    private void start(StateStore store, Instant now) {
+        release(store, now);
+        store.launchCompleted(workloads());
     }
 
     private void again(StateStore store, Instant now) {

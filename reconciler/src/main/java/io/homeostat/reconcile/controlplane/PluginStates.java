@@ -9,6 +9,7 @@ import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
@@ -169,6 +170,15 @@ public final class PluginStates {
             OneShotRun last = situation.history().run().oneShot();
             if (replaced && last != null && last.result() != OneShotRun.Result.RUNNING) {
                 return ran(last);
+            }
+            Completed completed = situation.history().run().completed();
+            boolean rests = state == WorkloadState.EXECUTION_COMPLETED;
+            if (completed != null && (rests || (replaced && status.identity() == null))) {
+                return status(
+                        WorkloadState.EXECUTION_COMPLETED,
+                        0,
+                        ImmutableList.of(),
+                        completed.exit().at());
             }
             if (replaced && (state == WorkloadState.INSTALLING || state == WorkloadState.INSTALL_FAILED)) {
                 state = exit == null || exit.reason() == Exit.Reason.STOPPED

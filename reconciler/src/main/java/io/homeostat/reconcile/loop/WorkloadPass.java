@@ -14,8 +14,10 @@ import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
+import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.Observer;
 import io.homeostat.reconcile.logs.LogTails;
+import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.KindTraits;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.plan.Remembered;
@@ -226,8 +228,9 @@ public final class WorkloadPass {
                     plan, new Step.Wait(situation.id(), soon, Step.Wait.Kind.PROGRESS, "others are being changed"));
         }
         listener.starting(step);
-        if (step instanceof Step.Stop) {
+        if (step instanceof Step.Stop stop) {
             disruptions.stopping(situation.id());
+            noteStopping(situation, stop.instance());
         }
         Outcome outcome = execute(step, situation);
         return holding(notes.readLock(), () -> {
@@ -235,6 +238,21 @@ public final class WorkloadPass {
                     situation.withHistory(store.history(situation.id())).at(clock.instant());
             journal.write(OutcomeRecorder.stepped(after, plan, step, outcome));
             return new PassResult.Again(plan, step, outcome);
+        });
+    }
+
+    /** Before it is asked to end, so that its end, if we die meanwhile, is not taken for a completion. */
+    private void noteStopping(Situation situation, Instance instance) {
+        boolean runs = situation.instances().stream()
+                .anyMatch(one -> one.instance().equals(instance) && one.liveness() instanceof Liveness.Running);
+        if (!runs || !CleanEnd.mayBeTakenFor(situation, instance)) {
+            return;
+        }
+        holding(notes.readLock(), () -> {
+            WorkloadHistory history = store.history(situation.id());
+            store.commit(Change.ofHistory(
+                    situation.id(), history.withRun(history.run().withStopping(instance.launchId()))));
+            return true;
         });
     }
 

@@ -144,7 +144,9 @@ final class DaemonPlanner {
             return rollout;
         }
         if (current == null) {
-            if (!plan.waitIf(rollout.preconditions().launch())) {
+            if (rollout.hasCompleted()) {
+                rollout.rest();
+            } else if (!plan.waitIf(rollout.preconditions().launch())) {
                 rollout.relaunch();
             }
         } else if (!plan.waitIf(Planner.pending(situation, current))) {

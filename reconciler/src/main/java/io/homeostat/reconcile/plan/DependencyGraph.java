@@ -189,7 +189,9 @@ public final class DependencyGraph {
         return (is(Condition.Type.HEALTHY, neighbour) || reportsCode(neighbour))
                 && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
-                        : runs(declared, host, neighbour));
+                        : runs(declared, host, neighbour)
+                                || CleanEnd.rests(
+                                        declared.workload(), neighbour.history().run(), host));
     }
 
     /** A code is a plugin's own business: who depends on it does not wait for another one. */

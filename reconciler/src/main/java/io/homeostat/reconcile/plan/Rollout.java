@@ -9,6 +9,7 @@ import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
@@ -19,6 +20,7 @@ import io.homeostat.reconcile.plan.Step.Stop.Cause;
 import io.homeostat.reconcile.plan.Step.Wait;
 import io.homeostat.reconcile.plan.Traits.LaunchFile;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
@@ -35,6 +37,8 @@ final class Rollout {
     private final Preconditions preconditions;
     /** Where the symlink points to, once the steps so far are done. */
     private @Nullable String link;
+    /** Whether the target has completed once the steps so far are done, because its process has, and only its children are left. */
+    private boolean completes;
     /** Whether the steps so far wait for what it depends on. */
     private boolean waitedForDependencies;
 
@@ -66,6 +70,10 @@ final class Rollout {
         ObservedInstance newest = null;
         for (ObservedInstance instance : situation.instances()) {
             if (instance.liveness() instanceof Orphaned orphaned) {
+                if (completes(instance.instance(), orphaned)) {
+                    completes = true;
+                    plan.because(Action.STOP, Reason.RUN_OVER, "its work is done, the " + words(orphaned));
+                }
                 orphans.accept(orphaned);
                 plan.stop(instance.instance(), Cause.SURPLUS);
                 continue;
@@ -78,7 +86,38 @@ final class Rollout {
             }
             newest = instance;
         }
+        completes &= newest == null;
         return newest;
+    }
+
+    private boolean completes(Instance instance, Orphaned orphaned) {
+        return CleanEnd.completes(situation, instance, orphaned.exit())
+                .filter(done -> Work.of(done).equals(Work.of(target.workload())))
+                .isPresent();
+    }
+
+    /** Whether the target is not to be launched: it has ended well, and is to be launched again only after a failure. */
+    boolean hasCompleted() {
+        return completes
+                || CleanEnd.rests(target.workload(), situation.history().run(), situation.host());
+    }
+
+    /** Of a target that has completed: only its files are kept in order. */
+    void rest() {
+        Completed completed = situation.history().run().completed();
+        if (completed != null) {
+            plan.atRestBecause(
+                    Reason.COMPLETED,
+                    "completed: process " + completed.exit().words() + ", at "
+                            + completed.exit().at().truncatedTo(ChronoUnit.SECONDS));
+        }
+        if (needsActivation()) {
+            if (preconditions.isUndoing()) {
+                giveUndoing();
+            }
+            plan.because(Action.ACTIVATE, Reason.LINK_MOVED, "its symlink does not point to what is installed");
+            activate();
+        }
     }
 
     /** "process exited with status 1 and left 2 of its children behind". */
@@ -260,10 +299,13 @@ final class Rollout {
     /** Launches the target where nothing runs any more, or not yet. */
     void relaunch() {
         Exit lastExit = situation.history().run().lastExit();
+        Completed completed = situation.history().run().completed();
         boolean stoppedByUs = lastExit != null
                 && (lastExit.reason() == Exit.Reason.STOPPED || lastExit.reason() == Exit.Reason.TIMED_OUT);
         if (preconditions.isUndoing() && (stoppedByUs || needsActivation())) {
             giveUndoing();
+        } else if (completed != null && CleanEnd.isOf(target.workload(), completed)) {
+            giveReasonToGoOn(completed);
         } else if (!target.isLastKnownGood(situation)) {
             giveReason(null);
         } else if (stoppedByUs && target.damaged() != null) {
@@ -280,6 +322,17 @@ final class Rollout {
         launch();
     }
 
+    /** Why what has completed is launched all the same. */
+    private void giveReasonToGoOn(Completed completed) {
+        if (completed.launchId().equals(situation.history().run().again())) {
+            plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "it had completed, and somebody asked for it");
+        } else if (!CleanEnd.isThisBoot(completed, situation.host())) {
+            plan.because(Action.RESTART, Reason.RUN_DUE, "the machine has booted since it completed");
+        } else {
+            plan.because(Action.RESTART, Reason.EXECUTION_CHANGED, "it had completed, and is to run always now");
+        }
+    }
+
     private Enablement enablement() {
         return Enablement.of(declared.workload().lifecycle().execution(), situation);
     }
@@ -291,6 +344,10 @@ final class Rollout {
     }
 
     void launch() {
+        if (hasCompleted()) {
+            rest();
+            return;
+        }
         waitForDependencies();
         activate();
         Parent parent = preconditions.relations().parent();

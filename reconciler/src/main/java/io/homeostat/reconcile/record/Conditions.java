@@ -14,6 +14,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.limits.ObservedLimits;
+import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.Confinement;
 import io.homeostat.reconcile.plan.Enablement;
 import io.homeostat.reconcile.plan.Schedule;
@@ -65,6 +66,9 @@ public final class Conditions {
         }
         RunRecord run = situation.history().run();
         boolean runs = instances.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
+        if (!runs && CleanEnd.rests(situation)) {
+            return keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.COMPLETED, "");
+        }
         if (!runs) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.NOT_RUNNING, "");
         }

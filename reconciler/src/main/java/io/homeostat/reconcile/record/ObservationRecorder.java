@@ -80,6 +80,7 @@ public final class ObservationRecorder {
             if (declared != null) {
                 OneShotRecorder.forget(declared, notes, instances);
             }
+            CompletionRecorder.forget(situation, notes, instances);
             List<ObservedInstance> alive = new ArrayList<>();
             for (ObservedInstance process : instances) {
                 if (process.liveness() instanceof Liveness.Ended(Exit exit)) {
@@ -100,6 +101,8 @@ public final class ObservationRecorder {
                 OneShotRecorder.prove(situation, notes);
             } else if (alive.size() == 1) {
                 noteKnownGood(situation, notes, alive.get(0));
+            } else if (alive.isEmpty()) {
+                CompletionRecorder.prove(situation, notes);
             }
         }
         return new Learned(
@@ -118,7 +121,10 @@ public final class ObservationRecorder {
                 notes.event(EventType.PLUGIN_CONFIG_REMOVE, revision, "no longer declared");
                 notes.history(history.withAttempts(Attempts.NONE.withReported(Reported.of(revision)))
                         .withFailed(null)
-                        .withRun(history.run().withOneShot(null).withCalendar(null)));
+                        .withRun(history.run()
+                                .withOneShot(null)
+                                .withCalendar(null)
+                                .withoutCompleted()));
             }
             return;
         }
@@ -200,6 +206,9 @@ public final class ObservationRecorder {
             if (instance.isStarted()) {
                 notes.event(EventType.PLUGIN_STOPPED, instance.revision(), "it ended with what it is part of");
             }
+            return;
+        }
+        if (CompletionRecorder.ended(situation, notes, instance, exit)) {
             return;
         }
         if (instance.phase() == Phase.STARTED) {

@@ -5,10 +5,12 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.reconcile.plan.Action;
+import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.WorkloadPlan;
@@ -65,6 +67,9 @@ public enum WorkloadState {
         if (declared != null && !isKeptStopped(plan) && declared.workload().isOneShot()) {
             return ofOneShot(situation, declared, plan);
         }
+        if (!isKeptStopped(plan) && CleanEnd.rests(situation)) {
+            return EXECUTION_COMPLETED;
+        }
         if (declared == null
                 || plan.action() == Action.NONE
                 || plan.reason() == Reason.LIMITS_NOT_ENFORCEABLE
@@ -77,7 +82,9 @@ public enum WorkloadState {
         }
         Exit exit = history.run().lastExit();
         boolean ranBefore = history.lastKnownGood() != null;
-        if (exit != null && exit.reason() != Exit.Reason.STOPPED && ranBefore) {
+        Completed completed = history.run().completed();
+        boolean endedWell = completed != null && completed.exit().equals(exit);
+        if (exit != null && exit.reason() != Exit.Reason.STOPPED && !endedWell && ranBefore) {
             return CRASHED;
         }
         if (ranBefore) {

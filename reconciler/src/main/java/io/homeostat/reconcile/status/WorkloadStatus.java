@@ -18,6 +18,7 @@ import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.observe.usage.UsageReport.Usage;
+import io.homeostat.reconcile.plan.CleanEnd;
 import io.homeostat.reconcile.plan.Schedule;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Traits;
@@ -101,12 +102,20 @@ public record WorkloadStatus(
                 history.run().restarts(),
                 history.run().lastExit(),
                 main.map(WorkloadStatus::health).orElse(null),
-                main.map(process -> process.instance().configHash())
-                        .orElse(execution == null ? "" : execution.configHash(situation)),
+                main.map(process -> process.instance().configHash()).orElseGet(() -> ranWith(situation, execution)),
                 usage,
                 execution,
                 Conditions.of(situation, finding.plan()),
                 finding.plan());
+    }
+
+    /** The hash of the configuration that nothing runs with any more because it is done. */
+    private static String ranWith(Situation situation, @Nullable LastRun execution) {
+        Declaration declared = situation.declared();
+        if (declared != null && CleanEnd.rests(situation)) {
+            return Traits.of(declared.workload()).configHash();
+        }
+        return execution == null ? "" : execution.configHash(situation);
     }
 
     /** Of the newest running instance; null when it is no process of this host. */

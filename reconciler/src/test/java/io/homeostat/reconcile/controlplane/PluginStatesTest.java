@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import io.homeostat.desired.model.Config;
+import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
@@ -23,6 +24,7 @@ import io.homeostat.proto.acp.CurrentPluginStates.StatusValue;
 import io.homeostat.reconcile.plan.Example;
 import io.homeostat.reconcile.plan.Planner;
 import io.homeostat.reconcile.record.ObservationRecorder.Learned;
+import io.homeostat.reconcile.sim.Wish;
 import io.homeostat.reconcile.status.Survey.Finding;
 import java.time.Duration;
 import java.time.Instant;
@@ -63,6 +65,21 @@ class PluginStatesTest {
                 .runs("A", Phase.STARTED, Duration.ofHours(1), silence));
 
         assertStatus(StatusValue.RUNNING, 1, List.of("no answer within 2s"), NOW, state.getCurrentPluginStatus());
+    }
+
+    @Test
+    void whatHasCompletedIsToldWithTheTimeOfItsEndAndItsConfiguration() {
+        Instant end = NOW.minusSeconds(5);
+        DaemonPluginState state = daemon(Example.plugin()
+                .wants(Wish.of("A", ImmutableList.of(), "c").restarted(Policy.ON_FAILURE))
+                .installed("A")
+                .active("A")
+                .knownGood("A")
+                .ended("A", new Exit(0, null, Exit.Reason.EXITED, end)));
+
+        assertEquals("A", state.getCurrentRevisionId());
+        assertStatus(StatusValue.EXECUTION_COMPLETED, 0, List.of(), end, state.getCurrentPluginStatus());
+        assertEquals(Config.hash(new Config("c", null)), state.getConfigHash());
     }
 
     @Test

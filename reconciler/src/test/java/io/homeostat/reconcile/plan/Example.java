@@ -236,6 +236,11 @@ public final class Example {
         return is(revision, new Liveness.Ended(exit));
     }
 
+    public Example ended(String revision, Phase start, Exit exit) {
+        instances.add(new ObservedInstance(instance(revision, start), true, new Liveness.Ended(exit)));
+        return this;
+    }
+
     public Example paused(String reason) {
         pause = new Pause(id, reason, NOW.minusSeconds(60));
         return this;
@@ -256,6 +261,13 @@ public final class Example {
     public Example knownGood(String revision) {
         Declaration old = new Declarations().declare(id, revision, ImmutableList.of(), "c");
         history = history.withLastKnownGood(new LastKnownGood(old.workload(), old.hash(), "p_" + revision));
+        return this;
+    }
+
+    /** It was once seen well as it is wished here. */
+    public Example knownGood(Wish wish) {
+        Declaration old = new Declarations().declare(SourceName.APPLIED, id, wish);
+        history = history.withLastKnownGood(new LastKnownGood(old.workload(), old.hash(), "p_" + wish.revision()));
         return this;
     }
 

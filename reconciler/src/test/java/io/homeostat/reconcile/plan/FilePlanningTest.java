@@ -19,7 +19,6 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
-import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
@@ -315,7 +314,7 @@ class FilePlanningTest {
         Declaration declared = declared(FILES + "\nmaintenanceWindow: {start: '02:00', duration: 1h, timezone: UTC}"
                 + "\nprobe: {tcp: {address: '127.0.0.1:1'}}");
         runs(declared, Health.failed(Health.Verdict.UNHEALTHY, "no answer", NOW));
-        history = history.withRun(new RunRecord(0, Failures.NONE, null, 3, NOW, null, Failures.NONE, null, null, null));
+        history = history.withRun(RunRecord.NONE.unhealthy(NOW).unhealthy(NOW).unhealthy(NOW));
         files = files("A=2", "hunter2");
 
         assertEquals("restart ENVIRONMENT_CHANGED: stop launch", planned(declared));

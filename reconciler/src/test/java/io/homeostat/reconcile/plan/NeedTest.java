@@ -20,8 +20,10 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
@@ -38,6 +40,7 @@ class NeedTest {
     private static final WorkloadId DB = WorkloadId.process("db");
     private static final WorkloadId WEB = WorkloadId.process("web");
     private static final String DAEMON = "{type: daemon}";
+    private static final String ON_FAILURE = DAEMON + "\n  restart: {policy: onFailure}";
     private static final Condition HEALTHY =
             new Condition(Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.HEALTHY, "", NOW);
 
@@ -113,6 +116,17 @@ class NeedTest {
                                 "{type: oneShot, triggers: {firstBoot: true}}",
                                 () -> ran("last-boot")),
                         new Row(
+                                "what need not go on has completed",
+                                Need.State.WELL,
+                                ON_FAILURE,
+                                () -> completed("this-boot")),
+                        new Row(
+                                "what need not go on has completed in a boot before",
+                                Need.State.COMING,
+                                ON_FAILURE,
+                                () -> completed("last-boot")),
+                        row("what is to run always has completed", Need.State.COMING, () -> completed("this-boot")),
+                        new Row(
                                 "what is to run once was a daemon before, and has not run",
                                 Need.State.COMING,
                                 "{type: oneShot, triggers: {firstBoot: true}}",
@@ -167,6 +181,13 @@ class NeedTest {
 
     private static WorkloadHistory acted(long generation, UnaryOperator<Attempts> attempts) {
         return WorkloadHistory.NONE.withAttempts(generation, attempts.apply(Attempts.of("hash")));
+    }
+
+    private static Remembered completed(String bootId) {
+        WorkloadHistory history = acted(1, attempts -> attempts).withConditions(ImmutableList.of(HEALTHY));
+        Exit exit = new Exit(0, null, Exit.Reason.EXITED, NOW);
+        String work = Work.of(declaration("db", "").workload());
+        return neighbour(history.withRun(history.run().withCompleted(new Completed(work, "launch", bootId, exit))));
     }
 
     private static WorkloadHistory crashed(int times, Condition condition) {

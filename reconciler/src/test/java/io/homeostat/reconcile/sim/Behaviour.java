@@ -15,6 +15,8 @@ enum Behaviour {
     APPLY_ERROR,
     /** Starts well and ends by itself after a while, each time. */
     CRASHES,
+    /** The same with exit status 0, which completes it where its policy says so. */
+    COMPLETES,
     /** Its archive can't be fetched, now or ever. */
     UNFETCHABLE,
     /** Its entry point is missing. */
@@ -46,13 +48,20 @@ enum Behaviour {
     boolean isGood() {
         return switch (this) {
             case GOOD, SLOW, HANGS_AT_STOP, APPLY_UNSUPPORTED -> true;
-            case APPLY_ERROR, CRASHES, UNFETCHABLE, UNLAUNCHABLE, NEVER_LISTENS, EXITS_AT_ONCE, START_ERROR -> false;
+            case APPLY_ERROR,
+                    CRASHES,
+                    COMPLETES,
+                    UNFETCHABLE,
+                    UNLAUNCHABLE,
+                    NEVER_LISTENS,
+                    EXITS_AT_ONCE,
+                    START_ERROR -> false;
             case FINISHES, FAILS, ENDLESS -> false;
         };
     }
 
     boolean startsWell() {
-        return isGood() || this == APPLY_ERROR || this == CRASHES || runsToItsEnd();
+        return isGood() || this == APPLY_ERROR || this == CRASHES || this == COMPLETES || runsToItsEnd();
     }
 
     /** Whether it is one of those that only one-shots have. */
@@ -73,7 +82,7 @@ enum Behaviour {
     long livesFor() {
         return switch (this) {
             case EXITS_AT_ONCE -> 0;
-            case CRASHES -> 40_000;
+            case CRASHES, COMPLETES -> 40_000;
             case FINISHES, FAILS -> TAKES;
             default -> Long.MAX_VALUE;
         };

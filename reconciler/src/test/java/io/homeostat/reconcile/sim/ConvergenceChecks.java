@@ -89,6 +89,9 @@ final class ConvergenceChecks {
             requireToldToGiveUp(id, declared);
         } else if (!prospects.mayGoDown(declared)) {
             requireRepaired(id, living);
+        } else if (machine.completes(declared.workload()) || completedBefore(id, declared)) {
+            requireCompleted(id, living);
+            requireNothingToDo(id);
         } else if (machine.works(declared.workload())) {
             requireRuns(id, declared, living);
             requireNothingToDo(id);
@@ -103,6 +106,28 @@ final class ConvergenceChecks {
         Invariant.CONVERGED_IS_SAID.require(
                 prospects.is(Condition.Type.CONVERGED, id),
                 () -> id + ": " + machine.store.history(id).conditions());
+    }
+
+    /** Of what ends by itself, and is launched again only after a failure. */
+    private void requireCompleted(WorkloadId id, List<FakeProcess> living) {
+        Invariant.CONVERGES.require(
+                machine.processes.present(id).isEmpty()
+                        && machine.store.instances(id).isEmpty(),
+                () -> id + " completes and then rests, and there is " + living);
+        Invariant.THE_COMPLETED_REST.require(
+                machine.processes.launches(id).stream()
+                        .anyMatch(process -> process.isDone() && process.bootId.equals(machine.processes.bootId())),
+                () -> id + " rests and has not completed: " + machine.processes.launches(id));
+        Invariant.CONVERGED_IS_SAID.require(
+                prospects.is(Condition.Type.HEALTHY, id),
+                () -> id + ": " + machine.store.history(id).conditions());
+    }
+
+    /** It may have been done before something that it needs was spoilt. */
+    private boolean completedBefore(WorkloadId id, Declaration declared) {
+        return FakeMachine.mayComplete(declared.workload())
+                && Behaviour.of(declared.workload().revision()) == Behaviour.COMPLETES
+                && prospects.is(Condition.Type.HEALTHY, id);
     }
 
     /** Of what its rules disable. */
@@ -169,7 +194,7 @@ final class ConvergenceChecks {
         Traits.of(declared.workload())
                 .parent()
                 .filter(parent -> desired.declaration(parent)
-                        .filter(OneShotChecks::isOneShot)
+                        .filter(above -> OneShotChecks.isOneShot(above) || machine.completes(above.workload()))
                         .isEmpty())
                 .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
                         machine.living(parent).stream()
@@ -188,7 +213,7 @@ final class ConvergenceChecks {
     /** Of a declaration that can't be brought about. */
     private void requireTheBestOf(WorkloadId id, Declaration declared, List<FakeProcess> living) {
         Behaviour behaviour = machine.behaviour(declared.workload());
-        if (behaviour == Behaviour.CRASHES) {
+        if (behaviour == Behaviour.CRASHES || behaviour == Behaviour.COMPLETES) {
             // It runs, or pauses before it runs again.
             return;
         }
@@ -224,6 +249,7 @@ final class ConvergenceChecks {
 
     private boolean mayRun(WorkloadId id, LastKnownGood lastKnownGood) {
         return machine.works(lastKnownGood.workload())
+                && !machine.completes(lastKnownGood.workload())
                 && !isGivenUp(id, lastKnownGood)
                 && prospects.hasItsParent(lastKnownGood.workload());
     }

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.ProcessSpec;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
@@ -63,6 +64,15 @@ final class FakeMachine {
 
     /** Whether a declared workload can be brought about and stays so. */
     boolean works(Workload workload) {
-        return behaviour(workload).isGood();
+        return behaviour(workload).isGood() || completes(workload);
+    }
+
+    /** Whether it ends by itself, and then rests. */
+    boolean completes(Workload workload) {
+        return mayComplete(workload) && behaviour(workload) == Behaviour.COMPLETES;
+    }
+
+    static boolean mayComplete(Workload workload) {
+        return !workload.isOneShot() && workload.lifecycle().restart().policy() == Policy.ON_FAILURE;
     }
 }

@@ -131,6 +131,9 @@ final class FakeObserver implements Observer {
                 runs.begun(instance, process.bootId);
             }
         }
+        if (process != null && process.isDone() && process.behaviour == Behaviour.COMPLETES && process.hasBegun()) {
+            disk.worked(process);
+        }
         if (identity == null || process == null) {
             return unborn(instance, process);
         }

@@ -47,6 +47,8 @@ final class FakeProcess {
     boolean worked;
     /** Whether the agent has ended it. */
     boolean stopped;
+    /** The same, also when that agent has died since. */
+    boolean signalled;
 
     /** What was deleted while it held it open. */
     final Set<Loss> lost = EnumSet.noneOf(Loss.class);
@@ -120,6 +122,16 @@ final class FakeProcess {
     /** What the file that it was launched with held, as it was written down; null when it reads none. */
     static @Nullable String file(Instance instance) {
         return instance.inputs().get(FILE + FakeDisk.FILE);
+    }
+
+    /** Whether it ended by itself with exit status 0. */
+    boolean isDone() {
+        return exit != null && exit.isSuccess() && !signalled;
+    }
+
+    /** What is told to start has done nothing before. */
+    boolean hasBegun() {
+        return starts > 0 || !launched.workload().kind().equals(Kind.PLUGIN);
     }
 
     boolean unborn() {

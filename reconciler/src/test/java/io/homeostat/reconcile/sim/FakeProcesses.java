@@ -70,7 +70,7 @@ final class FakeProcesses {
             }
             long lives = process.livesFor();
             if (process.alive() && lives != Long.MAX_VALUE && process.bornAt + lives <= now) {
-                int code = process.behaviour == Behaviour.FINISHES ? 0 : 3;
+                int code = process.behaviour == Behaviour.FINISHES || process.behaviour == Behaviour.COMPLETES ? 0 : 3;
                 end(process, new Exit(code, null, Exit.Reason.EXITED, clock.instant()), 0);
             }
         }
@@ -140,6 +140,7 @@ final class FakeProcesses {
                 .filter(process -> identity.equals(process.identity))
                 .findFirst()
                 .orElseThrow(() -> new Invariant.Violation(Invariant.NEVER_A_FOREIGN_PROCESS, "killed " + identity));
+        ours.signalled |= ours.alive();
         end(ours, new Exit(0, null, Exit.Reason.EXITED, clock.instant()), ours.survivors);
     }
 

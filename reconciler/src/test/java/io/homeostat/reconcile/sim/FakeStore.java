@@ -6,6 +6,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.reconcile.plan.Work;
@@ -107,6 +108,16 @@ final class FakeStore extends MemoryStore {
         }
         if (next != null && !change.dropHistory()) {
             compare(change, remembered(change.workload()).lastKnownGood(), next.lastKnownGood());
+            requireDone(
+                    remembered(change.workload()).run().completed(), next.run().completed());
+        }
+    }
+
+    private void requireDone(@Nullable Completed before, @Nullable Completed after) {
+        if (after != null && !after.equals(before)) {
+            FakeProcess process = processes.of(after.launchId());
+            Invariant.COMPLETED_BY_ITSELF.require(
+                    process != null && process.isDone(), () -> after + " is written down of " + process);
         }
     }
 

@@ -48,6 +48,8 @@ enum Invariant {
     A_TRIGGER_RUNS_ONCE("issue 5: a one-shot runs once for a boot, an instance, an interval"),
     A_DUE_RUN_IS_NOT_LOST("SPEC.md 3.1: what is due is done, whatever came in between"),
     A_RUN_IS_TOLD_ONCE("issue 5: EXECUTION_COMPLETED or EXECUTION_FAILED, once a run"),
+    COMPLETED_BY_ITSELF("issue 11: restart.policy, only a clean end of its own completes a workload"),
+    THE_COMPLETED_REST("issue 11: restart.policy, what has completed is not launched again until somebody asks"),
     RUNS_COME_TO_THEIR_END(
             "reconciler/README.md, one-shots: a run under way is stopped only when it is not wanted or takes too long"),
     DRY_RUN_TOUCHES_NOTHING("SPEC.md 3.3: a dry run changes nothing: no file, no process, no event"),

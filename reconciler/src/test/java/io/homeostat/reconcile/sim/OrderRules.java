@@ -75,6 +75,7 @@ final class OrderRules {
                 .parent()
                 .ifPresent(parent -> Invariant.PARTS_GO_WITH_THEIR_PARENT.require(
                         desired.get(parent).filter(OneShotChecks::isOneShot).isPresent()
+                                || hasCompleted(parent)
                                 || store.instances(parent).stream()
                                         .anyMatch(
                                                 instance -> instance.launchId().equals(step.parent())),
@@ -172,6 +173,18 @@ final class OrderRules {
                 : Splitter.on(',').splitToList(process.launched.inputs().getOrDefault(FakeProcess.NEEDS, ""));
     }
 
+    /** Whether what is declared is launched again only after a failure, and has ended otherwise. */
+    private boolean hasCompleted(WorkloadId id) {
+        return desired.get(id)
+                .map(Declaration::workload)
+                .filter(FakeMachine::mayComplete)
+                .filter(workload -> processes.launches(id).stream()
+                        .anyMatch(process -> process.isDone()
+                                && process.bootId.equals(processes.bootId())
+                                && FakeProcess.isLaunchedAs(workload, process.launched)))
+                .isPresent();
+    }
+
     /** Whether a process of it has worked and is alive, or its end could not be known; of a one-shot, whether its run is completed. */
     private boolean isThere(WorkloadId id) {
         Declaration declared = desired.get(id).orElse(null);
@@ -185,6 +198,9 @@ final class OrderRules {
                     && run.work()
                             .equals(LaunchInputs.recorded(declared.workload(), null)
                                     .get("work"));
+        }
+        if (hasCompleted(id)) {
+            return true;
         }
         return processes.launches(id).stream()
                 .filter(process -> process.worked && process.bootId.equals(processes.bootId()))

@@ -35,7 +35,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     private static final int REVISIONS = 3;
 
     private static final Behaviour[] OF_DAEMONS = Stream.of(Behaviour.values())
-            .filter(behaviour -> !behaviour.runsToItsEnd())
+            .filter(behaviour -> !behaviour.runsToItsEnd() && behaviour != Behaviour.COMPLETES)
             .toArray(Behaviour[]::new);
 
     private static final Behaviour[] OF_ONE_SHOTS = {
@@ -59,6 +59,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
     static Scenario of(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         Orders orders = new Orders(new SplittableRandom(~seed));
+        Policies policies = new Policies(new SplittableRandom(Long.reverse(seed)));
         boolean hints = random.nextInt(4) > 0;
         int harshness = new int[] {0, 50, 100, 100, 200}[random.nextInt(5)];
         int count = 15 + random.nextInt(25);
@@ -68,7 +69,7 @@ record Scenario(long seed, boolean hints, int harshness, ImmutableList<Moment> m
             moments.add(new Moment(
                     number,
                     random.nextLong(),
-                    orders.instead(event(random, id)),
+                    policies.instead(orders.instead(event(random, id))),
                     when(random),
                     hints && random.nextInt(100) < 70,
                     pause(random)));

@@ -12,6 +12,8 @@ import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Identity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.RunRecord;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -21,6 +23,7 @@ import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -202,6 +205,7 @@ final class StepRules {
         WorkloadId id = step.workload();
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
         restraints.beforeLaunch(step);
+        theCompletedRest(step);
         runs.beforeLaunch(step, processes.bootId(), clock.instant());
         LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id).orElse(null);
@@ -214,6 +218,23 @@ final class StepRules {
                 && lastKnownGood.workload().equals(step.declared());
         Invariant.ONLY_THE_WANTED_IS_LAUNCHED.require(
                 wanted || lastGood, () -> step + " although wanted is " + declared);
+    }
+
+    private void theCompletedRest(Step.Launch step) {
+        RunRecord run = store.remembered(step.workload()).run();
+        Completed completed = run.completed();
+        FakeProcess done = completed == null ? null : processes.of(completed.launchId());
+        if (completed == null || done == null || !FakeMachine.mayComplete(step.declared())) {
+            return;
+        }
+        boolean same = FakeProcess.isLaunchedAs(step.declared(), done.launched)
+                && Objects.equals(done.launched.directory(), step.directory())
+                && Traits.of(step.declared()).configHash().equals(done.configHash);
+        Invariant.THE_COMPLETED_REST.require(
+                !same
+                        || !done.bootId.equals(processes.bootId())
+                        || completed.launchId().equals(run.again()),
+                () -> step + " although " + done);
     }
 
     /** The one process that a Start or an Apply is for. */

@@ -7,6 +7,7 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.history.OneShotRun;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Step;
@@ -79,6 +80,11 @@ final class TrueRuns {
         boolean tells = change.events().stream()
                 .anyMatch(event -> event.type() == EventType.PLUGIN_EXECUTION_COMPLETED
                         || event.type() == EventType.PLUGIN_EXECUTION_FAILED);
+        Completed completed = history == null ? null : history.run().completed();
+        if (completed != null && told.add(completed.launchId())) {
+            Invariant.A_RUN_IS_TOLD_ONCE.require(tells, () -> "not told: " + completed + " in " + change.events());
+            return;
+        }
         if (run != null && run.hasStarted() && run.result() != OneShotRun.Result.RUNNING) {
             boolean isNew = told.add(run.launchId());
             Invariant.A_RUN_IS_TOLD_ONCE.require(

@@ -11,6 +11,7 @@ import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Lifecycle.Metrics;
 import io.homeostat.desired.model.Lifecycle.Restart;
+import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.Lifecycle.Rule;
 import io.homeostat.desired.model.Lifecycle.Start;
 import io.homeostat.desired.model.Lifecycle.Stop;
@@ -37,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  * @param giveUpAfter restarts in a row; 0: never
  * @param probe how a process is asked how it is
  * @param order what it has to do with others
+ * @param policy after which ends it is launched again; null: after each
  */
 public record Wish(
         String revision,
@@ -47,7 +49,8 @@ public record Wish(
         Probing probe,
         Limits limits,
         Execution execution,
-        Order order) {
+        Order order,
+        @Nullable Policy policy) {
     /** Of which group all are. */
     static final String LABEL = "group";
 
@@ -78,13 +81,27 @@ public record Wish(
         }
     }
 
+    /** Of what is launched again however it ended. */
+    public Wish(
+            String revision,
+            String content,
+            ImmutableList<String> arguments,
+            @Nullable String config,
+            int giveUpAfter,
+            Probing probe,
+            Limits limits,
+            Execution execution,
+            Order order) {
+        this(revision, content, arguments, config, giveUpAfter, probe, limits, execution, order, null);
+    }
+
     public static Wish of(String revision, ImmutableList<String> arguments, @Nullable String config) {
         return new Wish(
                 revision, revision, arguments, config, 0, Probing.NONE, Limits.NONE, Declarations.DAEMON, Order.NONE);
     }
 
     public Wish limited(Limits other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution, order);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, other, execution, order, policy);
     }
 
     /** To be run to its end, within a minute, whenever one of these fires. */
@@ -114,11 +131,31 @@ public record Wish(
     }
 
     Wish executed(Execution other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other, order);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, other, order, policy);
     }
 
     public Wish ordered(Order other) {
-        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, other);
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, other, policy);
+    }
+
+    /** To be launched again after these ends. */
+    public Wish restarted(@Nullable Policy other) {
+        return new Wish(revision, content, arguments, config, giveUpAfter, probe, limits, execution, order, other);
+    }
+
+    /** The same with another revision, which is asked how it is where it listens, if at all. */
+    Wish revised(String other) {
+        return new Wish(
+                other,
+                other,
+                arguments,
+                config,
+                giveUpAfter,
+                probe == Probing.ELSEWHERE ? Probing.NONE : probe,
+                limits,
+                execution,
+                order,
+                policy);
     }
 
     Workload workload(WorkloadId id) {
@@ -138,7 +175,7 @@ public record Wish(
                 new Start(Duration.ofSeconds(30), 3, 2),
                 new Stop(Duration.ofSeconds(30)),
                 new HealthCheck(Duration.ofSeconds(10), Duration.ofSeconds(2), 3),
-                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), giveUpAfter),
+                new Restart(Duration.ZERO, Duration.ofMinutes(5), Duration.ofMinutes(10), giveUpAfter, policy),
                 new Metrics(Duration.ofSeconds(10), 60),
                 execution,
                 order.dependsOn(),

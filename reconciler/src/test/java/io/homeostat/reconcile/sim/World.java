@@ -169,6 +169,14 @@ final class World implements StepExecutor, Observer {
                 machine.runs.excuse(retry.id());
                 amend(retry.id(), () -> machine.store.retryNow(ImmutableList.of(retry.id())));
             }
+            case WorldEvent.Start start -> {
+                machine.runs.excuse(start.id());
+                amend(start.id(), () -> {
+                    machine.store.resume(start.id(), "", clock.instant());
+                    machine.store.retryNow(ImmutableList.of(start.id()));
+                    machine.store.launchCompleted(ImmutableList.of(start.id()));
+                });
+            }
             case WorldEvent.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case WorldEvent.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case WorldEvent.Spoil spoil -> {

@@ -30,6 +30,9 @@ sealed interface WorldEvent {
     /** Somebody asks for it to be tried at once. */
     record RetryNow(WorkloadId id) implements OfWorkload {}
 
+    /** Somebody asks for it to be started, also if it has completed. */
+    record Start(WorkloadId id) implements OfWorkload {}
+
     /** What a source says of it can't be read from now on: its last good content stays in force. */
     record BreakFile(SourceName source, WorkloadId id) implements OfWorkload {}
 

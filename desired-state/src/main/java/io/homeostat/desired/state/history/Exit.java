@@ -21,6 +21,11 @@ public record Exit(@Nullable Integer code, @Nullable Integer signal, Reason reas
         UNKNOWN
     }
 
+    /** Whether the process ended by itself, with exit status 0. */
+    public boolean isSuccess() {
+        return reason == Reason.EXITED && code != null && code == 0;
+    }
+
     /** For people: "exited with status 3", "was killed by signal 9, out of memory". */
     public String words() {
         return switch (reason) {

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param again the launch, by its id, that somebody wants followed by another one; empty: that of a first run; null when nobody does.
  *     What was launched since is that other one
  * @param calendar the calendar of a one-shot and since when it counts; null when it has none
+ * @param completed the clean end that a daemon rests after; null when there is none
+ * @param stopping the launch that was last begun to be stopped, by its id: its end is not its own. Only of what a clean end may complete;
+ *     null when there is none
  */
 public record RunRecord(
         int restarts,
@@ -31,9 +34,11 @@ public record RunRecord(
         Failures repairs,
         @Nullable OneShotRun oneShot,
         @Nullable String again,
-        @Nullable CalendarSince calendar) {
+        @Nullable CalendarSince calendar,
+        @Nullable Completed completed,
+        @Nullable String stopping) {
     public static final RunRecord NONE =
-            new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null, null);
+            new RunRecord(0, Failures.NONE, null, 0, null, null, Failures.NONE, null, null, null, null, null);
 
     /**
      * A calendar counts from when it is first seen: what it would have made run before that is not made up for.
@@ -41,6 +46,14 @@ public record RunRecord(
      * @param key of what is run and when; another one counts anew
      */
     public record CalendarSince(String key, Instant since) {}
+
+    /**
+     * A clean end of a daemon whose restart policy is onFailure.
+     *
+     * @param work hash of what was run
+     * @param bootId in which it was launched; empty when that is not known
+     */
+    public record Completed(String work, String launchId, String bootId, Exit exit) {}
 
     public RunRecord withRestart() {
         return with(next -> next.restarts++);
@@ -91,6 +104,22 @@ public record RunRecord(
         return with(next -> next.calendar = counted);
     }
 
+    /** Its crashes before that do not matter any more. */
+    public RunRecord withCompleted(Completed end) {
+        return with(next -> {
+            next.completed = end;
+            next.crashes = Failures.NONE;
+        });
+    }
+
+    public RunRecord withoutCompleted() {
+        return with(next -> next.completed = null);
+    }
+
+    public RunRecord withStopping(@Nullable String launchId) {
+        return with(next -> next.stopping = launchId);
+    }
+
     /** As if a run that failed had been of other work: whatever made it run makes it run again. */
     public RunRecord withoutFailedRun() {
         return oneShot != null && oneShot.result() == OneShotRun.Result.FAILED
@@ -131,6 +160,12 @@ public record RunRecord(
         @Nullable
         CalendarSince calendar;
 
+        @Nullable
+        Completed completed;
+
+        @Nullable
+        String stopping;
+
         Draft(RunRecord of) {
             restarts = of.restarts;
             crashes = of.crashes;
@@ -142,6 +177,8 @@ public record RunRecord(
             oneShot = of.oneShot;
             again = of.again;
             calendar = of.calendar;
+            completed = of.completed;
+            stopping = of.stopping;
         }
 
         RunRecord done() {
@@ -155,7 +192,9 @@ public record RunRecord(
                     repairs,
                     oneShot,
                     again,
-                    calendar);
+                    calendar,
+                    completed,
+                    stopping);
         }
     }
 }

@@ -122,7 +122,11 @@ final class RecordCodecTest {
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
         WorkloadHistory untold = history.withAttempts(
                         history.attempts().withReported(Reported.of("B2")).withReload(ReloadFailures.NONE))
-                .withRun(history.run().withAgain(null).withCalendar(null));
+                .withRun(history.run()
+                        .withAgain(null)
+                        .withCalendar(null)
+                        .withoutCompleted()
+                        .withStopping(null));
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, Samples.NOON);
         List<String> written = Resources.readLines(
                 Resources.getResource(RecordCodecTest.class, "histories-before-reflection.jsonl"),

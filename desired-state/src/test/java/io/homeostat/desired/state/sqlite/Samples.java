@@ -40,6 +40,7 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.CalendarSince;
+import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -142,7 +143,9 @@ public final class Samples {
                         attempts,
                         failedRun(),
                         "launch-1",
-                        new CalendarSince("key", NOON)),
+                        new CalendarSince("key", NOON),
+                        new Completed("w1", "launch-2", "boot", OUT_OF_MEMORY),
+                        "launch-3"),
                 new Decision(Execution.State.DISABLED, "os ID equal 'x' does not hold (it is 'y')", NOON),
                 ImmutableList.of(new Condition(
                         Condition.Type.HEALTHY, Condition.Status.FALSE, Reason.CHECK_FAILED, "does not answer", NOON)));

@@ -85,7 +85,12 @@ final class SchemaTest {
             WorkloadHistory now = Samples.eventful();
             WorkloadHistory asItWasThen = now.withDecision(null)
                     .withAttempts(now.attempts().withReported(Reported.NOTHING).withReload(ReloadFailures.NONE))
-                    .withRun(now.run().withOneShot(null).withAgain(null).withCalendar(null));
+                    .withRun(now.run()
+                            .withOneShot(null)
+                            .withAgain(null)
+                            .withCalendar(null)
+                            .withoutCompleted()
+                            .withStopping(null));
             assertEquals(ImmutableMap.of(AGENT, asItWasThen), store.histories());
             assertEquals(ImmutableList.of(Samples.instance(AGENT, "launch-1")), store.instances());
             assertEquals(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.channel.ChannelStatus;
+import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.FailureCause;
@@ -19,6 +20,7 @@ import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.record.Outcome;
 import io.homeostat.reconcile.sim.Declarations;
+import io.homeostat.reconcile.sim.Wish;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -71,6 +73,22 @@ class WorkloadMetricsTest {
         assertSeries("homeostat_workload_last_exit_code" + LABEL + " 3.0");
         assertSeries("homeostat_workload_info{revision=\"A\",state=\"CRASHED\",workload=\"" + ID + "\"} 1");
         assertFalse(metrics.scrape().contains("RUNNING"), "the state it was in before has ended");
+    }
+
+    @Test
+    void whatHasCompletedIsNotUpAndHealthyAllTheSame() {
+        looked(Example.plugin()
+                .wants(Wish.of("A", ImmutableList.of(), "c").restarted(Policy.ON_FAILURE))
+                .installed("A")
+                .active("A")
+                .knownGood("A")
+                .ended("A", new Exit(0, null, Exit.Reason.EXITED, Example.NOW)));
+
+        assertSeries("homeostat_workload_up" + LABEL + " 0.0");
+        assertSeries("homeostat_workload_healthy" + LABEL + " 1.0");
+        assertSeries("homeostat_workload_converged" + LABEL + " 1.0");
+        assertSeries("homeostat_workload_last_exit_code" + LABEL + " 0.0");
+        assertSeries("homeostat_workload_info{revision=\"A\",state=\"EXECUTION_COMPLETED\",workload=\"" + ID + "\"} 1");
     }
 
     @Test
