@@ -89,6 +89,32 @@ final class RestartPolicyTest {
     }
 
     @Test
+    void theEndOfWhatWasBeingStoppedByWhoeverWasKilledIsNoCleanOne() throws IOException {
+        Path runs = homeostat.file("runs", "");
+        Path term = homeostat.directory().resolve("term");
+        Path go = homeostat.directory().resolve("go");
+        Path file = homeostat.file(
+                "job.yaml",
+                onFailure(Document.script(
+                        "job",
+                        "trap 'touch " + term + "; while [ ! -e " + go + " ]; do sleep 0.1; done; exit 0' TERM; "
+                                + "echo run >> " + runs
+                                + "; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); sleep 0.1; done")));
+        homeostat.apply(file).exits(0);
+        Files.delete(homeostat.instance().resolve("agent_state/processes/job/process.log"));
+        Command repair = homeostat.start("apply", "-f", file.toString());
+        eventually().until(() -> Files.exists(term));
+
+        homeostat.checked(repair.kill());
+        Files.createFile(go);
+        eventually().until(() -> homeostat.processes("process/job").isEmpty());
+        homeostat.apply(file).exits(0);
+
+        assertEquals("RUNNING local", homeostat.state("process/job"));
+        assertEquals(List.of("run", "run"), Files.readAllLines(runs));
+    }
+
+    @Test
     void eachBootRunsItOnce() throws IOException, SQLException {
         Path runs = homeostat.file("runs", "");
         Document job = onFailure(Document.script("job", "echo run >> " + runs));

@@ -250,8 +250,10 @@ public final class WorkloadPass {
         }
         holding(notes.readLock(), () -> {
             WorkloadHistory history = store.history(situation.id());
-            store.commit(Change.ofHistory(
-                    situation.id(), history.withRun(history.run().withStopping(instance.launchId()))));
+            WorkloadHistory next = history.withRun(history.run().withStopping(instance.launchId()));
+            if (!next.equals(history)) {
+                store.commit(Change.ofHistory(situation.id(), next));
+            }
             return true;
         });
     }

@@ -85,7 +85,9 @@ final class DaemonPlanner {
             plan.waitFor(
                     Reason.REVISION_FAILED,
                     "revision " + failed.revision() + " failed and was undone, "
-                            + lastGood.workload().revision() + " runs instead: " + failed.error(),
+                            + lastGood.workload().revision()
+                            + (rollout.hasCompleted() ? " had completed before: " : " runs instead: ")
+                            + failed.error(),
                     retry,
                     Wait.Kind.RETRY);
         }

@@ -3,6 +3,7 @@ package io.homeostat.reconcile.plan;
 import static io.homeostat.reconcile.plan.Example.NOW;
 import static io.homeostat.reconcile.plan.PlanningRow.row;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.Lifecycle.Limits;
@@ -106,6 +107,16 @@ class CompletedPlanningTest {
         assertEquals(
                 "completed: process exited with status 0, at 2026-11-20T11:59:30Z",
                 completed(wish("A")).plan().message());
+    }
+
+    @Test
+    void whatIsGoneBackToIsNotSaidToRun() {
+        String message =
+                completed(wish("B")).undone(1, NOW.minusSeconds(5)).plan().message();
+
+        assertTrue(
+                message.startsWith("revision B failed and was undone, A had completed before: it does not listen"),
+                message);
     }
 
     @Test

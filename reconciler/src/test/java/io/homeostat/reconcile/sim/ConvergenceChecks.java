@@ -127,7 +127,7 @@ final class ConvergenceChecks {
     private boolean completedBefore(WorkloadId id, Declaration declared) {
         return FakeMachine.mayComplete(declared.workload())
                 && Behaviour.of(declared.workload().revision()) == Behaviour.COMPLETES
-                && prospects.is(Condition.Type.HEALTHY, id);
+                && prospects.is(Condition.Type.CONVERGED, id);
     }
 
     /** Of what its rules disable. */
