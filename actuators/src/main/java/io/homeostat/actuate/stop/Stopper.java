@@ -31,9 +31,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout for it; everything else, and what
- * refuses, gets a signal: the main process the declared one, then what is left of the tree SIGTERM. At the timeout everything gets SIGKILL
- * until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
+ * Stops a launch with its whole process tree. What its protocol can ask to end has the whole timeout to answer; once it has, or at once
+ * where nobody can ask, it gets a signal: the main process the declared one, then what is left of the tree SIGTERM. At the timeout
+ * everything gets SIGKILL until nothing is left. Stopping what has ended is no error, and an interrupted stop can be repeated.
  */
 public final class Stopper {
     /** A killed process that is still there after this hangs in the kernel. */
@@ -101,7 +101,7 @@ public final class Stopper {
         Answer answer = protocol.stop(
                 request.instance(), request.cleanup(), request.how().timeout());
         if (answer != Answer.NOT_ASKED) {
-            if (ended(main, answer == Answer.AGREED ? end : ticker.read())) {
+            if (!procFs.runs(main)) {
                 return How.ASKED;
             }
             if (ticker.read() >= end) {
@@ -112,7 +112,11 @@ public final class Stopper {
         send(main.pid(), main.startTicks(), Signals.number(request.how().signal()));
         // A stopped process would notice only when it continues.
         send(main.pid(), main.startTicks(), Signals.CONT);
-        return ended(main, end) ? How.TERMINATED : How.KILLED;
+        if (!ended(main, end)) {
+            return How.KILLED;
+        }
+        // It may have ended by itself, and the signal have come too late.
+        return answer == Answer.AGREED ? How.ASKED : How.TERMINATED;
     }
 
     private boolean ended(ProcessIdentity main, long until) throws IOException, InterruptedException {
@@ -242,7 +246,7 @@ public final class Stopper {
         public enum How {
             /** Nothing ran any more. */
             ALREADY_GONE,
-            /** To ask it was enough. */
+            /** It agreed when it was asked, and ended in time. */
             ASKED,
             /** SIGTERM. */
             TERMINATED,

@@ -18,7 +18,6 @@ import io.homeostat.proto.plugin.StopRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,16 +55,9 @@ class StopPluginTest {
 
     @Test
     void aStartedPluginIsAskedFirstAndTellsHowItEnded() throws Exception {
-        Path go = root.resolve("go");
-        Instance instance = bed.launch(
-                        TestBed.PLUGIN,
-                        bed.program(
-                                "p", "trap 'exit 9' TERM", "while [ ! -e " + go + " ]; do sleep 0.02; done", "exit 5"))
-                .withPhase(Phase.STARTED, "");
-        try (StoppablePlugin plugin = listening(answer -> {
-            Files.createFile(go);
-            StoppablePlugin.agree(answer);
-        })) {
+        Instance instance = bed.launch(TestBed.PLUGIN, trapping("exit 5")).withPhase(Phase.STARTED, "");
+        bed.awaitFile(ready());
+        try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
             StopResult result = bed.stop(instance, LONG);
 
             assertEquals(How.ASKED, result.how());
@@ -73,6 +65,58 @@ class StopPluginTest {
             assertEquals(1, plugin.requests.size());
         }
         assertFalse(Files.exists(bed.layout.socket(TestBed.PLUGIN, "r1")));
+    }
+
+    /** A program that goes on until a signal has it do this, and that is ready for it. */
+    private Path trapping(String action) throws Exception {
+        return bed.program("p", "trap '" + action + "' TERM", "echo > " + ready(), "while :; do sleep 0.02; done");
+    }
+
+    private Path ready() {
+        return root.resolve("ready");
+    }
+
+    @Test
+    void aPluginThatHasEndedByItselfWhenItAnswersGetsNoSignal() throws Exception {
+        Path told = root.resolve("told");
+        Instance instance =
+                bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
+        bed.awaitFile(ready());
+        try (StoppablePlugin plugin = listening(answer -> {
+            TestBed.signal("KILL", TestBed.pid(instance));
+            bed.ended(instance);
+            StoppablePlugin.agree(answer);
+        })) {
+            assertEquals(How.ASKED, bed.stop(instance, LONG).how());
+            assertEquals(1, plugin.requests.size());
+        }
+        assertFalse(Files.exists(told));
+    }
+
+    @Test
+    void aPluginThatHasAnsweredGetsSigtermAtOnce() throws Exception {
+        Instance instance = launched(Phase.STARTED);
+        Stopwatch time = Stopwatch.createStarted();
+        try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
+            assertEquals(How.ASKED, bed.stop(instance, LONG).how());
+            assertEquals(1, plugin.requests.size());
+        }
+        assertTrue(time.elapsed().compareTo(LONG.dividedBy(2)) < 0, time.toString());
+    }
+
+    @Test
+    void aPluginThatHasAnsweredHasTheRestOfTheTimeoutToEnd() throws Exception {
+        Path told = root.resolve("told");
+        Instance instance =
+                bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
+        bed.awaitFile(ready());
+        Stopwatch time = Stopwatch.createStarted();
+        try (StoppablePlugin plugin = listening(StoppablePlugin::agree)) {
+            assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+        }
+        assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
+        assertTrue(Files.exists(told), "it got no SIGTERM");
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
@@ -127,29 +171,19 @@ class StopPluginTest {
     }
 
     @Test
-    void aPluginHasTheWholeTimeoutToEndByItselfAndIsThenKilled() throws Exception {
-        for (AtStop atStop : List.<AtStop>of(StoppablePlugin::agree, answer -> {})) {
-            Path told = root.resolve("told");
-            Path ready = root.resolve("ready");
-            Instance instance = bed.launch(
-                            TestBed.PLUGIN,
-                            bed.program(
-                                    "p",
-                                    "trap 'echo > " + told + "' TERM",
-                                    "echo > " + ready,
-                                    "while :; do sleep 0.02; done"))
-                    .withPhase(Phase.STARTED, "");
-            bed.awaitFile(ready);
-            Stopwatch time = Stopwatch.createStarted();
-            try (StoppablePlugin plugin = listening(atStop)) {
-                assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
-                assertEquals(1, plugin.requests.size());
-            }
-            assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
-            assertFalse(Files.exists(told), "it got SIGTERM while it still had time");
-            assertEquals(0, bed.members(instance));
-            Files.delete(ready);
+    void aPluginThatDoesNotAnswerHasTheWholeTimeoutAndIsThenKilled() throws Exception {
+        Path told = root.resolve("told");
+        Instance instance =
+                bed.launch(TestBed.PLUGIN, trapping("echo > " + told)).withPhase(Phase.STARTED, "");
+        bed.awaitFile(ready());
+        Stopwatch time = Stopwatch.createStarted();
+        try (StoppablePlugin plugin = listening(answer -> {})) {
+            assertEquals(How.KILLED, bed.stop(instance, SHORT).how());
+            assertEquals(1, plugin.requests.size());
         }
+        assertTrue(time.elapsed().compareTo(SHORT) >= 0, time.toString());
+        assertFalse(Files.exists(told), "it got SIGTERM while it still had time");
+        assertEquals(0, bed.members(instance));
     }
 
     @Test
