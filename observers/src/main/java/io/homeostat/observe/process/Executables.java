@@ -7,25 +7,25 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Finds programs as execvp(3) does, but on the system first, whatever PATH our caller has. */
+/** Finds programs as execvp(3) does; those for ourselves on the system first, whatever PATH our caller has. */
 public final class Executables {
     /** Where the system's programs are: PATH of every workload, and where we look first. */
     public static final String DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
     private Executables() {}
 
-    /** The file that this command names, searched when it has no slash; empty when there is none that we may execute. */
+    /** The file that this command names, searched on the system first when it has no slash; empty when there is none that we may execute. */
     public static Optional<Path> find(String command) {
-        return find(command, System.getenv("PATH"));
+        return find(command, DEFAULT_PATH + ":" + Strings.nullToEmpty(System.getenv("PATH")));
     }
 
-    /** The same with another PATH; null or empty for the system's directories. */
+    /** The same, searched along a PATH and nowhere else; null or empty for the system's directories. */
     public static Optional<Path> find(String command, @Nullable String path) {
         if (command.contains("/")) {
             return Optional.of(Path.of(command)).filter(Executables::isExecutable);
         }
         return Splitter.on(':')
-                .splitToStream(DEFAULT_PATH + ":" + Strings.nullToEmpty(path))
+                .splitToStream(Strings.isNullOrEmpty(path) ? DEFAULT_PATH : path)
                 .filter(directory -> !directory.isEmpty())
                 .map(directory -> Path.of(directory, command))
                 .filter(Executables::isExecutable)

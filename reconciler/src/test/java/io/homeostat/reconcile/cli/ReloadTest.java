@@ -142,6 +142,22 @@ class ReloadTest {
     }
 
     @Test
+    void aCommandIsFoundAlongThePathOfTheProgram() throws IOException {
+        Path bin = Files.createDirectory(directory.resolve("bin"));
+        Path own = Files.writeString(bin.resolve("true"), "#!/bin/sh\necho own > " + read + "\n");
+        assertTrue(own.toFile().setExecutable(true));
+        String document = byCommand("")
+                .replaceFirst("command: .*}", "command: [\"true\"]}")
+                .replace("env: {", "env: {PATH: \"" + bin + ":/usr/bin:/bin\", ");
+        assertEquals(0, apply(document).status());
+        Files.writeString(conf, "two");
+
+        assertEquals(0, apply(document).status());
+
+        assertEquals("own\n", Files.readString(read));
+    }
+
+    @Test
     void aCommandThatFailsIsNamedWithWhatItSaidAndWhatRunsGoesOn() throws IOException {
         String document = byCommand("echo $WEB_TOKEN; echo port is wrong; grep -q good " + conf);
         assertEquals(0, apply(document).status());
