@@ -98,7 +98,7 @@ final class OperabilityTest {
 
     @Test
     void metricsTellOfRestartsAndFailuresAndMoveToAnotherPort() throws IOException {
-        int port = freePort();
+        int port = ProbedServer.freePort();
         homeostat.declare("looping.yaml", Document.script("looping", "echo up; sleep 1; exit 3"));
         homeostat.declare(
                 "missing.yaml",
@@ -123,7 +123,7 @@ final class OperabilityTest {
         assertTrue(body.contains("homeostat_workload_last_exit_code{workload=\"process/looping\"} 3"), body);
         assertTrue(body.contains("homeostat_workload_up{workload=\"process/missing\"} 0"), body);
         assertTrue(get(port, "/healthz").startsWith("HTTP/1.1 200 OK"));
-        int another = freePort();
+        int another = ProbedServer.freePort();
         homeostat.file(
                 "agent.yaml",
                 config().with("metrics.listen", "127.0.0.1:" + another).toString());
@@ -216,12 +216,6 @@ final class OperabilityTest {
         assertTrue(all.contains("InspectCommand.threads"), all);
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(archive)));
         homeostat.run("diagnostics", archive.toString()).exits(1).says("exists already");
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private static byte[] request(String path) {
