@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.OptionalLong;
 
 /**
  * Bounds the size of a workload's log. The workload has the file open and appends to it, so the file is copied and then truncated, as by
@@ -49,13 +50,14 @@ public final class LogRotation {
     private static final int MOST_COPIES = 100;
 
     /**
-     * Rotates the log if it is larger than its share; returns whether it was. If it grows between calls, the next one makes up for that.
+     * Rotates the log if it is larger than its share. If it grows between calls, the next one makes up for that.
      *
      * @param maxTotalBytes the log and its copies together; the copies alone never take more than {@code keep/(keep+1)} of it
      * @param keep the maximum number of copies, at least 1
+     * @return how many bytes of its beginning were given up rather than moved into the newest copy; empty when it was not rotated
      * @throws ActuationFailure when the file may not be touched, or the file system refuses
      */
-    public boolean rotate(Path log, long maxTotalBytes, int keep) throws ActuationFailure {
+    public OptionalLong rotate(Path log, long maxTotalBytes, int keep) throws ActuationFailure {
         if (keep < 1 || maxTotalBytes < keep + 1) {
             throw new IllegalArgumentException(
                     "no room for a log and " + keep + " copies in " + maxTotalBytes + " bytes");
@@ -64,22 +66,21 @@ public final class LogRotation {
         try {
             BasicFileAttributes seen = Files.readAttributes(log, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
             if (seen.isRegularFile() && seen.size() <= part) {
-                return false;
+                return OptionalLong.empty();
             }
             try (Descriptor descriptor = Descriptor.of(log)) {
                 Descriptor.Facts facts = check(log, descriptor);
                 try (FileChannel live =
                         FileChannel.open(descriptor.path(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
                     if (live.size() <= part) {
-                        return false;
+                        return OptionalLong.empty();
                     }
-                    move(live, facts, new Copies(log, keep, maxTotalBytes - part));
-                    return true;
+                    return OptionalLong.of(move(live, facts, new Copies(log, keep, maxTotalBytes - part)));
                 }
             }
         } catch (NoSuchFileException e) {
             if (log.toString().equals(e.getFile())) {
-                return false;
+                return OptionalLong.empty();
             }
             throw failure(log, e);
         } catch (IOException e) {
@@ -128,7 +129,7 @@ public final class LogRotation {
                 false);
     }
 
-    private static void move(FileChannel live, Descriptor.Facts facts, Copies copies) throws IOException {
+    private static long move(FileChannel live, Descriptor.Facts facts, Copies copies) throws IOException {
         Path fresh = copies.fresh();
         Files.deleteIfExists(fresh);
         long size = live.size();
@@ -156,6 +157,7 @@ public final class LogRotation {
         }
         live.truncate(0);
         copies.dropBeyond(copies.room());
+        return from;
     }
 
     /** Appends a part of the log to the copy and returns where it ended. */

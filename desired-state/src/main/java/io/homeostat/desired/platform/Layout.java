@@ -137,6 +137,16 @@ public record Layout(Path stateDir, Path runDir, String instanceId) {
         return kind.word() + ".log";
     }
 
+    /** One directory a workload of this kind: our own notes on when its logs have grown, a file for each log. */
+    public Path logTimes(Kind kind) {
+        return machineDirectory().resolve("log-times").resolve(kind.plural());
+    }
+
+    /** Workloads can't write here, see {@link #logTimes(Kind)}. */
+    public Path logTimes(WorkloadId id) {
+        return logTimes(id.kind()).resolve(directoryName(id));
+    }
+
     /** One directory a workload of this kind, see {@link #launches(WorkloadId)}. */
     public Path launches(Kind kind) {
         return machineDirectory().resolve("launches").resolve(kind.plural());

@@ -50,7 +50,7 @@ final class Maintenance implements AutoCloseable {
             Modules modules,
             Supplier<AgentConfig.Bounds> bounds) {
         this.housekeeping = new Housekeeping(layout, store);
-        this.logs = new LogKeeper(layout);
+        this.logs = new LogKeeper(layout, clock);
         this.store = store;
         this.clock = clock;
         this.declaring = declaring;

@@ -31,6 +31,7 @@ final class Syntax {
     static final String SINCE = "--since";
     static final String LIMIT = "--limit";
     static final String TAIL = "--tail";
+    static final String TIMESTAMPS = "--timestamps";
     static final String WATCH = "--watch";
     static final String REQUEST = "--request";
     static final String CODE = "--code";

@@ -168,16 +168,22 @@ public enum Verb {
             asked -> EventsCommand.of(asked.getEvents()),
             "Show what happened, newest last."),
     LOGS(
-            syntax -> syntax.workloads(Workloads.ONE_OR_MORE)
+            syntax -> syntax.selection()
+                    .since()
                     .number(Syntax.TAIL, "Only so many lines of each, the last.")
+                    .flag(Syntax.TIMESTAMPS, "Begin each line with the time by which it had been written.")
                     .follow("Go on with what is written from now on, across rotation and restarts, until interrupted."),
             typed -> new LogsCommand(
-                    typed.arguments().workloads(),
+                    typed.arguments().selection(),
+                    typed.arguments().since(typed.environment().clock()),
                     typed.arguments().count(Syntax.TAIL),
+                    typed.arguments().flag(Syntax.TIMESTAMPS),
                     typed.arguments().flag(Syntax.FOLLOW)),
             asked -> LogsCommand.of(asked.getLogs()),
-            "Show what workloads have printed, as it is; of several, each line after the name of its workload.",
-            "With -o json an object for each line."),
+            "Show what workloads have printed, as it is; of several, each line after its workload's name, in order of time.",
+            "With -o json an object for each line. The agent notes every 2 s how far logs have grown, so a line's time is up to",
+            "2 s late, older ones more; what no agent has noted counts as written when the log was last changed. --since",
+            "leaves out only what was written before; with -f everything that comes is shown."),
     VM_EVENT(
             syntax -> syntax.word(
                     "EVENT",

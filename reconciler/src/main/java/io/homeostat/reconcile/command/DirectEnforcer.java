@@ -68,7 +68,7 @@ public final class DirectEnforcer implements Enforcer {
                     .createRunDirectory(here.layout().runDir());
             int status = converge(here, goal, before, store, Duration.between(clock.instant(), end));
             cleanUp(store, here);
-            new LogKeeper(here.layout())
+            new LogKeeper(here.layout(), clock)
                     .keep(config.limits().logBytesPerWorkload().bytes());
             return status;
         });

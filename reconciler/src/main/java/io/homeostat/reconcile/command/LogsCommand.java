@@ -2,11 +2,13 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -14,9 +16,9 @@ import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.Text;
+import io.homeostat.reconcile.logs.LogTimes;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
@@ -26,38 +28,63 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalInt;
+import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows what workloads have written to their standard output and error, then their logs of errors if they have one, and with {@code follow} goes on until interrupted. Of one it is
- * shown byte for byte; of several, and in JSON, line by line.
+ * Shows what workloads have written to their standard output and error, and to their logs of errors if they have one, and with {@code follow}
+ * goes on until interrupted. Of one it is shown byte for byte, one file after the other; of several, with times, and in JSON, line by line in
+ * order of time.
  *
- * @param tail only so many lines of each, the last, of what has been written already
+ * @param since only lines that may have been written then or later, of what has been written already; {@link Instant#EPOCH}: whenever it was
+ * @param tail only so many lines of each log, the last, of what has been written already
+ * @param timestamps whether each line begins with the time by which it had been written; in JSON it always has one
  */
-public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail, boolean follow) implements Command {
+public record LogsCommand(Selection selection, Instant since, OptionalInt tail, boolean timestamps, boolean follow)
+        implements Command {
     private static final Duration PAUSE = Duration.ofMillis(250);
 
+    /** RFC 3339, of one width. */
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSX", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
+
     public static LogsCommand of(LogsRequest request) {
+        Stream<String> first = request.getWorkload().isEmpty() ? Stream.empty() : Stream.of(request.getWorkload());
         return new LogsCommand(
-                Stream.concat(Stream.of(request.getWorkload()), request.getOthersList().stream())
-                        .map(RequestFields::workload)
-                        .collect(ImmutableList.toImmutableList()),
+                new Selection(
+                        Stream.concat(first, request.getOthersList().stream())
+                                .map(RequestFields::workload)
+                                .collect(ImmutableList.toImmutableList()),
+                        ImmutableMap.copyOf(request.getLabelsMap()),
+                        request.getAll()),
+                Instant.ofEpochMilli(request.getSinceEpochMillis()),
                 RequestFields.count("tail", request.hasTail(), request.getTail()),
+                request.getTimestamps(),
                 request.getFollow());
     }
 
     @Override
     public void write(CommandRequest.Builder request) {
-        ImmutableList<String> words = RequestFields.words(workloads);
         LogsRequest.Builder logs = LogsRequest.newBuilder()
-                .setWorkload(words.getFirst())
-                .addAllOthers(words.subList(1, words.size()))
+                .putAllLabels(selection.labels())
+                .setAll(selection.all())
+                .setSinceEpochMillis(since.toEpochMilli())
+                .setTimestamps(timestamps)
                 .setFollow(follow);
+        ImmutableList<String> words = RequestFields.words(selection.names());
+        if (!words.isEmpty()) {
+            logs.setWorkload(words.getFirst()).addAllOthers(words.subList(1, words.size()));
+        }
         tail.ifPresent(logs::setTail);
         request.setLogs(logs);
     }
@@ -70,33 +97,118 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
     @Override
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
-        int width =
-                workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
-        List<Log> logs = new ArrayList<>();
+        ImmutableSet<WorkloadId> workloads = workloads(workspace);
+        boolean bytes = !console.json() && !timestamps && !isMarked();
+        List<Source> sources = new ArrayList<>();
+        boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH))
+                && workspace.enforcer().agent().isEmpty();
         try {
-            for (WorkloadId id : ImmutableSet.copyOf(workloads)) {
+            for (WorkloadId id : workloads) {
                 boolean any = false;
                 for (Path path : files(id, workspace.layout())) {
-                    Log log = new Log(path, sink(id, width, console));
-                    logs.add(log);
-                    any |= log.begin(tail);
+                    LogTimes times =
+                            LogTimes.of(path, workspace.layout().logTimes(id).resolve(path.getFileName()));
+                    Source source = new Source(id, sources.size(), new LogReader(path, times));
+                    sources.add(source);
+                    any |= source.log().begin(since, tail);
+                    if (times.isEmpty() && mattersWhen && path.toFile().length() > 0) {
+                        console.say("nobody noted when the lines of " + path
+                                + " were written, as an agent does; they count as written when it was last changed");
+                    }
                 }
                 if (!any) {
                     nothing(workspace, id);
                 }
             }
-            while (follow && console.isRead()) {
-                Thread.sleep(PAUSE);
-                for (Log log : logs) {
-                    log.goOn();
+            do {
+                if (bytes) {
+                    for (Source source : sources) {
+                        source.log().copyTo(console.out());
+                    }
+                } else {
+                    print(sources, workloads, console);
                 }
-            }
+                if (!follow || !console.isRead()) {
+                    break;
+                }
+                Thread.sleep(PAUSE);
+                for (Source source : sources) {
+                    source.log().goOn();
+                }
+            } while (true);
             return ExitStatus.OK;
         } catch (IOException e) {
-            throw new CommandFailure("cannot read " + logs.getLast().path() + ": " + CommandFailure.reason(e), e);
+            throw new CommandFailure(
+                    "cannot read " + sources.getLast().log().path() + ": " + CommandFailure.reason(e), e);
         } finally {
-            logs.forEach(Log::close);
+            sources.forEach(source -> source.log().close());
         }
+    }
+
+    /** Whether each line has to say of whom it is. */
+    private boolean isMarked() {
+        return selection.isOpen() || selection.names().size() > 1;
+    }
+
+    /** Who is declared later is not among them. */
+    private ImmutableSet<WorkloadId> workloads(Workspace workspace) {
+        if (!selection.isOpen()) {
+            return ImmutableSet.copyOf(selection.names());
+        }
+        ImmutableSet<WorkloadId> chosen = workspace
+                .remembered(reader -> ImmutableSet.copyOf(selection.among(
+                        StoredState.desired(reader.declarations()).declarations().values().stream()
+                                .map(Declaration::workload),
+                        workload -> true)))
+                .orElse(ImmutableSet.of());
+        if (chosen.isEmpty()) {
+            workspace.console().say("nothing is declared here " + selection.words());
+        }
+        return chosen;
+    }
+
+    /** A log of a workload. */
+    private record Source(WorkloadId id, int order, LogReader log) {
+        Instant time() {
+            return log.next().time();
+        }
+    }
+
+    /** What there is of all of them, in order of time; the lines of each stay in their order even where the clock was set back. */
+    private void print(List<Source> sources, Set<WorkloadId> workloads, Console console) throws IOException {
+        int width =
+                workloads.stream().mapToInt(id -> id.toString().length()).max().orElse(0);
+        PriorityQueue<Source> heads =
+                new PriorityQueue<>(Comparator.comparing(Source::time).thenComparingInt(Source::order));
+        for (Source source : sources) {
+            if (source.log().hasNext(follow)) {
+                heads.add(source);
+            }
+        }
+        while (!heads.isEmpty()) {
+            Source source = heads.remove();
+            print(source.id(), width, source.log().take(), console);
+            if (source.log().hasNext(follow)) {
+                heads.add(source);
+            }
+        }
+        console.out().flush();
+    }
+
+    private void print(WorkloadId id, int width, LogReader.Line line, Console console) {
+        if (console.json()) {
+            Json.print(
+                    console.out(),
+                    Json.versioned()
+                            .put("workload", id.toString())
+                            .put("time", TIME.format(line.time()))
+                            .put("line", line.text()));
+            return;
+        }
+        console.out()
+                .println((isMarked() ? Strings.padEnd(id.toString(), width, ' ') + " | " : "")
+                        + (timestamps ? TIME.format(line.time()) + " " : "")
+                        + line.text());
     }
 
     /** What it writes to its standard output and error, then its log of errors if it has one. */
@@ -106,83 +218,13 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
         return errors == null ? ImmutableList.of(log) : ImmutableList.of(log, log.resolveSibling(errors));
     }
 
-    private OutputStream sink(WorkloadId id, int width, Console console) {
-        if (console.json()) {
-            return new LogLineStream(line -> Json.print(
-                    console.out(),
-                    Json.versioned().put("workload", id.toString()).put("line", line)));
-        }
-        return workloads.size() == 1
-                ? console.out()
-                : new LogLineStream(line -> {
-                    console.out().println(Strings.padEnd(id.toString(), width, ' ') + " | " + line);
-                    console.out().flush();
-                });
-    }
-
-    /** A file that a workload writes to, and those that rotation has moved away. Right after that, they are all there is. */
-    private static final class Log {
-        private final Path path;
-        private final LogFile current;
-        private final OutputStream out;
-
-        Log(Path path, OutputStream out) {
-            this.path = path;
-            this.current = new LogFile(path);
-            this.out = out;
-        }
-
-        Path path() {
-            return path;
-        }
-
-        /** Copies what is there already; false when there is nothing. */
-        boolean begin(OptionalInt tail) throws IOException {
-            List<LogFile> files = new ArrayList<>();
-            LogRotation.copies(path).forEach(older -> files.add(new LogFile(older)));
-            try {
-                files.add(current);
-                if (tail.isPresent()) {
-                    long left = tail.getAsInt();
-                    for (LogFile file : files.reversed()) {
-                        left -= file.skipToLast(left);
-                    }
-                }
-                boolean any = false;
-                for (LogFile file : files) {
-                    any |= file.copyTo(out);
-                }
-                return any;
-            } finally {
-                for (LogFile file : files) {
-                    if (!file.equals(current)) {
-                        file.close();
-                    }
-                }
-            }
-        }
-
-        void goOn() throws IOException {
-            current.copyTo(out);
-        }
-
-        void close() {
-            try {
-                out.flush();
-                current.close();
-            } catch (IOException e) {
-                throw new UncheckedIOException("closing what was only read", e);
-            }
-        }
-    }
-
-    private static void nothing(Workspace workspace, WorkloadId workload) {
+    private void nothing(Workspace workspace, WorkloadId workload) {
         ImmutableSortedSet<WorkloadId> declared = workspace
                 .remembered(reader -> reader.declarations().stream()
                         .map(declaration -> declaration.workload().id())
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
-        if (!declared.contains(workload)) {
+        if (!declared.contains(workload) && !selection.isOpen()) {
             throw new CommandFailure(workload + " has written nothing here; " + Text.declared(declared));
         }
         workspace.console().say(workload + " has not been started yet, so it has written nothing");
@@ -195,12 +237,70 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
     public static final class LogFile implements AutoCloseable {
         private static final int BUFFER = 64 * 1024;
 
+        /** No inode has this number. */
+        private static final long NONE = 0;
+
+        /** An open file as it is now, and how far it has been read. */
+        record Place(long file, long size, long position, Instant changed) {}
+
         private final Path path;
         private @Nullable SeekableByteChannel channel;
         private @Nullable Object key;
+        private Instant changed = Instant.EPOCH;
 
         public LogFile(Path path) {
             this.path = path;
+        }
+
+        /** Opens it; null when it is not there. */
+        @Nullable
+        Place place() throws IOException {
+            if (channel == null) {
+                open();
+            }
+            if (channel == null) {
+                return null;
+            }
+            long file = NONE;
+            try {
+                file = (long) Files.getAttribute(path, "unix:ino", LinkOption.NOFOLLOW_LINKS);
+                changed = Files.getLastModifiedTime(path, LinkOption.NOFOLLOW_LINKS)
+                        .toInstant();
+            } catch (NoSuchFileException e) {
+                // What is open is still there.
+            }
+            return new Place(file, channel.size(), channel.position(), changed);
+        }
+
+        /** Goes on no earlier than there. */
+        void notBefore(long position) throws IOException {
+            if (channel != null && channel.position() < position) {
+                channel.position(position);
+            }
+        }
+
+        /** Goes on at the beginning of the line that has this offset, unless it has got further already. */
+        void skipTo(long offset) throws IOException {
+            if (channel == null || offset <= channel.position()) {
+                return;
+            }
+            int length = (int) Math.min(BUFFER, offset);
+            long from = offset - length;
+            ByteBuffer buffer = read(channel, from, length);
+            int line = buffer.position();
+            while (line > 0 && buffer.get(line - 1) != '\n') {
+                line--;
+            }
+            channel.position(from + line);
+        }
+
+        private static ByteBuffer read(SeekableByteChannel from, long position, int length) throws IOException {
+            from.position(position);
+            ByteBuffer buffer = ByteBuffer.allocate(length);
+            while (buffer.hasRemaining() && from.read(buffer) >= 0) {
+                // Until the buffer is full.
+            }
+            return buffer;
         }
 
         /**
@@ -253,17 +353,12 @@ public record LogsCommand(ImmutableList<WorkloadId> workloads, OptionalInt tail,
                 channel.position(end);
                 return 0;
             }
-            ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
             long found = 0;
             // Backwards, a buffer at a time; the line end at the very end begins no line.
             for (long at = end; at > 0; ) {
                 int length = (int) Math.min(BUFFER, at);
                 at -= length;
-                channel.position(at);
-                buffer.clear().limit(length);
-                while (buffer.hasRemaining() && channel.read(buffer) >= 0) {
-                    // Until the buffer is full.
-                }
+                ByteBuffer buffer = read(channel, at, length);
                 for (int i = buffer.position() - 1; i >= 0; i--) {
                     if (buffer.get(i) == '\n' && at + i < end - 1) {
                         found++;

@@ -12,16 +12,18 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the logs of workloads within bounds by rotating those that have grown too large. A log that can't be rotated is reported once
- * per cause.
+ * Keeps the logs of workloads within bounds by rotating those that have grown too large, and notes when they have grown. What can't be done
+ * is reported once per cause.
  */
 public final class LogKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeper.class);
@@ -29,10 +31,12 @@ public final class LogKeeper {
 
     private final Layout layout;
     private final LogRotation rotation = new LogRotation();
+    private final LogIndexer indexer;
     private final Map<Path, FailureCause> told = new HashMap<>();
 
-    public LogKeeper(Layout layout) {
+    public LogKeeper(Layout layout, InstantSource clock) {
         this.layout = layout;
+        this.indexer = new LogIndexer(clock);
     }
 
     /**
@@ -47,12 +51,36 @@ public final class LogKeeper {
                 String errorLog = kind.errorLog();
                 long errors = errorLog == null ? 0 : bytesPerWorkload / 5;
                 if (errorLog != null) {
-                    rotate(state.resolve(errorLog), errors, seen);
+                    keep(kind, state, errorLog, errors, seen);
                 }
-                rotate(state.resolve(Layout.logName(kind)), bytesPerWorkload - errors, seen);
+                keep(kind, state, Layout.logName(kind), bytesPerWorkload - errors, seen);
             }
         }
         told.keySet().retainAll(seen);
+        indexer.retain(seen);
+    }
+
+    private void keep(Kind kind, Path state, String name, long bytes, Set<Path> seen) {
+        Path log = state.resolve(name);
+        Path index = layout.logTimes(kind).resolve(state.getFileName()).resolve(name);
+        seen.add(log);
+        seen.add(index);
+        OptionalLong lost = rotate(log, bytes);
+        try {
+            if (lost.isPresent()) {
+                indexer.rotated(log, new LogIndex(index), lost.getAsLong());
+            }
+            indexer.look(log, new LogIndex(index));
+            told.remove(index);
+        } catch (NoSuchFileException e) {
+            LOG.debug("{} was removed just now", e.getFile());
+        } catch (IOException e) {
+            tell(
+                    index,
+                    ActuationFailure.causeOf(e, FailureCause.Kind.INPUT_OUTPUT),
+                    "when " + log + " grows can't be noted in " + index
+                            + ", so logs --since and --timestamps know it less precisely: " + e.getMessage());
+        }
     }
 
     private Set<Path> states(Path directory, Set<Path> seen) {
@@ -72,15 +100,17 @@ public final class LogKeeper {
         return states;
     }
 
-    private void rotate(Path log, long bytes, Set<Path> seen) {
-        seen.add(log);
+    private OptionalLong rotate(Path log, long bytes) {
         try {
-            if (rotation.rotate(log, bytes, COPIES)) {
+            OptionalLong lost = rotation.rotate(log, bytes, COPIES);
+            if (lost.isPresent()) {
                 LOG.debug("{} was rotated", log);
             }
             told.remove(log);
+            return lost;
         } catch (ActuationFailure e) {
             tell(log, e.failureCause(), "a log can't be rotated and may grow: " + e.getMessage());
+            return OptionalLong.empty();
         }
     }
 

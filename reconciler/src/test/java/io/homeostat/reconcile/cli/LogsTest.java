@@ -1,6 +1,8 @@
 package io.homeostat.reconcile.cli;
 
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
@@ -10,15 +12,20 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.reconcile.cli.Shell.Result;
+import io.homeostat.reconcile.logs.LogKeeper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,7 +34,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** Which part of logs and events is shown, and how, with and without an agent. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class LogsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(50);
     private static final WorkloadId A = WorkloadId.process("a");
+    private static final WorkloadId B = WorkloadId.process("b");
     private static final WorkloadId LONG = WorkloadId.process("long");
     private static final Instant NOON = Instant.parse("2026-11-20T12:00:00Z");
 
@@ -35,6 +44,11 @@ class LogsTest {
     Path directory;
 
     private Shell shell;
+
+    @AfterEach
+    void leaveNothingBehind() {
+        shell.close();
+    }
 
     @BeforeEach
     void write() throws IOException {
@@ -73,11 +87,155 @@ class LogsTest {
     }
 
     @Test
-    void linesAreObjectsForPrograms() {
+    void linesAreObjectsForPrograms() throws IOException {
+        changed(LONG, 7);
         assertEquals("""
-                {"formatVersion":"1.0","workload":"process/long","line":"\\"quoted\\""}
-                {"formatVersion":"1.0","workload":"process/long","line":"open"}
+                {"formatVersion":"1.0","workload":"process/long","time":"2026-11-20T12:00:07.000Z","line":"\\"quoted\\""}
+                {"formatVersion":"1.0","workload":"process/long","time":"2026-11-20T12:00:07.000Z","line":"open"}
                 """, shell.run("logs", "process/long", "-o", "json").out());
+    }
+
+    /** a: first at 10, half a line at 20, its end at 30, last at 50; b: between at 25, after at 40. */
+    private void noted() throws IOException {
+        LogKeeper keeper = new LogKeeper(shell.layout(), Clock.fixed(NOON.plusSeconds(100), ZoneOffset.UTC));
+        Files.delete(shell.layout().log(A).resolveSibling("process.log.1"));
+        Files.writeString(shell.layout().log(A), "");
+        append(A, 10, "first\n", keeper);
+        append(A, 20, "ha", keeper);
+        append(B, 25, "between\n", keeper);
+        append(A, 30, "lf\n", keeper);
+        append(B, 40, "after\n", keeper);
+        append(A, 50, "last\n", keeper);
+    }
+
+    private void append(WorkloadId id, int seconds, String text, LogKeeper keeper) throws IOException {
+        Path log = shell.layout().log(id);
+        Files.createDirectories(log.getParent());
+        Files.writeString(log, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        changed(id, seconds);
+        keeper.keep(1_000_000);
+    }
+
+    private void changed(WorkloadId id, int seconds) throws IOException {
+        Files.setLastModifiedTime(shell.layout().log(id), FileTime.from(NOON.plusSeconds(seconds)));
+    }
+
+    private String logs(String... options) {
+        Result result = shell.run(
+                ImmutableList.<String>builder().add("logs").add(options).build().toArray(String[]::new));
+        assertEquals(0, result.status(), result.err());
+        return result.out();
+    }
+
+    @Test
+    void linesAreChosenByTheTimeByWhichTheyHadBeenWritten() throws IOException {
+        noted();
+        shell.at(Clock.fixed(NOON.plusSeconds(60), ZoneOffset.UTC));
+
+        assertEquals("first\nhalf\nlast\n", logs("process/a", "--since", "50s"));
+        assertEquals("half\nlast\n", logs("process/a", "--since", "30s"), "a line is where its end is");
+        assertEquals("last\n", logs("process/a", "--since", "2026-11-20T13:00:31+01:00"));
+        assertEquals("", logs("process/a", "--since", "5s"));
+        assertEquals("last\n", logs("process/a", "--since", "50s", "--tail", "1"));
+        assertEquals("half\nlast\n", logs("process/a", "--since", "30s", "--tail", "9"));
+        try (TestAgent agent = TestAgent.start(shell)) {
+            assertEquals("half\nlast\n", logs("process/a", "--since", "30s"));
+            assertTrue(agent.calls() > 0);
+        }
+    }
+
+    @Test
+    void timesStandBeforeLinesAndOrderThoseOfSeveral() throws IOException {
+        noted();
+        assertEquals("""
+                2026-11-20T12:00:10.000Z first
+                2026-11-20T12:00:30.000Z half
+                2026-11-20T12:00:50.000Z last
+                """, logs("process/a", "--timestamps"));
+        String both = """
+                process/a | first
+                process/b | between
+                process/a | half
+                process/b | after
+                process/a | last
+                """;
+        assertEquals(both, logs("process/a", "process/b"));
+        String timed = """
+                process/b | 2026-11-20T12:00:40.000Z after
+                process/a | 2026-11-20T12:00:50.000Z last
+                """;
+        String[] options = {"process/a", "process/b", "--timestamps", "--since", "2026-11-20T12:00:31Z"};
+        assertEquals(timed, logs(options));
+        try (TestAgent agent = TestAgent.start(shell)) {
+            assertEquals(both, logs("process/a", "process/b"));
+            assertEquals(timed, logs(options));
+            assertTrue(agent.calls() > 0);
+        }
+    }
+
+    @Test
+    void whatNobodyNotedCountsAsWrittenWhenTheLogWasLastChangedAndThatIsSaid() throws IOException {
+        changed(LONG, 30);
+        String[] before = {"logs", "process/long", "--since", "2026-11-20T12:00:29Z"};
+        assertEquals("\"quoted\"\nopen", shell.run(before).out());
+        assertTrue(
+                shell.run(before).err().contains("nobody noted when"),
+                shell.run(before).err());
+        assertEquals("", logs("process/long", "--since", "2026-11-20T12:00:31Z"));
+        assertEquals("", shell.run("logs", "process/long").err());
+    }
+
+    @Test
+    void workloadsAreChosenByLabelOrAllThatAreDeclared() throws IOException {
+        for (String name : List.of("x", "y")) {
+            shell.write(name + ".yaml", """
+                    apiVersion: homeostat.io/v1
+                    kind: Process
+                    metadata: {name: %1$s, labels: {of: %1$s}}
+                    spec:
+                      install: local
+                      entryPoint: /bin/sh
+                      arguments: ["-c", "echo I am %1$s; exec sleep 600"]
+                    """.formatted(name));
+        }
+        assertEquals(
+                0,
+                shell.run("apply", "-f", directory + "/x.yaml", directory + "/y.yaml")
+                        .status());
+        await().atMost(PATIENCE)
+                .until(() -> logs("--all").equals("process/x | I am x\nprocess/y | I am y\n")
+                        || logs("--all").equals("process/y | I am y\nprocess/x | I am x\n"));
+
+        assertEquals("process/x | I am x\n", logs("-l", "of=x"));
+        assertEquals("", logs("-l", "of=z"));
+        assertTrue(shell.run("logs", "-l", "of=z").err().contains("nothing is declared here with of=z"));
+        try (TestAgent agent = TestAgent.start(shell)) {
+            assertEquals("process/x | I am x\n", logs("-l", "of=x"));
+            assertEquals(2, logs("--all").lines().count());
+            assertTrue(agent.calls() > 0);
+        }
+        assertEquals(64, shell.run("logs", "process/x", "--all").status());
+    }
+
+    @Test
+    void notesGoWithTheirWorkload() throws IOException {
+        shell.write("z.yaml", """
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: z}
+                spec:
+                  install: local
+                  entryPoint: /bin/sh
+                  arguments: ["-c", "echo begun; exec sleep 600"]
+                """);
+        WorkloadId z = WorkloadId.process("z");
+        assertEquals(0, shell.run("apply", "-f", directory + "/z.yaml").status());
+        await().atMost(PATIENCE).until(() -> logs("process/z").equals("begun\n"));
+        new LogKeeper(shell.layout(), Clock.systemUTC()).keep(1_000_000);
+        assertTrue(Files.exists(shell.layout().logTimes(z).resolve("process.log")));
+
+        assertEquals(0, shell.run("delete", "process/z").status());
+        assertFalse(Files.exists(shell.layout().logTimes(z)));
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.InstantSource;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -61,7 +62,7 @@ class LogKeeperTest {
     void theLogsOfEveryKindStayWithinTheirBoundHoweverMuchIsWritten() throws IOException {
         WorkloadId plugin = WorkloadId.plugin("p");
         WorkloadId process = WorkloadId.process("q");
-        LogKeeper keeper = new LogKeeper(layout);
+        LogKeeper keeper = new LogKeeper(layout, InstantSource.system());
         String block = "a line of a log\n".repeat(500);
         for (int round = 0; round < 40; round++) {
             for (Path file : new Path[] {layout.log(plugin), log(plugin, "errors.log"), layout.log(process)}) {
@@ -80,7 +81,7 @@ class LogKeeperTest {
     void nothingIsTouchedWhenNothingIsDue() throws IOException {
         Path log = Files.writeString(log(WorkloadId.process("q"), "process.log"), "short\n");
 
-        new LogKeeper(layout).keep(BYTES);
+        new LogKeeper(layout, InstantSource.system()).keep(BYTES);
 
         assertEquals("short\n", Files.readString(log));
         assertFalse(Files.exists(log.resolveSibling("process.log.1")));
@@ -92,7 +93,7 @@ class LogKeeperTest {
         Path bad = log(WorkloadId.process("bad"), "process.log");
         Files.createSymbolicLink(bad, victim);
         Path good = Files.writeString(log(WorkloadId.process("good"), "process.log"), "line\n".repeat(20_000));
-        LogKeeper keeper = new LogKeeper(layout);
+        LogKeeper keeper = new LogKeeper(layout, InstantSource.system());
 
         keeper.keep(BYTES);
         keeper.keep(BYTES);
@@ -111,7 +112,7 @@ class LogKeeperTest {
 
     @Test
     void aMachineWithoutWorkloadsIsNoProblem() {
-        new LogKeeper(layout).keep(BYTES);
+        new LogKeeper(layout, InstantSource.system()).keep(BYTES);
 
         assertEquals(0, heard.list.size(), heard.list.toString());
     }

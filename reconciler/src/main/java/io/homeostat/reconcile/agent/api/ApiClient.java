@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.agent.api;
 
+import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ByteString;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
@@ -48,7 +49,7 @@ public final class ApiClient implements AutoCloseable {
      * Runs a command and hands on its output, until it ends or the reader has enough. An interrupt cancels the call.
      *
      * @return the exit status; 0 when the reader had enough before it came
-     * @throws ApiException when there is none
+     * @throws ApiException when there is none, or the agent is of a version that would ignore some of what is asked
      */
     public int run(CommandRequest request, Reader reader) throws InterruptedException {
         BlockingClientCall<CommandRequest, Output> call = ClientCalls.blockingV2ServerStreamingCall(
@@ -56,6 +57,9 @@ public final class ApiClient implements AutoCloseable {
         boolean heard = false;
         try {
             Output piece = call.read(patience.toMillis(), TimeUnit.MILLISECONDS);
+            if (piece != null && !piece.getRefusesUnknownFields()) {
+                refuseToBeMisunderstood(request);
+            }
             while (piece != null) {
                 heard = true;
                 switch (piece.getPieceCase()) {
@@ -81,6 +85,17 @@ public final class ApiClient implements AutoCloseable {
             throw failure(e, heard);
         } finally {
             call.cancel("no longer wanted", null);
+        }
+    }
+
+    private static void refuseToBeMisunderstood(CommandRequest request) {
+        ImmutableSortedSet<String> ignored = KnownFields.ignoredByFormer(request);
+        if (!ignored.isEmpty()) {
+            throw new ApiException(
+                    Kind.REFUSED,
+                    "it is of a former version, and may ignore " + String.join(", ", ignored)
+                            + "; restart the agent, or ask without",
+                    null);
         }
     }
 

@@ -75,7 +75,7 @@ public final class ApiOutput {
                 return false;
             }
             answering = thread;
-            stream.onNext(Output.getDefaultInstance());
+            stream.onNext(Output.newBuilder().setRefusesUnknownFields(true).build());
             return true;
         } finally {
             lock.unlock();

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -150,6 +151,15 @@ public final class ApiServer implements AutoCloseable {
             if (request.getCommandCase() == CommandRequest.CommandCase.COMMAND_NOT_SET) {
                 stream.onError(Status.UNIMPLEMENTED
                         .withDescription("the agent knows no such command")
+                        .asRuntimeException());
+                return;
+            }
+            Optional<String> unknown = KnownFields.unknown(request);
+            if (unknown.isPresent()) {
+                stream.onError(Status.FAILED_PRECONDITION
+                        .withDescription(
+                                "it is of another version than what asks, and does not know all that was asked for ("
+                                        + unknown.get() + "); restart the agent, so that both are of the same version")
                         .asRuntimeException());
                 return;
             }

@@ -7,18 +7,23 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
 import io.homeostat.proto.agent.AgentGrpc;
 import io.homeostat.proto.agent.AppliedDocuments;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.DocumentFile;
+import io.homeostat.proto.agent.LogsRequest;
 import io.homeostat.proto.agent.Output;
 import io.homeostat.proto.agent.PlanRequest;
+import io.homeostat.proto.agent.Presentation;
 import io.homeostat.reconcile.agent.api.ApiException.Kind;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -225,6 +230,59 @@ class ApiServerTest {
             ApiException e = assertThrows(
                     ApiException.class, () -> client.run(CommandRequest.getDefaultInstance(), new Reading()));
             assertEquals(Kind.UNKNOWN_CALL, e.kind());
+        }
+    }
+
+    @Test
+    void aFieldThatTheAgentDoesNotKnowIsRefusedAndNoHintOnPresentationIs() throws InterruptedException {
+        UnknownFieldSet unknown = UnknownFieldSet.newBuilder()
+                .addField(99, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+                .build();
+        CommandRequest hinted = Reading.REQUEST.toBuilder()
+                .setPresentation(Presentation.newBuilder().setUnknownFields(unknown))
+                .build();
+        CommandRequest asked = CommandRequest.newBuilder()
+                .setPlan(PlanRequest.newBuilder()
+                        .setDocuments(AppliedDocuments.newBuilder()
+                                .addFiles(DocumentFile.newBuilder().setUnknownFields(unknown))))
+                .build();
+        try (ApiServer _ = ApiServer.start(socket, new Answers(output -> 0));
+                ApiClient client = new ApiClient(socket, PATIENCE)) {
+            assertEquals(0, client.run(hinted, new Reading()));
+            ApiException e = assertThrows(ApiException.class, () -> client.run(asked, new Reading()));
+            assertEquals(Kind.REFUSED, e.kind());
+            assertTrue(e.getMessage().contains("field 99 of DocumentFile"), e.getMessage());
+        }
+    }
+
+    @Test
+    void anAgentThatIgnoresWhatItDoesNotKnowIsAskedForNothingThatItMayIgnore() throws Exception {
+        AgentGrpc.AgentImplBase former = new AgentGrpc.AgentImplBase() {
+            @Override
+            public void run(CommandRequest request, StreamObserver<Output> answer) {
+                answer.onNext(Output.getDefaultInstance());
+                answer.onNext(Output.newBuilder().setExitStatus(0).build());
+                answer.onCompleted();
+            }
+        };
+        LocalTransport transport = new LocalTransport();
+        Server server = transport
+                .server(socket, new LocalTransport.PeerGuard(user -> true, 10), former)
+                .start();
+        try (ApiClient client = new ApiClient(socket, PATIENCE)) {
+            CommandRequest plain = CommandRequest.newBuilder()
+                    .setLogs(LogsRequest.newBuilder().setWorkload("process/a"))
+                    .build();
+            CommandRequest chosen = CommandRequest.newBuilder()
+                    .setLogs(LogsRequest.newBuilder().setWorkload("process/a").setTail(0))
+                    .build();
+            assertEquals(0, client.run(plain, new Reading()));
+            ApiException e = assertThrows(ApiException.class, () -> client.run(chosen, new Reading()));
+            assertEquals(Kind.REFUSED, e.kind());
+            assertTrue(e.getMessage().contains("may ignore --tail; restart the agent"), e.getMessage());
+        } finally {
+            server.shutdownNow();
+            transport.close();
         }
     }
 

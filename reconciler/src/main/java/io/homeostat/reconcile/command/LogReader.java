@@ -1,0 +1,186 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import io.homeostat.actuate.launch.LogRotation;
+import io.homeostat.reconcile.command.LogsCommand.LogFile;
+import io.homeostat.reconcile.command.LogsCommand.LogFile.Place;
+import io.homeostat.reconcile.logs.LogTimes;
+import io.homeostat.reconcile.logs.LogTimes.Span;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** Reads a file that a workload writes to, after those that rotation has moved away: right after that, they are all there is. */
+final class LogReader implements AutoCloseable {
+    /** @param time by which it had been written, wholly */
+    record Line(Instant time, String text) {}
+
+    private final Path path;
+    private final LogTimes times;
+    private final LogFile current;
+
+    /** What is still to be read of what was there at the beginning, oldest first; of what comes later everything is read. */
+    private final Deque<LogFile> files = new ArrayDeque<>();
+
+    private final Deque<Line> lines = new ArrayDeque<>();
+    private final LogLineStream splitter = new LogLineStream(text -> lines.add(new Line(now(), text)));
+    private Instant time = Instant.EPOCH;
+    private boolean isFollowing;
+
+    LogReader(Path path, LogTimes times) {
+        this.path = path;
+        this.times = times;
+        this.current = new LogFile(path);
+    }
+
+    Path path() {
+        return path;
+    }
+
+    private Instant now() {
+        return time;
+    }
+
+    /**
+     * Finds where to begin; false when there is nothing at all.
+     *
+     * @param tail only so many lines, the last
+     */
+    boolean begin(Instant since, OptionalInt tail) throws IOException {
+        List<LogFile> all = new ArrayList<>();
+        LogRotation.copies(path).forEach(copy -> all.add(new LogFile(copy)));
+        boolean any = !all.isEmpty();
+        all.add(current);
+        any |= current.place() != null;
+        if (!since.equals(Instant.EPOCH)) {
+            skipTo(since, all);
+        }
+        long left = tail.orElse(Integer.MAX_VALUE);
+        for (LogFile file : all.reversed()) {
+            if (tail.isPresent() && (left > 0 || file.equals(current))) {
+                Place begun = file.place();
+                left -= file.skipToLast(left);
+                file.notBefore(begun == null ? 0 : begun.position());
+            } else if (tail.isPresent()) {
+                continue;
+            }
+            files.addFirst(file);
+        }
+        return any;
+    }
+
+    /** Leaves out files, and the beginning of one, that were written before. */
+    private void skipTo(Instant since, List<LogFile> all) throws IOException {
+        while (!all.isEmpty()) {
+            LogFile oldest = all.getFirst();
+            Place place = oldest.place();
+            long beginning = place == null ? 0 : LogTimes.beginning(times.spans(place.file(), place.changed()), since);
+            if (place != null && beginning < place.size()) {
+                oldest.skipTo(beginning);
+                return;
+            }
+            if (oldest.equals(current)) {
+                oldest.skipToLast(0);
+                return;
+            }
+            oldest.close();
+            all.removeFirst();
+        }
+    }
+
+    /** Copies what there is, byte for byte. */
+    void copyTo(OutputStream out) throws IOException {
+        while (!files.isEmpty()) {
+            files.getFirst().copyTo(out);
+            done(files.removeFirst());
+        }
+    }
+
+    /** Whether there is another line. */
+    boolean hasNext(boolean mayGoOn) throws IOException {
+        while (lines.isEmpty() && !files.isEmpty()) {
+            LogFile file = files.getFirst();
+            Place place = file.place();
+            if (place == null || !file.copyTo(new Timed(place), 1)) {
+                done(files.removeFirst());
+                if (files.isEmpty() && !mayGoOn) {
+                    splitter.flush();
+                }
+            }
+        }
+        return !lines.isEmpty();
+    }
+
+    private void done(LogFile file) throws IOException {
+        if (!file.equals(current)) {
+            file.close();
+        }
+    }
+
+    /** The line that was found last. */
+    Line next() {
+        return lines.getFirst();
+    }
+
+    Line take() {
+        return lines.removeFirst();
+    }
+
+    /** With what has been written since. */
+    void goOn() {
+        isFollowing = true;
+        files.add(current);
+    }
+
+    /** Takes lines apart, and gives them the times of the places where they end. */
+    private final class Timed extends OutputStream {
+        private final ImmutableList<Span> spans;
+        private long position;
+
+        Timed(Place place) {
+            this.position = place.position();
+            // What comes later is read soon after it is written.
+            this.spans = isFollowing
+                    ? LogTimes.NONE.spans(place.file(), place.changed())
+                    : times.spans(place.file(), place.changed());
+        }
+
+        @Override
+        public void write(int b) {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) {
+            int at = offset;
+            for (Span span : spans) {
+                int piece = (int) Math.min(span.end() - position, offset + length - at);
+                if (piece > 0) {
+                    time = span.time();
+                    splitter.write(bytes, at, piece);
+                    at += piece;
+                    position += piece;
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            for (LogFile file : files) {
+                file.close();
+            }
+            current.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException("closing what was only read", e);
+        }
+    }
+}
