@@ -104,7 +104,9 @@ final class DaemonPlanner {
         WorkloadPlan keeping = plan.build();
         Optional<Instant> keepingWaits = waitsUntil(keeping);
         Optional<Instant> changingWaits = waitsUntil(changing);
-        if (keeping.steps().isEmpty() || (keepingWaits.isPresent() && changingWaits.isEmpty())) {
+        // A file of what is about to be replaced is no reason to restart it before.
+        boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED;
+        if (keeping.steps().isEmpty() || ((keepingWaits.isPresent() || renews) && changingWaits.isEmpty())) {
             return changing;
         }
         if (keepingWaits.isEmpty()

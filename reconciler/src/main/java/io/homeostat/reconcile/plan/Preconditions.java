@@ -108,10 +108,21 @@ final class Preconditions {
 
     /** For a replacement because of another content of files only; what was read at the launch of what runs is kept nowhere. */
     Optional<Hold> renewal(Instance instance) {
-        Optional<Hold> hold = limits().or(this::files);
+        Optional<Hold> hold = limits().or(this::files).or(this::tooManyRenewals);
         return hold.isPresent() || !situation.runsWell(instance)
                 ? hold
                 : windowOfRenewal().or(this::dependencies).or(this::disruption);
+    }
+
+    /** A program that writes such a file itself must not be restarted for ever. */
+    private Optional<Hold> tooManyRenewals() {
+        return Hold.until(
+                BackoffPolicies.afterRepair(situation),
+                situation,
+                Reason.ENVIRONMENT_CHANGED,
+                "a file that it was launched with changed again; it was restarted for that just before, so the workload may"
+                        + " change it itself",
+                Step.Wait.Kind.RETRY);
     }
 
     private Optional<Hold> windowOfRenewal() {

@@ -17,6 +17,7 @@ import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.reconcile.plan.BackoffPolicies;
 import io.homeostat.reconcile.plan.Confinement;
+import io.homeostat.reconcile.plan.LaunchInputs;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WatchedFiles;
@@ -257,7 +258,7 @@ public final class OutcomeRecorder {
             }
         }
         OneShotRecorder.stopped(situation, notes, step);
-        if (step.cause() == Step.Stop.Cause.DRIFTED) {
+        if (step.cause() == Step.Stop.Cause.DRIFTED || renews(situation, plan, step)) {
             notes.run(run -> run.withRepairs(
                     BackoffPolicies.recentRepairs(situation).failed(situation.now(), plan.message(), false)));
         }
@@ -270,6 +271,15 @@ public final class OutcomeRecorder {
                     late || plan.reason() == Reason.HUNG ? FailureCause.Kind.TIMED_OUT : FailureCause.Kind.UNHEALTHY);
             notes.launchFailed(instance.target(), cause, plan.message(), false);
         }
+    }
+
+    /** Whether it is stopped for what is in a file, and for nothing else. */
+    private static boolean renews(Situation situation, WorkloadPlan plan, Step.Stop step) {
+        Declaration declared = situation.declared();
+        return step.cause() == Step.Stop.Cause.REPLACED
+                && plan.reason() == Reason.ENVIRONMENT_CHANGED
+                && declared != null
+                && LaunchInputs.matches(step.instance(), declared.workload());
     }
 
     /** How the process ended whose left-over children were stopped; empty when the process itself was. */

@@ -19,6 +19,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Attempts;
+import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
@@ -307,6 +308,19 @@ class FilePlanningTest {
         runs(declared, Loss.LOG);
         files = files("A=2", "hunter2");
         assertEquals("restart LOG_MISSING: stop launch", planned(declared));
+    }
+
+    @Test
+    void aProgramThatWritesItsFileItselfIsNotRestartedForEver() {
+        Declaration declared = declared(FILES);
+        runs(declared);
+        files = files("A=2", "hunter2");
+        history = history.withRun(RunRecord.NONE.withRepairs(Failures.NONE.failed(NOW, "content changed", false)));
+
+        assertEquals("wait ENVIRONMENT_CHANGED: wait", planned(declared));
+        assertTrue(plan(declared).message().contains("the workload may change it itself"));
+        now = NOW.plus(Duration.ofMinutes(5));
+        assertEquals("restart ENVIRONMENT_CHANGED: stop launch", planned(declared));
     }
 
     @Test

@@ -55,7 +55,7 @@ class NotesTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"PLUGIN_STARTED", "PLUGIN_INSTALLED", "PLUGIN_CONFIG_APPLIED"})
+    @EnumSource(names = {"PLUGIN_STARTED", "PLUGIN_INSTALLED", "PLUGIN_CONFIG_APPLIED", "AGENT_RELOADED"})
     void afterWhatWentWellItIsToldAgain(EventType well) {
         fails(REFUSED, "gone");
         notes.event(well, "A", "well");
@@ -67,7 +67,7 @@ class NotesTest {
     @ParameterizedTest
     @EnumSource(
             mode = Mode.EXCLUDE,
-            names = {"PLUGIN_STARTED", "PLUGIN_INSTALLED", "PLUGIN_CONFIG_APPLIED"})
+            names = {"PLUGIN_STARTED", "PLUGIN_INSTALLED", "PLUGIN_CONFIG_APPLIED", "AGENT_RELOADED"})
     void afterAnythingElseItIsNot(EventType other) {
         fails(REFUSED, "gone");
         notes.event(other, "A", "something else");
