@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.homeostat.e2e.BrokenServer.End;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -161,6 +162,25 @@ final class AgentCommandsTest {
             assertTrue(first.isRunning(), first::soFar);
             homeostat.run("delete", "process/slow").exits(0);
             first.await(Patience.LONGEST);
+        }
+    }
+
+    @Test
+    void withoutAnAgentTheOthersAreWaitedForAndSaid() {
+        byte[] archive = TarGz.ofScript("exec sleep 1000");
+        try (BrokenServer stuck = new BrokenServer(archive, End.NEVER, End.NEVER)) {
+            Document slow =
+                    Document.process("slow").with("entryPoint", "bin/run").with("source.timeout", "1h");
+            Path file = homeostat.file("1.yaml", slow.with("revision", "1").with("source.url", stuck.url("1.tar.gz")));
+            homeostat.run("apply", "-f", file.toString(), "--timeout", "1s").exits(1);
+            Path web = homeostat.file("web.yaml", Document.script("web", "exec sleep 1000"));
+
+            homeostat
+                    .run("apply", "-f", web.toString(), "--timeout", "20s")
+                    .exits(0)
+                    .says("process/slow  failed: not done within 20s, it was at: ")
+                    .says("process/slow: not as declared, which this apply was not about")
+                    .doesNotSay("did not wait for");
         }
     }
 

@@ -93,6 +93,7 @@ final class PausingTest {
                 .exits(0)
                 .says("nothing is declared with team=nobody")
                 .doesNotSay("process/db");
+        homeostat.run("status", "process/db", "-l", "team=dba").exits(64).says("not both");
         homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(0).says("nothing was applied here");
         homeostat.run("delete", "-l", "team=sre").exits(0);
         homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");

@@ -31,6 +31,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     private final ProgressDisplay display;
     private final PassSummary summary;
     private final Convergence convergence;
+    private Set<WorkloadId> waited = Set.of();
 
     /**
      * @param stopping whether a workload that is stopped by request is done, rather than held back
@@ -64,6 +65,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
      * @param asked the workloads that are waited for; empty: all
      */
     public void await(Duration patience, Set<WorkloadId> asked) throws InterruptedException {
+        waited = asked;
         convergence.await(patience, asked);
     }
 
@@ -103,7 +105,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
      * @param asked the workloads that decide it; empty: all
      */
     public int report(Duration timeout, Set<WorkloadId> asked) {
-        ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout), asked);
+        ImmutableList<WorkloadResult> results = summary.results("not done within " + Notation.text(timeout), waited);
         display.close();
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(results));
@@ -121,7 +123,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         if (!others.isEmpty()) {
             console.say(others + ": not as declared, which this " + word + " was not about");
         }
-        String unfinished = words(summary.unfinished(), asked);
+        String unfinished = words(summary.unfinished(), waited);
         if (!unfinished.isEmpty()) {
             console.say(unfinished + ": still under way, which this " + word + " did not wait for");
         }

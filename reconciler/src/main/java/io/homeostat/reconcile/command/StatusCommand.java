@@ -9,7 +9,9 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.StatusRequest;
 import io.homeostat.reconcile.command.environment.AgentIdentity;
+import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.environment.UsageException;
 import io.homeostat.reconcile.command.output.Console;
 import io.homeostat.reconcile.command.output.Json;
 import io.homeostat.reconcile.command.output.StatusJson;
@@ -34,6 +36,12 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
 
     /** To the upper left corner, and everything away (ECMA-48 CUP, ED). */
     private static final String CLEAR = "\u001b[H\u001b[2J";
+
+    public StatusCommand {
+        if (!workloads.isEmpty() && !labels.isEmpty()) {
+            throw new UsageException("name workloads (KIND/NAME), or choose them with -l LABEL=VALUE: not both");
+        }
+    }
 
     public static StatusCommand of(StatusRequest request) {
         return new StatusCommand(
@@ -122,11 +130,14 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         } else if (shown.isEmpty() && !labels.isEmpty()) {
             console.say("nothing is declared " + Selection.words(labels));
         }
-        ImmutableList<WorkloadId> missing = workloads.stream()
+        ImmutableList<String> missing = workloads.stream()
                 .filter(id -> shown.stream().noneMatch(status -> status.id().equals(id)))
+                .map(id -> id + " is neither declared nor on this machine; " + Text.declared(ids(view)))
                 .collect(ImmutableList.toImmutableList());
-        missing.forEach(id -> console.failPart(
-                workspace.word(), id + " is neither declared nor on this machine; " + Text.declared(ids(view))));
+        if (shown.isEmpty() && !missing.isEmpty()) {
+            throw new CommandFailure(String.join("\n", missing));
+        }
+        missing.forEach(why -> console.failPart(workspace.word(), why));
         return missing.isEmpty()
                         && shown.stream().allMatch(WorkloadStatus::isWell)
                         && view.problems().isEmpty()

@@ -26,6 +26,11 @@ public final class Convergence implements PassListener {
         record Stuck(String why) implements Progress {}
     }
 
+    private static final Progress NOT_LOOKED = new Progress.UnderWay("not looked at yet");
+
+    /** How long those that nobody waits for have for a first look, by which it shows that there is nothing to do about most of them. */
+    private static final Duration FIRST_LOOK = Duration.ofSeconds(1);
+
     private final PassListener delegate;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -33,7 +38,7 @@ public final class Convergence implements PassListener {
 
     public Convergence(Collection<WorkloadId> ids, PassListener delegate) {
         this.delegate = delegate;
-        ids.forEach(id -> workloads.put(id, new Progress.UnderWay("not looked at yet")));
+        ids.forEach(id -> workloads.put(id, NOT_LOOKED));
     }
 
     /** Waits until nothing is under way any more, or the time is over. */
@@ -53,6 +58,10 @@ public final class Convergence implements PassListener {
             long left = patience.toNanos();
             while (left > 0 && isUnderWay(asked)) {
                 left = changed.awaitNanos(left);
+            }
+            long more = Math.min(left, FIRST_LOOK.toNanos());
+            while (more > 0 && workloads.containsValue(NOT_LOOKED)) {
+                more = changed.awaitNanos(more);
             }
             return ImmutableSortedMap.copyOf(workloads);
         } finally {
