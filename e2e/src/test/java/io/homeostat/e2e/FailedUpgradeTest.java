@@ -2,6 +2,7 @@ package io.homeostat.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -67,7 +68,15 @@ final class FailedUpgradeTest {
 
         assertEquals(held, homeostat.pid("plugin/greeter"));
         assertEquals(events, homeostat.events("plugin/greeter"));
-        homeostat.run("plan").exits(0).says("plugin/greeter").says("1 waiting");
+        homeostat
+                .run("plan")
+                .exits(0)
+                .says("1 waiting")
+                .says("homeostat resume plugin/greeter has the next homeostat apply");
+
+        homeostat.run("resume", "plugin/greeter").exits(0).says("what was undone of plugin/greeter is tried again");
+        homeostat.apply(bad).exits(1);
+        assertNotEquals(events, homeostat.events("plugin/greeter"));
 
         homeostat.apply(bad.arguments()).exits(0).says("upgraded 1 -> 2");
 

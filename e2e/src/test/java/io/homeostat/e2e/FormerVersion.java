@@ -38,6 +38,7 @@ final class FormerVersion {
                     + " document->>'$.identity.bootId', " + PHASE
                     + ", coalesce(document->>'$.configHash', '') FROM instance");
             sql.execute("DROP TABLE instance");
+            sql.execute("DROP TABLE revision");
             sql.execute("PRAGMA user_version=3");
         }
         try (Stream<Path> files = Files.walk(stateDir)) {

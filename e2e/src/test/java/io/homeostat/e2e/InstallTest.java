@@ -206,7 +206,10 @@ final class InstallTest {
         homeostat.applied(greeter(first));
         long before = homeostat.process("plugin/greeter");
 
-        homeostat.apply(greeter(second).with("revision", "2")).exits(0).says("upgraded 1 -> 2");
+        homeostat
+                .apply(greeter(second).with("revision", "2").with("keepRevisions", 1))
+                .exits(0)
+                .says("upgraded 1 -> 2");
 
         assertFalse(Processes.isAlive(before));
         assertEquals("RUNNING 2", homeostat.state("plugin/greeter"));

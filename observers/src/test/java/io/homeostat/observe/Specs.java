@@ -50,6 +50,7 @@ public final class Specs {
                     null),
             ImmutableList.of(),
             null,
+            null,
             null);
 
     private Specs() {}

@@ -42,7 +42,20 @@ public record Lifecycle(
         MaxDisruption maxDisruption,
 
         @Doc("When upgrades and other changes of what runs may be made; at any time when left out.") @Nullable
-        MaintenanceWindow maintenanceWindow) {
+        MaintenanceWindow maintenanceWindow,
+
+        @Doc(
+                "How many revisions that were seen to work stay installed, the one that runs among them: homeostat rollback needs no download for these; 2 when left out.")
+        @Range(min = 1, max = 10)
+        @Nullable
+        Integer keepRevisions) {
+
+    private static final int REVISIONS_KEPT = 2;
+
+    /** How many revisions that were seen to work stay installed. */
+    public int keptRevisions() {
+        return keepRevisions == null ? REVISIONS_KEPT : keepRevisions;
+    }
 
     /** Limits of a process tree; what is left out is not limited. */
     public record Limits(

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.yaml.Problem;
+import java.time.Instant;
 import java.util.Optional;
 
 /** What is remembered, as it was when the last {@link StateStore.Change} was stored. Every method throws {@link StoreException} when the database can't be read. */
@@ -29,6 +30,9 @@ public interface StateReader extends AutoCloseable {
 
     /** The histories of all workloads that have one. */
     ImmutableMap<WorkloadId, WorkloadHistory> histories();
+
+    /** The newest declarations of a workload that were acted on, and the last good one, oldest first. */
+    ImmutableList<StoredRevision> revisions(WorkloadId id);
 
     ImmutableList<Instance> instances(WorkloadId id);
 
@@ -76,6 +80,31 @@ public interface StateReader extends AutoCloseable {
     record EventQueue(boolean open, long queued, long dropped, long refused, long withheld) {
         /** Of a machine that never had a control plane. */
         public static final EventQueue NONE = new EventQueue(false, 0, 0, 0, 0);
+    }
+
+    /**
+     * A declaration that was acted on. What follows it with a higher number has taken its place.
+     *
+     * @param number from 1, never given twice as long as something is remembered of the workload
+     * @param source empty when that is not known any more
+     * @param triedAt when it was first acted on
+     * @param goodAt since when it has been known to work; empty when it is not
+     * @param failedAt when it was undone; empty when it was not, or works by now
+     * @param error why it was undone; empty when it was not
+     */
+    record StoredRevision(
+            int number,
+            String hash,
+            Optional<SourceName> source,
+            Workload workload,
+            Instant triedAt,
+            Optional<Instant> goodAt,
+            Optional<Instant> failedAt,
+            String error) {
+        /** Whether it was seen to work, whatever became of it. */
+        public boolean wasGood() {
+            return goodAt.isPresent();
+        }
     }
 
     /** An event with its place in the sequence; ids grow by the order in which events were stored. */

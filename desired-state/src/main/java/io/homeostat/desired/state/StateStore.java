@@ -13,6 +13,7 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.yaml.CanonicalDocument;
 import java.time.Instant;
 import java.util.Comparator;
@@ -113,6 +114,25 @@ public interface StateStore extends StateReader {
                 commit(Change.ofHistory(id, next));
             }
         }
+    }
+
+    /**
+     * Has what was undone tried again.
+     *
+     * @param byRequest whether only what somebody has had undone
+     * @return those of which something was
+     */
+    default ImmutableList<WorkloadId> retryUndone(ImmutableList<WorkloadId> ids, boolean byRequest) {
+        ImmutableList.Builder<WorkloadId> undone = ImmutableList.builder();
+        for (WorkloadId id : ids) {
+            WorkloadHistory history = history(id);
+            FailedRevision failed = history.failed();
+            if (failed != null && (failed.byRequest() || !byRequest)) {
+                commit(Change.ofHistory(id, history.withFailed(null)));
+                undone.add(id);
+            }
+        }
+        return undone.build();
     }
 
     /** Has these workloads launched once more, see {@link RunRecord#again}. */

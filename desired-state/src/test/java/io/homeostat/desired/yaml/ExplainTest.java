@@ -77,7 +77,7 @@ class ExplainTest {
                 "no field 'limit' in Plugin.spec; did you mean 'limits'? there are: revision, source, entryPoint, arguments, env,"
                         + " envFiles, user, workingDirectory, umask, group, supplementaryGroups, nice, oomScoreAdjust, rlimits,"
                         + " reload, install, limits, start, stop, health, restart, metrics, execution, dependsOn,"
-                        + " maxDisruption, maintenanceWindow, config",
+                        + " maxDisruption, maintenanceWindow, keepRevisions, config",
                 refusal("Plugin.spec.limit"));
         assertEquals("no kind 'Pod'; there are: Plugin, Process, Agent", refusal("Pod.spec"));
         assertEquals("no kind ''; there are: Plugin, Process, Agent", refusal(""));

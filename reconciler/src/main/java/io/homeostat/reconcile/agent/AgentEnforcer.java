@@ -102,7 +102,7 @@ public final class AgentEnforcer implements Enforcer {
             DesiredState after = StoredState.desired(store.declarations());
             begun.set(new ApplyProgress(
                     workspace,
-                    goal.stopping(),
+                    goal.rest(),
                     scope.all(),
                     scope.declared(),
                     id -> Differences.between(before.get(), after, id)));

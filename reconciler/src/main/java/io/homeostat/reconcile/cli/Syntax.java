@@ -32,6 +32,7 @@ final class Syntax {
     static final String LIMIT = "--limit";
     static final String TAIL = "--tail";
     static final String TIMESTAMPS = "--timestamps";
+    static final String TO = "--to";
     static final String WATCH = "--watch";
     static final String REQUEST = "--request";
     static final String CODE = "--code";

@@ -13,11 +13,13 @@ import io.homeostat.reconcile.command.DeleteCommand;
 import io.homeostat.reconcile.command.DescribeCommand;
 import io.homeostat.reconcile.command.EventsCommand;
 import io.homeostat.reconcile.command.GetCommand;
+import io.homeostat.reconcile.command.HistoryCommand;
 import io.homeostat.reconcile.command.HoldCommand;
 import io.homeostat.reconcile.command.HoldCommand.Hold;
 import io.homeostat.reconcile.command.InspectCommand;
 import io.homeostat.reconcile.command.LogsCommand;
 import io.homeostat.reconcile.command.PlanCommand;
+import io.homeostat.reconcile.command.RollbackCommand;
 import io.homeostat.reconcile.command.StatusCommand;
 import io.homeostat.reconcile.command.VerifyCommand;
 import io.homeostat.reconcile.command.Workspace;
@@ -122,6 +124,20 @@ public enum Verb {
             asked -> HoldCommand.of(Hold.TRIGGER, asked.getTrigger()),
             "Run one-shots now, whatever their triggers say, and wait until they are done.",
             "Exit status: 0 they have completed, 1 not."),
+    ROLLBACK(
+            syntax -> syntax.workloads(Workloads.ONE)
+                    .number(
+                            Syntax.TO,
+                            "The number of a revision in its history; the one that worked before when left out.")
+                    .timeout(),
+            typed -> new RollbackCommand(
+                    typed.arguments().workload(),
+                    typed.arguments().count(Syntax.TO).orElse(0),
+                    typed.arguments().timeout()),
+            asked -> RollbackCommand.of(asked.getRollback()),
+            "Go back to a revision that worked, whoever has declared another one.",
+            "It stays so until another one is declared, or homeostat apply or resume takes that back.",
+            "Exit status: 0 it runs and is well, 1 not."),
     RESET(
             syntax -> syntax.flag(Syntax.YES, "Do it; without this it is only said what would be removed.")
                     .timeout(),
@@ -155,6 +171,13 @@ public enum Verb {
             asked -> DescribeCommand.of(asked.getDescribe()),
             "Show all about a workload: status, plan, instances, declaration, last events, end of its log.",
             "Exit status: 0, 3 it is neither declared nor on this machine."),
+    HISTORY(
+            syntax -> syntax.workloads(Workloads.ONE),
+            typed -> new HistoryCommand(typed.arguments().workload()),
+            asked -> HistoryCommand.of(asked.getHistory()),
+            "Show which revisions of a workload were tried, when, and what became of them.",
+            "The last ten are remembered, secrets are not shown.",
+            "Exit status: 0, 3 nothing was ever done for it."),
     EVENTS(
             syntax -> syntax.about()
                     .since()

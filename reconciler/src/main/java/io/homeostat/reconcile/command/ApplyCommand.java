@@ -55,6 +55,8 @@ public record ApplyCommand(DocumentTexts documents, Duration timeout) implements
             notes.addAll(SourceConflicts.overruled(valid.ids(), StoredState.desired(store.declarations())));
             // Whoever applies has usually removed the cause of a failure, and waits in front of the screen.
             store.retryNow(valid.ids());
+            store.retryUndone(valid.ids(), true)
+                    .forEach(id -> notes.add(id + " was rolled back by request, which is taken back"));
         });
     }
 

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.reconcile.command.environment.Environment;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Console;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** How a set of workloads is brought to what is declared: shown while it lasts, waited for, and summed up at the end. */
 public final class ApplyProgress implements PassListener, AutoCloseable {
@@ -34,14 +36,14 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
     private Set<WorkloadId> waited = Set.of();
 
     /**
-     * @param stopping whether a workload that is stopped by request is done, rather than held back
+     * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
      * @param changed what was just declared otherwise of one
      */
     public ApplyProgress(
             Workspace workspace,
-            boolean stopping,
+            @Nullable Reason rest,
             Set<WorkloadId> all,
             Set<WorkloadId> declared,
             Function<WorkloadId, ImmutableList<Change>> changed)
@@ -50,12 +52,7 @@ public final class ApplyProgress implements PassListener, AutoCloseable {
         this.word = workspace.word();
         this.display = display(workspace, all);
         this.summary = new PassSummary(
-                all,
-                declared,
-                changed,
-                display,
-                stopping,
-                workspace.environment().ticker());
+                all, declared, changed, display, rest, workspace.environment().ticker());
         this.convergence = new Convergence(all, summary);
     }
 

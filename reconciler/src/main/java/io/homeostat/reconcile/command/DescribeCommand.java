@@ -14,6 +14,7 @@ import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.DescribeRequest;
+import io.homeostat.reconcile.command.HistoryCommand.Revision;
 import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.command.output.Console;
@@ -42,6 +43,7 @@ public record DescribeCommand(WorkloadId workload) implements Command {
     private record Memory(
             Optional<Declared> declared,
             WorkloadHistory history,
+            ImmutableList<Revision> revisions,
             ImmutableList<Instance> instances,
             ImmutableList<StoredEvent> events,
             ImmutableList<String> log) {}
@@ -76,6 +78,7 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                         WorkloadHistory.NONE,
                         ImmutableList.of(),
                         ImmutableList.of(),
+                        ImmutableList.of(),
                         ImmutableList.of()));
         WorkloadStatus status =
                 WorkloadStatus.of(finding, workspace.enforcer().usage(workload).orElse(null));
@@ -93,6 +96,7 @@ public record DescribeCommand(WorkloadId workload) implements Command {
         return new Memory(
                 Declared.of(workload, reader.declarations()),
                 reader.history(workload),
+                HistoryCommand.revisions(workload, reader),
                 reader.instances(workload),
                 lastEvents(reader),
                 ImmutableList.copyOf(Splitter.on('\n').omitEmptyStrings().split(logs.lastLines(workload))));
@@ -117,7 +121,12 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                 "Instances",
                 memory.instances().stream().map(DescribeCommand::words).toList(),
                 console);
-        section("Revisions", revisions(memory.history()), console);
+        section(
+                "Revisions",
+                memory.revisions().isEmpty()
+                        ? ImmutableList.of()
+                        : HistoryCommand.table(memory.revisions()).lines(),
+                console);
         memory.declared()
                 .ifPresent(declared -> section(
                         "Declaration", Splitter.on('\n').omitEmptyStrings().splitToList(declared.yaml()), console));
@@ -152,28 +161,15 @@ public record DescribeCommand(WorkloadId workload) implements Command {
                 + (identity == null ? "not known yet" : identity.words()) + ", launched at " + instance.launchedAt();
     }
 
-    private static ImmutableList<String> revisions(WorkloadHistory history) {
-        ImmutableList.Builder<String> lines = ImmutableList.builder();
-        LastKnownGood good = history.lastKnownGood();
-        if (good != null) {
-            lines.add("last known good: " + good.workload().revision()
-                    + (good.directory() == null ? "" : " in " + good.directory()));
-        }
-        FailedRevision failed = history.failed();
-        if (failed != null) {
-            lines.add("failed: " + failed.revision() + ", " + failed.times() + " times, last at " + failed.at() + ": "
-                    + failed.error());
-        }
-        return lines.build();
-    }
-
     private ObjectNode json(WorkloadStatus status, Memory memory) {
         ObjectNode json = Json.versioned().put("workload", workload.toString());
         json.set("declaration", memory.declared().map(Declared::json).orElse(null));
         json.set("status", StatusJson.workload(status));
         json.set("plan", PlanJson.change(status.plan()));
         json.set("instances", Json.array(memory.instances(), DescribeCommand::json));
-        json.set("revisions", json(memory.history()));
+        ObjectNode revisions = json(memory.history());
+        revisions.set("history", HistoryCommand.json(memory.revisions()));
+        json.set("revisions", revisions);
         json.set("events", Json.array(memory.events(), EventsCommand::json));
         json.set("log", Json.texts(memory.log()));
         return json;

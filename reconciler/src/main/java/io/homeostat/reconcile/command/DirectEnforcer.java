@@ -165,7 +165,7 @@ public final class DirectEnforcer implements Enforcer {
             new Housekeeping(layout, store).collectLeftovers(declared, ImmutableSet.copyOf(all), clock.instant());
             all.removeIf(id -> !goal.concerns(id));
             try (ApplyProgress progress = new ApplyProgress(
-                    workspace, goal.stopping(), all, declared, id -> Differences.between(before, desired, id))) {
+                    workspace, goal.rest(), all, declared, id -> Differences.between(before, desired, id))) {
                 try (MachineSteps steps =
                                 new MachineSteps(layout, store, runtimes, clock, () -> rules, progress::download);
                         Reconciler reconciler = new Reconciler(

@@ -6,6 +6,7 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.sqlite.StateStores;
 import io.homeostat.observe.usage.UsageReport;
 import io.homeostat.observe.usage.UsageReport.Usage;
@@ -17,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Changes what is declared, and brings the machine to it: alone under the state directory's lock, or inside the agent that runs there. */
 public interface Enforcer {
@@ -25,17 +27,18 @@ public interface Enforcer {
      *
      * @param store changes what is stored; if it throws, nothing is done to the machine
      * @param only the workloads to wait for, and without an agent the only ones touched; empty: all
-     * @param stopping whether a workload that is stopped by request is done, rather than held back
+     * @param rest why a workload may be at rest and is done, though it is not as declared: it is wanted so; null: for nothing
      * @param asked the workloads that decide the exit status, known once {@code store} has returned; empty: all
      */
     record Goal(
             Consumer<StateStore> store,
             ImmutableList<WorkloadId> only,
-            boolean stopping,
+            @Nullable Reason rest,
             Duration timeout,
             Set<WorkloadId> asked) {
-        public Goal(Consumer<StateStore> store, ImmutableList<WorkloadId> only, boolean stopping, Duration timeout) {
-            this(store, only, stopping, timeout, Set.of());
+        public Goal(
+                Consumer<StateStore> store, ImmutableList<WorkloadId> only, @Nullable Reason rest, Duration timeout) {
+            this(store, only, rest, timeout, Set.of());
         }
 
         boolean concerns(WorkloadId id) {

@@ -14,6 +14,7 @@ import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.StateReader;
 import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.history.Reason;
 import io.homeostat.proto.agent.CommandRequest;
 import io.homeostat.proto.agent.WorkloadsRequest;
 import io.homeostat.reconcile.command.environment.CommandFailure;
@@ -113,12 +114,12 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
             case START ->
                 workspace
                         .enforcer()
-                        .enforce(workspace, new Enforcer.Goal(store -> start(store, now), workloads(), false, timeout));
+                        .enforce(workspace, new Enforcer.Goal(store -> start(store, now), workloads(), null, timeout));
             case RESTART, TRIGGER -> {
                 requireSuited(workspace);
                 yield workspace
                         .enforcer()
-                        .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), false, timeout));
+                        .enforce(workspace, new Enforcer.Goal(store -> again(store, now), workloads(), null, timeout));
             }
         };
     }
@@ -220,7 +221,11 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                 workspace.console().say(id + " was not paused; if it has failed, that holds it back no longer");
             }
         }
-        workspace.enforcer().remember(workspace, workloads(), store -> release(store, now));
+        workspace.enforcer().remember(workspace, workloads(), store -> {
+            release(store, now);
+            store.retryUndone(workloads(), false)
+                    .forEach(id -> workspace.console().say("what was undone of " + id + " is tried again"));
+        });
         if (workspace.enforcer().agent().isEmpty()) {
             workspace.console().say("no agent runs here; the next homeostat apply brings about what is declared");
         }
@@ -242,7 +247,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                         new Enforcer.Goal(
                                 store -> workloads().forEach(id -> store.stop(id, reason, now)),
                                 workloads(),
-                                true,
+                                Reason.STOPPED,
                                 timeout));
         idle.forEach(id -> workspace.console().say(id + " was not running; it stays so until homeostat start " + id));
         return status;

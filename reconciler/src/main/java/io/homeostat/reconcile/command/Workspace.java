@@ -78,7 +78,7 @@ public record Workspace(String word, Environment environment, Console console, L
         List<String> notes = new ArrayList<>();
         int status = enforcer.enforce(
                 this,
-                new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), false, timeout, asked));
+                new Enforcer.Goal(store -> change.accept(store, notes), ImmutableList.of(), null, timeout, asked));
         notes.forEach(console::say);
         return status;
     }

@@ -159,7 +159,8 @@ final class ConfigureHandler {
             answer.tell(
                     EventType.PLUGIN_INSTALL_FAILED,
                     "it was tried and undone: " + failed.error()
-                            + "; it is tried again when another declaration is sent, or later by itself");
+                            + "; it is tried again when another declaration is sent, or later "
+                            + (failed.byRequest() ? "on request" : "by itself"));
         } else if (!newProgram) {
             answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
         }

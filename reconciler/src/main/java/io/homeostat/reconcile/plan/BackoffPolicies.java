@@ -87,6 +87,9 @@ public final class BackoffPolicies {
 
     /** When an upgrade that was undone is tried again without a new declaration. */
     static Instant afterUndone(Situation situation, FailedRevision failed) {
+        if (failed.byRequest()) {
+            return Instant.MAX;
+        }
         Failures attempts = new Failures(failed.times(), failed.at(), failed.error(), false);
         return after(situation, attempts, new Backoff(UPGRADE_STEP, UPGRADE_STEP, DOUBLING, LONGEST_BETWEEN_UPGRADES));
     }

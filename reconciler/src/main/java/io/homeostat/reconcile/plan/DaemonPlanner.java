@@ -29,7 +29,11 @@ final class DaemonPlanner {
         if (lastGood != null && failed != null && failed.hash().equals(declared.hash())) {
             Instant retry = BackoffPolicies.afterUndone(situation, failed);
             if (situation.now().isBefore(retry)) {
-                return holdAtLastGood(lastGood, wanted, failed, retry);
+                WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);
+                // What works goes on until what somebody wants in its place is here.
+                return failed.byRequest() && !lastGood.installed() && wanted.installed()
+                        ? prepareBeside(wanted, undoing)
+                        : undoing;
             }
         }
         WorkloadPlan changing = pursue(wanted);
@@ -81,7 +85,11 @@ final class DaemonPlanner {
         PlanBuilder plan = new PlanBuilder(situation);
         Rollout rollout = bring(lastGood, plan);
         collectGarbage(rollout, wanted.directory(), plan);
-        if (plan.isEmpty()) {
+        if (plan.isEmpty() && failed.byRequest()) {
+            plan.waitIf(Optional.of(Hold.forDeclaration(
+                    Reason.ROLLED_BACK,
+                    failed.error() + "; until another one is declared, or homeostat apply or resume takes that back")));
+        } else if (plan.isEmpty()) {
             plan.waitFor(
                     Reason.REVISION_FAILED,
                     "revision " + failed.revision() + " failed and was undone, "
@@ -98,9 +106,9 @@ final class DaemonPlanner {
      * The old revision is kept running and well until the new one is ready to take its place. Whatever one of the two has to wait for
      * does not stop the other: a last good revision that runs no more may be the very reason for the new one.
      */
-    private WorkloadPlan prepareBeside(Target lastGood, WorkloadPlan changing) {
+    private WorkloadPlan prepareBeside(Target old, WorkloadPlan changing) {
         PlanBuilder plan = new PlanBuilder(situation);
-        bring(lastGood, plan);
+        bring(old, plan);
         WorkloadPlan keeping = plan.build();
         Optional<Instant> keepingWaits = waitsUntil(keeping);
         Optional<Instant> changingWaits = waitsUntil(changing);

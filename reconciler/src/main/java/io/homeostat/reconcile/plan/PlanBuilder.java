@@ -121,6 +121,7 @@ final class PlanBuilder {
                     FILE_UNUSABLE,
                     PAUSED,
                     STOPPED,
+                    ROLLED_BACK,
                     FACTS_UNKNOWN,
                     RUN_FAILED -> true;
             // When they are looked at again is of no account: that ends when others are well.
@@ -147,6 +148,10 @@ final class PlanBuilder {
     private String nextTry(Reason why, Instant until) {
         if (situation.policy().continuous()) {
             return "; next try at " + until;
+        }
+        if (why == Reason.REVISION_FAILED) {
+            return "; no agent runs that would try it again, homeostat resume " + situation.id()
+                    + " has the next homeostat apply do it";
         }
         return "; no agent runs that would try again, the next homeostat apply does"
                 + (why == Reason.WAITING_FOR_WINDOW ? ", from " + until + " on" : "");

@@ -69,6 +69,12 @@ final class Preconditions {
                 && !target.hash().equals(declared.hash());
     }
 
+    /** Whether that is so because somebody wants it. */
+    boolean isRolledBack() {
+        FailedRevision failed = situation.history().failed();
+        return isUndoing() && failed != null && failed.byRequest();
+    }
+
     /** For a launch while nothing runs. */
     Optional<Hold> launch() {
         return limits().or(this::change)

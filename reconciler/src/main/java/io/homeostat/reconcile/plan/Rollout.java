@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.plan;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Source;
 import io.homeostat.desired.model.Workload;
@@ -10,6 +11,7 @@ import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord.Completed;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.ObservedInstance;
@@ -26,6 +28,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Adds to a plan the steps that bring one target about from wherever the workload is, with the reason for them. */
@@ -379,7 +382,9 @@ final class Rollout {
 
     /** Removes the installations that nothing refers to once the target runs. */
     void collectGarbage(@Nullable String alsoKept) {
+        ImmutableSet<String> kept = kept();
         ImmutableList<String> garbage = situation.installations().stream()
+                .filter(installation -> !kept.contains(installation.directory()) || !installation.isWhole())
                 .map(Installation::directory)
                 .filter(directory -> !directory.equals(target.directory()) && !directory.equals(alsoKept))
                 .collect(ImmutableList.toImmutableList());
@@ -389,11 +394,24 @@ final class Rollout {
         }
     }
 
+    /** Where former good revisions are that somebody may want to go back to. */
+    private ImmutableSet<String> kept() {
+        WorkloadHistory history = situation.history();
+        return Stream.concat(
+                        Stream.ofNullable(history.lastKnownGood()).map(LastKnownGood::directory),
+                        history.former().stream())
+                .filter(directory -> directory != null && !directory.equals(target.directory()))
+                .limit(declared.workload().lifecycle().keptRevisions() - 1L)
+                .collect(ImmutableSet.toImmutableSet());
+    }
+
     /** Why the target is not there: compared with the instance that is, else with the last good revision. */
     private void giveReason(@Nullable ObservedInstance current) {
         LastKnownGood lastKnownGood = situation.history().lastKnownGood();
         if (target.damaged() != null) {
             giveDamage();
+        } else if (preconditions.isRolledBack()) {
+            giveUndoing();
         } else if (target.isLastKnownGood(situation)) {
             plan.because(Action.REINSTALL, Reason.INSTALL_MISSING, "its installation is gone");
         } else if (current != null) {
@@ -428,8 +446,8 @@ final class Rollout {
         FailedRevision failed = Objects.requireNonNull(situation.history().failed());
         plan.because(
                 Action.ROLLBACK,
-                Reason.REVISION_FAILED,
-                "revision " + failed.revision() + " failed: " + failed.error());
+                failed.byRequest() ? Reason.ROLLED_BACK : Reason.REVISION_FAILED,
+                failed.byRequest() ? failed.error() : "revision " + failed.revision() + " failed: " + failed.error());
         plan.after(target.workload().revision());
     }
 

@@ -138,8 +138,10 @@ public final class Conditions {
                 situation,
                 Condition.Type.ROLLED_BACK,
                 Condition.Status.TRUE,
-                Reason.UPGRADE_FAILED,
-                "revision " + failed.revision() + " was undone: " + failed.error());
+                failed.byRequest() ? Reason.ROLLED_BACK : Reason.UPGRADE_FAILED,
+                failed.byRequest()
+                        ? failed.error()
+                        : "revision " + failed.revision() + " was undone: " + failed.error());
     }
 
     private static Optional<Condition> limitsNotEnforced(Situation situation) {

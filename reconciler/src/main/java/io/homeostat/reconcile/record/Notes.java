@@ -132,7 +132,10 @@ final class Notes {
             return;
         }
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        boolean wasWell = lastKnownGood != null && lastKnownGood.hash().equals(hash);
+        FailedRevision failed = history.failed();
+        boolean wasWell = (lastKnownGood != null && lastKnownGood.hash().equals(hash))
+                // Runs until what it was rolled back to is here.
+                || (failed != null && failed.byRequest() && failed.hash().equals(hash));
         if (declared != null && declared.hash().equals(hash) && !wasWell) {
             startFailed(declared, cause, error, fatal);
         } else {
@@ -167,6 +170,11 @@ final class Notes {
 
     /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */
     void knownGood(Declaration declared, Target target) {
+        FailedRevision failed = history.failed();
+        if (failed != null && failed.byRequest() && failed.hash().equals(declared.hash())) {
+            // That it works is no reason to keep it.
+            return;
+        }
         LastKnownGood before = history.lastKnownGood();
         if (before != null
                 && before.hash().equals(declared.hash())
@@ -177,7 +185,7 @@ final class Notes {
         if (ObservationRecorder.isNewProgram(before, workload)) {
             event(EventType.PLUGIN_INSTALLED, workload.revision(), "installed, and works");
         }
-        history = history.withLastKnownGood(new LastKnownGood(workload, declared.hash(), target.directory()))
+        history = history.succeededBy(new LastKnownGood(workload, declared.hash(), target.directory()))
                 .withFailed(null)
                 .withAttempts(Attempts.of(declared.hash()).withReported(Reported.of(workload.revision())));
     }

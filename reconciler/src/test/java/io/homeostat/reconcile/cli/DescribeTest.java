@@ -123,7 +123,8 @@ class DescribeTest {
         for (String part : new String[] {
             "State:      RUNNING",
             "Instances:\n",
-            "Revisions:\n  last known good: local",
+            "Revisions:\n  NUMBER  REVISION  SOURCE",
+            "  1       local     applied",
             "Declaration:\n  # declared by applied (",
             "Events:\n",
             "PLUGIN_STARTED",
@@ -134,6 +135,7 @@ class DescribeTest {
         assertEquals("RUNNING", json.at("/status/state").asText());
         assertEquals("none", json.at("/plan/action").asText());
         assertEquals("local", json.at("/revisions/lastKnownGood/revision").asText());
+        assertEquals("CURRENT", json.at("/revisions/history/0/status").asText());
         assertEquals("STARTED", json.at("/instances/0/phase").asText());
         assertEquals("ready", json.at("/log/0").asText());
         assertFalse(json.at("/events").isEmpty());

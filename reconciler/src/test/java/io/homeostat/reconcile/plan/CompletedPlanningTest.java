@@ -69,7 +69,7 @@ class CompletedPlanningTest {
                         () -> completed(wish("A").restarted(Policy.ALWAYS))),
                 row(
                         "another revision is declared",
-                        "upgrade REVISION_CHANGED: download unpack activate launch collectGarbage",
+                        "upgrade REVISION_CHANGED: download unpack activate launch",
                         () -> completed(wish("B"))),
                 row(
                         "other arguments are declared",

@@ -271,6 +271,15 @@ public final class Example {
         return this;
     }
 
+    /** Another revision was seen well since. */
+    public Example succeeded(String revision) {
+        LastKnownGood before = Objects.requireNonNull(history.lastKnownGood());
+        knownGood(revision);
+        LastKnownGood now = Objects.requireNonNull(history.lastKnownGood());
+        history = history.withLastKnownGood(before).succeededBy(now);
+        return this;
+    }
+
     public Example undone(int times, Instant at) {
         Declaration now = Objects.requireNonNull(declared);
         history = history.withFailed(

@@ -97,7 +97,7 @@ class FailurePlanningTest {
                                 .undone(1, NOW)),
                 row(
                         "until its pause is over",
-                        "upgrade REVISION_CHANGED: stop activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: stop activate launch start",
                         () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")

@@ -29,7 +29,7 @@ class LocalPlanningTest {
         return PlanningRow.tests(List.of(
                 row(
                         "the symlink goes before the local program is launched, and what was installed when that is well",
-                        "upgrade REVISION_CHANGED: stop activate launch collectGarbage",
+                        "upgrade REVISION_CHANGED: stop activate launch",
                         () -> process()
                                 .knownGood("A")
                                 .installed("A")
@@ -38,7 +38,7 @@ class LocalPlanningTest {
                                 .wants(LOCAL)),
                 row(
                         "without a symlink there is none to remove",
-                        "upgrade REVISION_CHANGED: stop launch collectGarbage",
+                        "upgrade REVISION_CHANGED: stop launch",
                         () -> process().knownGood("A").installed("A").runs("A").wants(LOCAL)),
                 row(
                         "the installed one takes its place again",

@@ -247,7 +247,7 @@ class OneShotPlanningTest {
         return List.of(
                 row(
                         "another revision has not run yet",
-                        "upgrade REVISION_CHANGED: launch collectGarbage",
+                        "upgrade REVISION_CHANGED: launch",
                         process("A", STARTUP).ran(NOW).wants("B", STARTUP)),
                 row(
                         "neither have other arguments",

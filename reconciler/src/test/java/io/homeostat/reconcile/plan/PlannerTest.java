@@ -93,7 +93,7 @@ class PlannerTest {
         return List.of(
                 row(
                         "the old revision runs until the new one is unpacked",
-                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start",
                         () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
@@ -101,7 +101,7 @@ class PlannerTest {
                                 .wants("B")),
                 row(
                         "a fresh revision is there: swap",
-                        "upgrade REVISION_CHANGED: stop activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: stop activate launch start",
                         () -> plugin().knownGood("A")
                                 .installed("A")
                                 .installed("B")
@@ -114,7 +114,7 @@ class PlannerTest {
                         () -> plugin().knownGood("A").installed("A").active("A").wants("B")),
                 row(
                         "the old revision crashes for ever: the new one, which may be the remedy, is fetched meanwhile",
-                        "upgrade REVISION_CHANGED: download unpack activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: download unpack activate launch start",
                         () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")
@@ -122,7 +122,7 @@ class PlannerTest {
                                 .history(h -> h.withRun(h.run().withCrashes(failed(9, NOW))))),
                 row(
                         "the old revision is starting: the new one is fetched meanwhile",
-                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start",
                         () -> plugin().knownGood("A")
                                 .installed("A")
                                 .active("A")

@@ -81,7 +81,8 @@ class ReloadPlanningTest {
                 old.execution(),
                 old.dependsOn(),
                 old.maxDisruption(),
-                window);
+                window,
+                old.keepRevisions());
         return new Declaration(
                 new Workload(workload.id(), workload.labels(), new PluginSpec(reloaded, lifecycle, spec.config())),
                 plain.source(),

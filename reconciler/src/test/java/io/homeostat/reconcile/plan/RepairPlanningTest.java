@@ -12,6 +12,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.ObservedInstance.Loss;
 import io.homeostat.observe.health.Health;
@@ -69,7 +70,7 @@ class RepairPlanningTest {
                                 .runs("A")),
                 row(
                         "what is put right in place goes before the change",
-                        "activate LINK_MOVED: activate download unpack stop activate launch start collectGarbage",
+                        "activate LINK_MOVED: activate download unpack stop activate launch start",
                         () -> plugin().wants("B")
                                 .knownGood("A")
                                 .installed("A")
@@ -147,7 +148,7 @@ class RepairPlanningTest {
                         () -> unhealthy(2, damaged().cached("A").history(RepairPlanningTest::repairedJustNow))),
                 row(
                         "a repair just before does not hold up another revision",
-                        "upgrade REVISION_CHANGED: download unpack stop activate launch start collectGarbage",
+                        "upgrade REVISION_CHANGED: download unpack stop activate launch start",
                         () -> well().runs("A").wants("B").history(RepairPlanningTest::repairedJustNow)),
                 row(
                         "what ended by itself says so, although its files are damaged as well",
@@ -170,6 +171,22 @@ class RepairPlanningTest {
                         "restart UNHEALTHY: stop launch start",
                         () -> unhealthy(2).wants("B").attempts(attempts -> attempts.withInstall(failed(1, NOW)))),
                 row("the third in a row restarts", "restart UNHEALTHY: stop launch start", () -> unhealthy(2)),
+                row(
+                        "the good revision before stays installed",
+                        "none AT_DESIRED_STATE",
+                        () -> succeeded().installed("B").installed("C")),
+                row(
+                        "those before it do not",
+                        "cleanup SUPERSEDED_REVISION: collectGarbage",
+                        () -> succeeded().installed("A").installed("B").installed("C")),
+                row(
+                        "what somebody has rolled back is undone at once and stays so",
+                        "rollback ROLLED_BACK: stop activate launch start",
+                        () -> rolledBack().active("B").runs("B")),
+                row(
+                        "for ever",
+                        "wait ROLLED_BACK: wait",
+                        () -> rolledBack().active("A").runs("A")),
                 row(
                         "what a superseded revision left is collected",
                         "cleanup SUPERSEDED_REVISION: collectGarbage",
@@ -213,6 +230,26 @@ class RepairPlanningTest {
 
     private static Example well() {
         return plugin().wants("A").knownGood("A").installed("A").active("A");
+    }
+
+    /** Runs C, which came after B and A. */
+    private static Example succeeded() {
+        return plugin().wants("C")
+                .knownGood("A")
+                .succeeded("B")
+                .succeeded("C")
+                .active("C")
+                .runs("C");
+    }
+
+    private static Example rolledBack() {
+        return plugin().wants("B")
+                .knownGood("B")
+                .succeeded("A")
+                .installed("A")
+                .installed("B")
+                .history(history -> history.withFailed(new FailedRevision(
+                        history.attempts().hash(), "B", 1, NOW.minusSeconds(1_000_000), "rolled back", true)));
     }
 
     private static Example unhealthy(int before) {

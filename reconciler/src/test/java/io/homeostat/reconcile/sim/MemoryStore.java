@@ -13,6 +13,7 @@ import io.homeostat.desired.state.StateReader.EventQueue;
 import io.homeostat.desired.state.StateReader.SourceProblem;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
 import io.homeostat.desired.state.StateReader.StoredEvent;
+import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StateStore.ControlPlaneChange;
@@ -65,6 +66,11 @@ public class MemoryStore implements StateStore {
     @Override
     public synchronized ImmutableMap<WorkloadId, WorkloadHistory> histories() {
         return ImmutableMap.copyOf(histories);
+    }
+
+    @Override
+    public ImmutableList<StoredRevision> revisions(WorkloadId id) {
+        throw new UnsupportedOperationException("only the last good one is remembered");
     }
 
     @Override

@@ -180,7 +180,8 @@ public record Wish(
                 execution,
                 order.dependsOn(),
                 order.disruption(),
-                order.window());
+                order.window(),
+                null);
         return new Workload(id, LABELS, spec(id.kind(), program, lifecycle));
     }
 

@@ -42,6 +42,7 @@ public enum Reason {
     RELOAD_FAILED(false),
     STEP_FAILED(false),
     REVISION_FAILED(false),
+    ROLLED_BACK(false),
     PAUSED(false),
     STOPPED(false),
     RUN_DUE(false),

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import java.time.Instant;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param observedGeneration of the declaration that was last acted on
  * @param attempts at the current declaration
  * @param lastKnownGood null when no revision has been seen healthy
+ * @param former where revisions are installed that were seen healthy before, the newest first
  * @param failed the upgrade that was last undone; null when none was
  * @param decision null when it was never known whether the workload is meant for this machine
  */
@@ -22,13 +24,17 @@ public record WorkloadHistory(
         long observedGeneration,
         @Fields.Key("trial") Attempts attempts,
         @Fields.Key("proven") @Nullable LastKnownGood lastKnownGood,
+        ImmutableList<String> former,
         @Nullable FailedRevision failed,
         RunRecord run,
         @Nullable Decision decision,
         ImmutableList<Condition> conditions) {
 
-    public static final WorkloadHistory NONE =
-            new WorkloadHistory(0, Attempts.NONE, null, null, RunRecord.NONE, null, ImmutableList.of());
+    public static final WorkloadHistory NONE = new WorkloadHistory(
+            0, Attempts.NONE, null, ImmutableList.of(), null, RunRecord.NONE, null, ImmutableList.of());
+
+    /** As many as may ever be kept, {@link io.homeostat.desired.model.Lifecycle#keepRevisions}. */
+    private static final int MOST_FORMER = 9;
 
     /** What is left to be known of a workload that somebody deletes although nothing is remembered of it. */
     public static final WorkloadHistory DELETED = NONE.withAttempts(1, Attempts.NONE);
@@ -57,7 +63,7 @@ public record WorkloadHistory(
     }
 
     public WorkloadHistory withAttempts(long generation, Attempts next) {
-        return new WorkloadHistory(generation, next, lastKnownGood, failed, run, decision, conditions);
+        return new WorkloadHistory(generation, next, lastKnownGood, former, failed, run, decision, conditions);
     }
 
     public WorkloadHistory withAttempts(Attempts next) {
@@ -65,27 +71,54 @@ public record WorkloadHistory(
     }
 
     public WorkloadHistory withLastKnownGood(@Nullable LastKnownGood revision) {
-        return new WorkloadHistory(observedGeneration, attempts, revision, failed, run, decision, conditions);
+        return withLastKnownGood(revision, former);
+    }
+
+    private WorkloadHistory withLastKnownGood(@Nullable LastKnownGood revision, ImmutableList<String> before) {
+        return new WorkloadHistory(observedGeneration, attempts, revision, before, failed, run, decision, conditions);
+    }
+
+    /** With another good revision; where the one before is installed is remembered. */
+    public WorkloadHistory succeededBy(LastKnownGood revision) {
+        String here = revision.directory();
+        String there = lastKnownGood == null ? null : lastKnownGood.directory();
+        return withLastKnownGood(
+                revision,
+                Stream.concat(Stream.ofNullable(there), former.stream())
+                        .filter(directory -> !directory.equals(here))
+                        .distinct()
+                        .limit(MOST_FORMER)
+                        .collect(ImmutableList.toImmutableList()));
     }
 
     public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, revision, run, decision, conditions);
+        return new WorkloadHistory(
+                observedGeneration, attempts, lastKnownGood, former, revision, run, decision, conditions);
     }
 
     public WorkloadHistory withRun(RunRecord next) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, failed, next, decision, conditions);
+        return new WorkloadHistory(
+                observedGeneration, attempts, lastKnownGood, former, failed, next, decision, conditions);
     }
 
     public WorkloadHistory withDecision(@Nullable Decision next) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, failed, run, next, conditions);
+        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, former, failed, run, next, conditions);
     }
 
     public WorkloadHistory withConditions(ImmutableList<Condition> next) {
-        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, failed, run, decision, next);
+        return new WorkloadHistory(observedGeneration, attempts, lastKnownGood, former, failed, run, decision, next);
     }
 
-    /** A declaration that was tried as an upgrade and undone, so many times, for this error the last time. */
-    public record FailedRevision(String hash, String revision, int times, Instant at, String error) {}
+    /**
+     * A declaration that was tried as an upgrade and undone, so many times, for this error the last time.
+     *
+     * @param byRequest whether somebody had it undone, who alone has it tried again
+     */
+    public record FailedRevision(String hash, String revision, int times, Instant at, String error, boolean byRequest) {
+        public FailedRevision(String hash, String revision, int times, Instant at, String error) {
+            this(hash, revision, times, at, error, false);
+        }
+    }
 
     /**
      * The last revision that was seen healthy, with everything needed to run it again after a failed upgrade.

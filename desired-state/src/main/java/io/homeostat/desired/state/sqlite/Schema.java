@@ -21,10 +21,25 @@ final class Schema {
     static final int APPLICATION_ID = 0x484F4D45;
 
     static final Schema CURRENT = new Schema(ImmutableList.of(
-            "schema-1.sql", "schema-2.sql", "schema-3.sql", "schema-4.sql", "schema-5.sql", "schema-6.sql"));
+            "schema-1.sql",
+            "schema-2.sql",
+            "schema-3.sql",
+            "schema-4.sql",
+            "schema-5.sql",
+            "schema-6.sql",
+            "schema-7.sql"));
 
     private static final ImmutableList<String> TABLES = ImmutableList.of(
-            "meta", "generation", "declaration", "source_problem", "pause", "history", "instance", "event", "outbox");
+            "meta",
+            "generation",
+            "declaration",
+            "source_problem",
+            "pause",
+            "history",
+            "instance",
+            "event",
+            "outbox",
+            "revision");
 
     private final ImmutableList<String> migrations;
 

@@ -123,6 +123,13 @@ sealed class SqliteStateReader implements StateReader permits SqliteStateStore {
     }
 
     @Override
+    public ImmutableList<StoredRevision> revisions(WorkloadId id) {
+        return database.read(
+                "read the revisions of " + id + " from",
+                connection -> RevisionTable.of(connection, id.toString(), documents::read));
+    }
+
+    @Override
     public ImmutableList<Instance> instances(WorkloadId id) {
         return instances("SELECT launch_id, document FROM instance WHERE workload = ?", id.toString());
     }

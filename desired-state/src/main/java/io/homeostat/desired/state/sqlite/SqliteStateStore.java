@@ -13,6 +13,7 @@ import io.homeostat.desired.state.history.WorkloadHistory;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -23,9 +24,11 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
     private static final String HOOKS = "hooks";
 
     private final SqliteOutbox outbox;
+    private final InstantSource clock;
 
-    SqliteStateStore(Database database) {
+    SqliteStateStore(Database database, InstantSource clock) {
         super(database);
+        this.clock = clock;
         this.outbox = new SqliteOutbox(database);
     }
 
@@ -38,6 +41,7 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
         write("store the state of " + workload + " in", connection -> {
             if (change.dropHistory()) {
                 Database.update(connection, "DELETE FROM history WHERE workload = ?", workload);
+                revisions(connection, workload).forget();
             } else if (change.history() != null) {
                 storeHistory(connection, workload, change.history());
             }
@@ -218,7 +222,12 @@ public final class SqliteStateStore extends SqliteStateReader implements StateSt
                 INSERT INTO history(workload, document) VALUES (?, ?)
                 ON CONFLICT (workload) DO UPDATE SET document = excluded.document WHERE document <> excluded.document
                 """, workload, records.write(history));
+        revisions(connection, workload).follow(history);
         rememberThatSomethingWasDeclared(connection);
+    }
+
+    private RevisionTable revisions(Connection connection, String workload) {
+        return new RevisionTable(connection, workload, clock.instant(), documents::write);
     }
 
     private void storeInstance(Connection connection, Instance instance) throws SQLException {

@@ -72,20 +72,19 @@ public final class StateStores {
             if (Files.exists(file)) {
                 Optional<String> lostLog = setDamagedLogAside(file, clock.instant());
                 try {
-                    SqliteStateStore store = openExisting(file);
+                    SqliteStateStore store = openExisting(file, clock);
                     lostLog.ifPresent(message -> store.record(setAsideEvent(clock.instant(), message)));
                     return new Opened(store, lostLog);
                 } catch (DamagedException e) {
-                    return beginAnew(file, e, clock.instant());
+                    return beginAnew(file, e, clock);
                 }
             }
             if (Files.exists(StateDirectory.companion(file, "-wal"))) {
-                return beginAnew(
-                        file, new DamagedException("it is missing, but its write-ahead log is there"), clock.instant());
+                return beginAnew(file, new DamagedException("it is missing, but its write-ahead log is there"), clock);
             }
-            Files.move(create(file, Optional.empty()), file, StandardCopyOption.ATOMIC_MOVE);
+            Files.move(create(file, Optional.empty(), clock), file, StandardCopyOption.ATOMIC_MOVE);
             StateDirectory.sync(layout.stateDir());
-            return new Opened(openNew(file), Optional.empty());
+            return new Opened(openNew(file, clock), Optional.empty());
         } catch (SQLException e) {
             throw Sqlite.failure("open", file, e);
         } catch (IOException e) {
@@ -93,7 +92,7 @@ public final class StateStores {
         }
     }
 
-    private SqliteStateStore openExisting(Path file) throws SQLException, IOException, DamagedException {
+    private SqliteStateStore openExisting(Path file, Clock clock) throws SQLException, IOException, DamagedException {
         checkHeader(file);
         StateDirectory.restrict(file);
         Connection connection = null;
@@ -105,7 +104,7 @@ public final class StateStores {
             if (!verdict.equals("ok")) {
                 throw new DamagedException(verdict.strip().replace('\n', ' '));
             }
-            return new SqliteStateStore(new Database(connection, file));
+            return new SqliteStateStore(new Database(connection, file), clock);
         } catch (SQLException | DamagedException | RuntimeException e) {
             if (connection != null) {
                 Sqlite.closeAfter(e, connection);
@@ -117,9 +116,9 @@ public final class StateStores {
         }
     }
 
-    private SqliteStateStore openNew(Path file) throws SQLException, IOException {
+    private SqliteStateStore openNew(Path file, Clock clock) throws SQLException, IOException {
         try {
-            return openExisting(file);
+            return openExisting(file, clock);
         } catch (DamagedException e) {
             throw new StoreException(
                     "cannot open " + file + ": it was written a moment ago and is already damaged (" + e.getMessage()
@@ -128,20 +127,21 @@ public final class StateStores {
         }
     }
 
-    private Opened beginAnew(Path file, DamagedException damage, Instant now) throws SQLException, IOException {
+    private Opened beginAnew(Path file, DamagedException damage, Clock clock) throws SQLException, IOException {
         // Known before it is done: the new database must say it from its first instant.
+        Instant now = clock.instant();
         Path aside = SetAside.freeName(file, now);
         String message = "the database " + file + " could not be read (" + damage.getMessage()
                 + ") and was set aside as " + aside
                 + "; a new one was begun. What was applied must be applied again; what runs is adopted, nothing is stopped";
-        Path replacement = create(file, Optional.of(setAsideEvent(now, message)));
+        Path replacement = create(file, Optional.of(setAsideEvent(now, message)), clock);
         SetAside.replace(file, replacement, aside);
         StateDirectory.sync(file.resolveSibling("."));
-        return new Opened(openNew(file), Optional.of(message));
+        return new Opened(openNew(file, clock), Optional.of(message));
     }
 
     /** Writes a complete database under another name, so that a crash never leaves half of one under the right name. */
-    private Path create(Path file, Optional<Event> first) throws SQLException, IOException {
+    private Path create(Path file, Optional<Event> first, Clock clock) throws SQLException, IOException {
         Path unfinished = StateDirectory.companion(file, ".new");
         Files.deleteIfExists(unfinished);
         for (String suffix : StateDirectory.companions()) {
@@ -151,7 +151,7 @@ public final class StateStores {
         try (Connection connection = Sqlite.openEmpty(unfinished)) {
             schema.create(connection);
             if (first.isPresent()) {
-                new SqliteStateStore(new Database(connection, unfinished)).record(first.get());
+                new SqliteStateStore(new Database(connection, unfinished), clock).record(first.get());
             }
         }
         return unfinished;

@@ -38,7 +38,8 @@ final class ReadOnlyStateTest {
             "schema-4.sql",
             "schema-5.sql",
             "schema-6.sql",
-            "schema-7-of-a-test.sql"));
+            "schema-7.sql",
+            "schema-8-of-a-test.sql"));
 
     @TempDir
     Path directory;

@@ -120,8 +120,8 @@ final class RecordCodecTest {
     /** But for the failures that were told: their digests of messages say nothing any more, so each is told once more. */
     @Test
     void whatTheFormerCodecHasWrittenIsRead() throws Exception {
-        WorkloadHistory untold = history.withAttempts(
-                        history.attempts().withReported(Reported.of("B2")).withReload(ReloadFailures.NONE))
+        WorkloadHistory untold = Samples.withoutFormer(history)
+                .withAttempts(history.attempts().withReported(Reported.of("B2")).withReload(ReloadFailures.NONE))
                 .withRun(history.run()
                         .withAgain(null)
                         .withCalendar(null)

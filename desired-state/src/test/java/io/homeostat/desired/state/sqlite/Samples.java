@@ -50,6 +50,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /** What the tests of the store put into it. */
@@ -97,6 +98,7 @@ public final class Samples {
                         null),
                 ImmutableList.of(),
                 null,
+                null,
                 null);
         return new Workload(
                 WorkloadId.plugin(name),
@@ -116,6 +118,20 @@ public final class Samples {
         return OneShotRun.begun("w0", "launch", "boot", "instance", NOON).failed(NOON, OUT_OF_MEMORY, "no memory");
     }
 
+    /** As a version wrote it that kept no former revisions. */
+    static WorkloadHistory withoutFormer(WorkloadHistory history) {
+        FailedRevision failed = Objects.requireNonNull(history.failed());
+        return new WorkloadHistory(
+                history.observedGeneration(),
+                history.attempts(),
+                history.lastKnownGood(),
+                ImmutableList.of(),
+                new FailedRevision(failed.hash(), failed.revision(), failed.times(), failed.at(), failed.error()),
+                history.run(),
+                history.decision(),
+                history.conditions());
+    }
+
     /** A history in which nothing has its default. */
     public static WorkloadHistory eventful() {
         Failures attempts = new Failures(2, NOON, "it failed", true);
@@ -132,7 +148,8 @@ public final class Samples {
                         true,
                         new Reported("B2", ImmutableList.of(DOWNLOAD_REFUSED))),
                 new LastKnownGood(plugin("ops-agent", "A1"), "h0", "ops-agent_A1"),
-                new FailedRevision("h2", "B2", 3, NOON, "never listened"),
+                ImmutableList.of("ops-agent_A0"),
+                new FailedRevision("h2", "B2", 3, NOON, "never listened", true),
                 new RunRecord(
                         4,
                         attempts,

@@ -49,7 +49,8 @@ final class SchemaTest {
             "schema-4.sql",
             "schema-5.sql",
             "schema-6.sql",
-            "schema-7-of-a-test.sql"));
+            "schema-7.sql",
+            "schema-8-of-a-test.sql"));
 
     @TempDir
     Path directory;
@@ -82,7 +83,7 @@ final class SchemaTest {
                             "",
                             "/etc/bad.yaml:3:1: unknown key")),
                     store.problems());
-            WorkloadHistory now = Samples.eventful();
+            WorkloadHistory now = Samples.withoutFormer(Samples.eventful());
             WorkloadHistory asItWasThen = now.withDecision(null)
                     .withAttempts(now.attempts().withReported(Reported.NOTHING).withReload(ReloadFailures.NONE))
                     .withRun(now.run()
@@ -261,7 +262,8 @@ final class SchemaTest {
                 "schema-4.sql",
                 "schema-5.sql",
                 "schema-6.sql",
-                "schema-7-that-fails.sql"));
+                "schema-7.sql",
+                "schema-8-that-fails.sql"));
 
         StoreException failure =
                 assertThrows(StoreException.class, () -> new StateStores(broken).open(layout, Samples.CLOCK));

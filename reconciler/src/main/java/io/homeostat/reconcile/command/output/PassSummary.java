@@ -27,7 +27,7 @@ public final class PassSummary implements PassListener {
     private final Set<WorkloadId> declared;
     private final Function<WorkloadId, ImmutableList<Change>> changed;
     private final ProgressDisplay display;
-    private final boolean stopping;
+    private final @Nullable Reason rest;
     private final Ticker ticker;
     private final Map<WorkloadId, Track> tracks = new TreeMap<>();
 
@@ -65,7 +65,7 @@ public final class PassSummary implements PassListener {
      * @param all the workloads that passes are about
      * @param declared those of them that are wanted
      * @param changed what was just declared otherwise of one, in place or not
-     * @param stopping whether a workload that is stopped by request is done, rather than held back
+     * @param rest why a workload may be at rest and is done, though it is not as declared; null: for nothing
      * @param ticker measures how fast downloads are
      */
     public PassSummary(
@@ -73,10 +73,10 @@ public final class PassSummary implements PassListener {
             Set<WorkloadId> declared,
             Function<WorkloadId, ImmutableList<Change>> changed,
             ProgressDisplay display,
-            boolean stopping,
+            @Nullable Reason rest,
             Ticker ticker) {
         this.ticker = ticker;
-        this.stopping = stopping;
+        this.rest = rest;
         this.changed = changed;
         this.declared = declared;
         this.display = display;
@@ -136,8 +136,8 @@ public final class PassSummary implements PassListener {
             case PassResult.Later(WorkloadPlan later, Step.Wait wait) -> {
                 if (wait.kind() == Step.Wait.Kind.PROGRESS) {
                     display.under(id, wait.why());
-                } else if (stopping && later.reason() == Reason.STOPPED) {
-                    end(track, stopped(id, track, later));
+                } else if (later.reason() == rest) {
+                    end(track, rested(id, track, later));
                 } else {
                     Kind kind = later.reason() == Reason.WAITING_FOR_WINDOW ? Kind.WAITING : Kind.FAILED;
                     end(track, new WorkloadResult(id, kind, later, wait.why()));
@@ -163,9 +163,9 @@ public final class PassSummary implements PassListener {
         return new WorkloadResult(id, declared.contains(id) ? Kind.CONVERGED : Kind.REMOVED, track.intent, "");
     }
 
-    private static WorkloadResult stopped(WorkloadId id, Track track, WorkloadPlan last) {
+    private static WorkloadResult rested(WorkloadId id, Track track, WorkloadPlan last) {
         WorkloadPlan intent = track.intent;
-        return intent != null && intent.action() == Action.STOP
+        return intent != null && intent.action() != Action.WAIT
                 ? new WorkloadResult(id, Kind.CONVERGED, intent, "")
                 : new WorkloadResult(id, Kind.UNCHANGED, last, "");
     }

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.command.output;
 
 import com.google.common.base.Strings;
+import com.google.common.collect.ImmutableList;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +21,8 @@ public final class Table {
         rows.add(Stream.of(cells).map(Text::oneLine).toList());
     }
 
-    public void print(PrintStream out, Ansi ink) {
+    /** Without colours; the header is the first one. */
+    public ImmutableList<String> lines() {
         int columns = rows.getFirst().size();
         int[] widths = new int[columns];
         for (List<String> row : rows) {
@@ -28,13 +30,20 @@ public final class Table {
                 widths[i] = Math.max(widths[i], row.get(i).length());
             }
         }
-        for (int r = 0; r < rows.size(); r++) {
+        ImmutableList.Builder<String> lines = ImmutableList.builder();
+        for (List<String> row : rows) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < columns; i++) {
-                line.append(i == 0 ? "" : GAP).append(Strings.padEnd(rows.get(r).get(i), widths[i], ' '));
+                line.append(i == 0 ? "" : GAP).append(Strings.padEnd(row.get(i), widths[i], ' '));
             }
-            String text = line.toString().stripTrailing();
-            out.println(r == 0 ? ink.paint(Ansi.Colour.BOLD, text) : text);
+            lines.add(line.toString().stripTrailing());
         }
+        return lines.build();
+    }
+
+    public void print(PrintStream out, Ansi ink) {
+        ImmutableList<String> lines = lines();
+        out.println(ink.paint(Ansi.Colour.BOLD, lines.getFirst()));
+        lines.stream().skip(1).forEach(out::println);
     }
 }

@@ -41,7 +41,7 @@ class PassSummaryTest {
                     9,
                     ProgressDisplay.Plain.SILENCE,
                     Ticker.systemTicker()),
-            false,
+            null,
             () -> now.get());
 
     @Test

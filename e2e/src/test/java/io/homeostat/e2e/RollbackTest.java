@@ -1,0 +1,168 @@
+package io.homeostat.e2e;
+
+import static io.homeostat.e2e.Patience.eventually;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.homeostat.e2e.Bucket.Stored;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Former revisions are remembered and kept, and somebody can go back to them. */
+final class RollbackTest {
+    private static final String WEB = "process/web";
+
+    @RegisterExtension
+    final Homeostat homeostat = new Homeostat();
+
+    @RegisterExtension
+    final Bucket bucket = new Bucket();
+
+    @Test
+    void theRevisionBeforeComesBackWithoutADownloadUntilSomebodyTakesThatBack() {
+        Stored first = stored(1);
+        Stored second = stored(2);
+        homeostat.keepsSecret(first.signature());
+        homeostat.keepsSecret(second.signature());
+        homeostat.applied(web("1", first));
+        homeostat.applied(web("2", second));
+        // What runs does not depend on it, and the former revision is still here.
+        bucket.expire(first);
+
+        homeostat.run("rollback", WEB).exits(0).says("rolled back 2 -> 1");
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        long pid = homeostat.pid(WEB);
+        JsonNode status = homeostat.status(WEB);
+        assertEquals("2", status.get("pendingRevision").asText());
+        assertEquals("True", Homeostat.condition(status, "RolledBack"));
+        assertTrue(status.get("pendingError").asText().startsWith("rolled back by request from revision 2 to 1"));
+        homeostat
+                .run("plan")
+                .exits(0)
+                .says("homeostat apply or resume takes that back")
+                .says("1 waiting");
+        assertTrue(homeostat.events(WEB).contains("AGENT_ROLLED_BACK 2"));
+
+        // An agent leaves it so, too.
+        Agent agent = homeostat.agent();
+        agent.awaitReady();
+        assertEquals(pid, homeostat.pid(WEB));
+        homeostat
+                .run("history", WEB)
+                .exits(0)
+                .says("1       1         applied")
+                .says("current")
+                .says("rolled back  rolled back by request from revision 2 to 1 (number 1)");
+        homeostat.run("describe", WEB).exits(0).says("rolled back by request");
+
+        homeostat.run("resume", WEB).exits(0);
+
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 2"::equals);
+        assertNotEquals(pid, homeostat.pid(WEB));
+    }
+
+    @Test
+    void anyGoodRevisionCanBeChosenThroughAnAgentAndAnotherDeclarationEndsIt() {
+        homeostat.agent();
+        for (int revision = 1; revision <= 3; revision++) {
+            homeostat.declare("web.yaml", web(Integer.toString(revision), stored(revision)));
+            String running = "RUNNING " + revision;
+            homeostat.awaitRunning(WEB);
+            eventually().until(() -> homeostat.state(WEB), running::equals);
+            homeostat.awaitRunning(WEB);
+        }
+
+        homeostat.run("rollback", WEB, "--to", "9").exits(1).says("has no revision number 9");
+        homeostat.run("rollback", WEB, "--to", "3").exits(1).says("number 3 (3) is what is declared now");
+        homeostat.run("rollback", WEB, "--to", "1").exits(0).says("rolled back 3 -> 1");
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+        homeostat.declare("web.yaml", web("4", stored(4)));
+        eventually().until(() -> homeostat.state(WEB), "RUNNING 4"::equals);
+        List<String> standings = homeostat
+                .run("history", WEB, "-o", "json")
+                .exits(0)
+                .json()
+                .get("revisions")
+                .findValuesAsText("status");
+        assertEquals(List.of("SUPERSEDED", "SUPERSEDED", "ROLLED_BACK"), standings.subList(0, 3));
+    }
+
+    @Test
+    void whatWorkedBeforeComesBackWhileANewRevisionIsTriedInVain() {
+        homeostat.applied(web("1", stored(1)));
+        Document hanging =
+                web("2", stored(2)).with("probe.tcp.address", "127.0.0.1:1").with("start.timeout", "1h");
+        Command apply = homeostat.start(
+                "apply",
+                "--timeout",
+                "1h",
+                "-f",
+                homeostat.file("2.yaml", hanging).toString());
+        eventually().until(() -> homeostat.state(WEB), "STARTING 2"::equals);
+        apply.kill();
+
+        homeostat.run("rollback", WEB).exits(0);
+
+        assertEquals("RUNNING 1", homeostat.state(WEB));
+    }
+
+    @Test
+    void withNothingToGoBackToNothingIsDone() {
+        homeostat.applied(Document.script("web", "exec sleep 1000"));
+        long pid = homeostat.pid(WEB);
+
+        homeostat.run("rollback", WEB).exits(1).says("nothing is remembered of process/web that worked before");
+        homeostat.run("rollback", "process/no").exits(1).says("process/no is not declared, so nothing was rolled back");
+        homeostat.run("rollback", WEB, "--to", "-1").exits(64);
+        homeostat.run("history", "process/no").exits(3).says("nothing was ever done for process/no");
+
+        assertEquals(pid, homeostat.pid(WEB));
+        assertEquals(
+                List.of("CURRENT"),
+                homeostat
+                        .run("history", WEB, "-o", "json")
+                        .exits(0)
+                        .json()
+                        .get("revisions")
+                        .findValuesAsText("status"));
+    }
+
+    @Test
+    void asManyRevisionsStayInstalledAsAreToBeKept() {
+        for (int revision = 1; revision <= 4; revision++) {
+            homeostat.applied(web(Integer.toString(revision), stored(revision)));
+        }
+        assertEquals(List.of("web_3", "web_4"), installed());
+
+        homeostat.applied(web("4", stored(4)).with("keepRevisions", 1));
+        assertEquals(List.of("web_4"), installed());
+
+        homeostat.run("delete", WEB).exits(0);
+        assertEquals(List.of(), installed());
+    }
+
+    private List<String> installed() {
+        return Trees.listing(homeostat.instance()).keySet().stream()
+                .filter(path -> path.matches("processes/web_[0-9]"))
+                .map(path -> path.substring("processes/".length()))
+                .sorted()
+                .toList();
+    }
+
+    private Stored stored(int revision) {
+        return bucket.put(revision + ".tar.gz", TarGz.ofScript("# " + revision + "\nexec sleep 1000"));
+    }
+
+    private Document web(String revision, Stored archive) {
+        return Document.process("web")
+                .with("revision", revision)
+                .with("entryPoint", "bin/run")
+                .with("source.url", bucket.signedUrl(archive))
+                .with("source.sha256", archive.sha256());
+    }
+}

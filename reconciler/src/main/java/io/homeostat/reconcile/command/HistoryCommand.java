@@ -1,0 +1,187 @@
+package io.homeostat.reconcile.command;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.SourceName;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.state.StateReader;
+import io.homeostat.desired.state.StateReader.StoredRevision;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.HistoryRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
+import io.homeostat.reconcile.command.output.Console;
+import io.homeostat.reconcile.command.output.Json;
+import io.homeostat.reconcile.command.output.Table;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Shows the declarations of a workload that were acted on, and how they fared; its JSON is a public interface. */
+public record HistoryCommand(WorkloadId workload) implements Command {
+    private static final String NONE = "-";
+
+    /** What became of a declaration, in the words of helm. */
+    enum Standing {
+        /** It runs, or is to run again as soon as it can. */
+        CURRENT,
+        /** Declared, and not known to work yet. */
+        PENDING,
+        /** Worked until another one took its place. */
+        SUPERSEDED,
+        /** Did not work, and was undone. */
+        FAILED,
+        /** Worked, and was undone because somebody asked for it. */
+        ROLLED_BACK,
+        /** Another one was declared before it was known to work. */
+        ABANDONED
+    }
+
+    /**
+     * One of them.
+     *
+     * @param until when another one took its place, or when it was undone; null while nothing has
+     * @param why it was undone, or does not work so far; empty when there is nothing against it
+     */
+    record Revision(
+            StoredRevision stored,
+            Standing standing,
+            @Nullable Instant until,
+            String why) {
+        /** Number, revision, source, since when, until when, what became of it and why. */
+        private String[] columns() {
+            return new String[] {
+                Integer.toString(stored.number()),
+                stored.workload().revision(),
+                stored.source().map(SourceName::word).orElse(NONE),
+                stored.triedAt().truncatedTo(ChronoUnit.SECONDS).toString(),
+                until == null ? NONE : until.truncatedTo(ChronoUnit.SECONDS).toString(),
+                standing.name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                why
+            };
+        }
+
+        private ObjectNode json() {
+            return Json.object()
+                    .put("number", stored.number())
+                    .put("revision", stored.workload().revision())
+                    .put("source", stored.source().map(SourceName::word).orElse(null))
+                    .put("triedAt", stored.triedAt().toString())
+                    .put("goodAt", stored.goodAt().map(Instant::toString).orElse(null))
+                    .put("until", until == null ? null : until.toString())
+                    .put("status", standing.name())
+                    .put("error", why);
+        }
+    }
+
+    public static HistoryCommand of(HistoryRequest request) {
+        return new HistoryCommand(RequestFields.workload(request.getWorkload()));
+    }
+
+    @Override
+    public void write(CommandRequest.Builder request) {
+        request.setHistory(HistoryRequest.newBuilder().setWorkload(workload.toString()));
+    }
+
+    @Override
+    public int run(Workspace workspace) {
+        Console console = workspace.console();
+        ImmutableList<Revision> revisions =
+                workspace.remembered(reader -> revisions(workload, reader)).orElse(ImmutableList.of());
+        if (revisions.isEmpty()) {
+            console.say("nothing was ever done for " + workload + "; homeostat status shows what is declared");
+            return ExitStatus.NOTHING_DECLARED;
+        }
+        if (console.json()) {
+            ObjectNode json = Json.versioned().put("workload", workload.toString());
+            json.set("revisions", json(revisions));
+            Json.print(console.out(), json);
+        } else {
+            table(revisions).print(console.out(), console.ansi());
+        }
+        return ExitStatus.OK;
+    }
+
+    /** Oldest first. */
+    static ImmutableList<Revision> revisions(WorkloadId id, StateReader reader) {
+        ImmutableList<StoredRevision> stored = reader.revisions(id);
+        WorkloadHistory history = reader.history(id);
+        ImmutableList.Builder<Revision> revisions = ImmutableList.builder();
+        for (int i = 0; i < stored.size(); i++) {
+            StoredRevision one = stored.get(i);
+            StoredRevision next = i + 1 < stored.size() ? stored.get(i + 1) : null;
+            boolean again = stored.subList(i + 1, stored.size()).stream()
+                    .anyMatch(later -> later.hash().equals(one.hash()));
+            LastKnownGood good = history.lastKnownGood();
+            boolean current = !again && good != null && good.hash().equals(one.hash());
+            Standing standing = standing(one, current, next != null);
+            Instant until = current ? null : one.failedAt().orElse(next == null ? null : next.triedAt());
+            revisions.add(
+                    new Revision(one, standing, until, standing == Standing.PENDING ? problem(history) : one.error()));
+        }
+        return revisions.build();
+    }
+
+    private static Standing standing(StoredRevision one, boolean current, boolean replaced) {
+        if (current) {
+            return Standing.CURRENT;
+        } else if (one.failedAt().isPresent()) {
+            return one.wasGood() ? Standing.ROLLED_BACK : Standing.FAILED;
+        } else if (one.wasGood()) {
+            return Standing.SUPERSEDED;
+        }
+        return replaced ? Standing.ABANDONED : Standing.PENDING;
+    }
+
+    private static String problem(WorkloadHistory history) {
+        String install = history.attempts().install().error();
+        return install.isEmpty() ? history.attempts().start().error() : install;
+    }
+
+    static Table table(List<Revision> revisions) {
+        Table table = new Table("NUMBER", "REVISION", "SOURCE", "SINCE", "UNTIL", "STATUS", "");
+        revisions.forEach(revision -> table.row(revision.columns()));
+        return table;
+    }
+
+    static ArrayNode json(List<Revision> revisions) {
+        return Json.array(revisions, Revision::json);
+    }
+
+    /**
+     * The one to go back to.
+     *
+     * @param to its number; 0: the one that worked before what runs now
+     * @param declared hash of what is declared now
+     * @return empty when there is none
+     */
+    static Optional<StoredRevision> former(int to, String declared, StateReader reader, WorkloadId id) {
+        ImmutableList<StoredRevision> stored = reader.revisions(id);
+        if (to != 0) {
+            return stored.stream().filter(one -> one.number() == to).findFirst();
+        }
+        LastKnownGood good = reader.history(id).lastKnownGood();
+        String runs = good == null ? "" : good.hash();
+        boolean undone = Optional.ofNullable(reader.history(id).failed())
+                .filter(failed -> failed.hash().equals(declared))
+                .isPresent();
+        // What is declared is new, and not known to work: what ran before is the last good one.
+        boolean trying = !runs.equals(declared) && !undone;
+        int before = stored.stream()
+                .filter(one -> one.hash().equals(runs))
+                .mapToInt(StoredRevision::number)
+                .max()
+                .orElse(Integer.MAX_VALUE);
+        return stored.reversed().stream()
+                .filter(one -> one.wasGood() && !one.hash().equals(declared))
+                .filter(one -> trying
+                        ? one.number() <= before
+                        : one.number() < before && !one.hash().equals(runs))
+                .findFirst();
+    }
+}

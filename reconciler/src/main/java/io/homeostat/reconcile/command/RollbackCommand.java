@@ -1,0 +1,139 @@
+package io.homeostat.reconcile.command;
+
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSortedSet;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.desired.model.WorkloadId;
+import io.homeostat.desired.platform.Layout;
+import io.homeostat.desired.source.StoredState;
+import io.homeostat.desired.state.Event;
+import io.homeostat.desired.state.EventType;
+import io.homeostat.desired.state.StateReader.StoredRevision;
+import io.homeostat.desired.state.StateStore;
+import io.homeostat.desired.state.StateStore.Change;
+import io.homeostat.desired.state.history.Attempts.Failures;
+import io.homeostat.desired.state.history.Reason;
+import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
+import io.homeostat.proto.agent.CommandRequest;
+import io.homeostat.proto.agent.RollbackRequest;
+import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.command.environment.UsageException;
+import io.homeostat.reconcile.command.output.Text;
+import java.time.Duration;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Undoes what is declared of a workload, by hand, as a failed upgrade is undone: a former revision runs in its place. Nobody's declaration
+ * is changed, so it works for every source, and ends when another one is declared or somebody takes it back.
+ *
+ * @param to the number of a revision in its history; 0: the one that worked before
+ */
+public record RollbackCommand(WorkloadId workload, int to, Duration timeout) implements Command {
+    public RollbackCommand {
+        if (to < 0) {
+            throw new UsageException("--to: " + to + " is no number of a revision; homeostat history shows them");
+        }
+    }
+
+    public static RollbackCommand of(RollbackRequest request) {
+        return new RollbackCommand(
+                RequestFields.workload(request.getWorkload()),
+                request.getTo(),
+                RequestFields.timeout(request.hasTimeout(), request.getTimeout()));
+    }
+
+    @Override
+    public void write(CommandRequest.Builder request) {
+        request.setRollback(RollbackRequest.newBuilder()
+                .setWorkload(workload.toString())
+                .setTo(to)
+                .setTimeout(RequestFields.timeout(timeout)));
+    }
+
+    @Override
+    public boolean onlyLooks() {
+        return false;
+    }
+
+    @Override
+    public int run(Workspace workspace) throws InterruptedException {
+        Instant now = workspace.environment().clock().instant();
+        return workspace
+                .enforcer()
+                .enforce(
+                        workspace,
+                        new Enforcer.Goal(
+                                store -> rollBack(store, now),
+                                ImmutableList.of(workload),
+                                Reason.ROLLED_BACK,
+                                timeout));
+    }
+
+    /** @throws CommandFailure when there is nothing to go back to */
+    private void rollBack(StateStore store, Instant now) {
+        DesiredState desired = StoredState.desired(store.declarations());
+        Declaration declared = desired.declarations().get(workload);
+        if (declared == null) {
+            throw new CommandFailure(workload + " is not declared, so nothing was rolled back; "
+                    + Text.declared(
+                            ImmutableSortedSet.copyOf(desired.declarations().keySet())));
+        }
+        if (declared.workload().isOneShot()) {
+            throw new CommandFailure(workload
+                    + " is a one-shot: to go back would run the former revision again; declare it if that is wanted");
+        }
+        StoredRevision former = HistoryCommand.former(to, declared.hash(), store, workload)
+                .orElseThrow(() -> new CommandFailure(
+                        to == 0
+                                ? "nothing is remembered of " + workload + " that worked before"
+                                : workload + " has no revision number " + to + "; " + shown()));
+        require(former, declared);
+        WorkloadHistory history = store.history(workload);
+        Workload back = former.workload();
+        String words = "rolled back by request from revision "
+                + declared.workload().revision() + " to " + back.revision() + " (number " + former.number() + ")";
+        store.resume(workload, words, now);
+        store.commit(new Change(
+                workload,
+                history.succeededBy(new LastKnownGood(back, former.hash(), directory(back)))
+                        .withFailed(new FailedRevision(
+                                declared.hash(), declared.workload().revision(), 1, now, words, true))
+                        .withAttempts(
+                                history.attempts().withStart(Failures.NONE).withRestartToConfigure(false))
+                        .withRun(history.run().withCrashes(Failures.NONE)),
+                false,
+                ImmutableList.of(),
+                ImmutableList.of(),
+                ImmutableList.of(
+                        new Event(now, workload, declared.workload().revision(), EventType.AGENT_ROLLED_BACK, words))));
+    }
+
+    private void require(StoredRevision former, Declaration declared) {
+        String which = "number " + former.number() + " (" + former.workload().revision() + ") ";
+        if (former.hash().equals(declared.hash())) {
+            throw new CommandFailure(which + "is what is declared now; homeostat resume " + workload
+                    + " brings it back if it was rolled back");
+        }
+        if (!former.wasGood()) {
+            throw new CommandFailure(which + "was never seen to work"
+                    + (former.error().isEmpty() ? "" : ": " + former.error()) + "; choose another one, " + shown());
+        }
+        if (former.workload().isOneShot()) {
+            throw new CommandFailure(
+                    which + "is a one-shot: to go back would run it again; declare it if that is wanted");
+        }
+    }
+
+    private String shown() {
+        return "homeostat history " + workload + " shows them";
+    }
+
+    private static @Nullable String directory(Workload back) {
+        return back.source() == null ? null : Layout.installName(back.id(), back.revision(), null);
+    }
+}
