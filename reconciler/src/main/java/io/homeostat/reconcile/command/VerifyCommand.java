@@ -69,7 +69,10 @@ public record VerifyCommand(WorkloadId workload, String revision) implements Com
             return "does not run, it is " + status.state() + (why.isEmpty() ? "" : ": " + why);
         }
         if (!revision.equals(status.currentRevision())) {
-            return "runs at revision " + status.currentRevision() + ", not " + revision;
+            boolean undone = revision.equals(status.pendingRevision())
+                    && !status.failure().isEmpty();
+            return "runs at revision " + status.currentRevision() + ", not " + revision
+                    + (undone ? ": " + status.failure() : "");
         }
         Health health = status.health();
         return health == null || health.verdict() == Health.Verdict.HEALTHY

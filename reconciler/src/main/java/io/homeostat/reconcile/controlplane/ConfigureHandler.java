@@ -250,7 +250,7 @@ final class ConfigureHandler {
         tryAtOnce(workload.id());
         LastKnownGood lastKnownGood = known.histories().apply(workload.id()).lastKnownGood();
         if (lastKnownGood != null && lastKnownGood.hash().equals(wanted.get().hash())) {
-            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "");
+            answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLY, "configuration received");
             answer.tell(workload.revision(), EventType.PLUGIN_CONFIG_APPLIED, "it has this configuration already");
         }
     }

@@ -84,6 +84,9 @@ final class FakeStore extends MemoryStore {
             throw new StoreException("no space left on device");
         }
         compareWithTheMachine(change);
+        change.events()
+                .forEach(event ->
+                        Invariant.EVENTS_SAY_SOMETHING.require(!event.message().isBlank(), event::toString));
         commits++;
         super.commit(change);
         change.instances().stream()

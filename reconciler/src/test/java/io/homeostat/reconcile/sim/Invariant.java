@@ -52,6 +52,7 @@ enum Invariant {
     THE_COMPLETED_REST("issue 11: restart.policy, what has completed is not launched again until somebody asks"),
     RUNS_COME_TO_THEIR_END(
             "reconciler/README.md, one-shots: a run under way is stopped only when it is not wanted or takes too long"),
+    EVENTS_SAY_SOMETHING("issue 11: no event has an empty text"),
     DRY_RUN_TOUCHES_NOTHING("SPEC.md 3.3: a dry run changes nothing: no file, no process, no event"),
     DRY_RUN_FORETELLS("SPEC.md 3.3: a dry run is the same computation as the real run");
 
