@@ -3,7 +3,6 @@ package io.homeostat.reconcile.command;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.source.StoredState;
 import io.homeostat.desired.state.StateReader;
@@ -48,10 +47,7 @@ public record GetCommand(Selection selection) implements Command {
         ImmutableList<StoredDeclaration> declarations =
                 workspace.remembered(StateReader::declarations).orElse(ImmutableList.of());
         ImmutableList<WorkloadId> ids = selection.isOpen()
-                ? selection.among(
-                        StoredState.desired(declarations).declarations().values().stream()
-                                .map(Declaration::workload),
-                        workload -> true)
+                ? selection.among(StoredState.desired(declarations), workload -> true)
                 : selection.names();
         List<Declared> found = new ArrayList<>();
         List<String> missing = new ArrayList<>();

@@ -165,9 +165,10 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         if (to != 0) {
             return stored.stream().filter(one -> one.number() == to).findFirst();
         }
-        LastKnownGood good = reader.history(id).lastKnownGood();
+        WorkloadHistory history = reader.history(id);
+        LastKnownGood good = history.lastKnownGood();
         String runs = good == null ? "" : good.hash();
-        boolean undone = Optional.ofNullable(reader.history(id).failed())
+        boolean undone = Optional.ofNullable(history.failed())
                 .filter(failed -> failed.hash().equals(declared))
                 .isPresent();
         // What is declared is new, and not known to work: what ran before is the last good one.

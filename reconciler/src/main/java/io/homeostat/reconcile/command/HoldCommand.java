@@ -130,10 +130,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
 
     private int runOnChosen(Workspace workspace) throws InterruptedException {
         ImmutableList<WorkloadId> chosen = workspace
-                .remembered(reader -> selection.among(
-                        StoredState.desired(reader.declarations()).declarations().values().stream()
-                                .map(Declaration::workload),
-                        this::suits))
+                .remembered(reader -> selection.among(StoredState.desired(reader.declarations()), this::suits))
                 .orElse(ImmutableList.of());
         if (chosen.isEmpty()) {
             Console console = workspace.console();

@@ -5,7 +5,6 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
-import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.source.StoredState;
@@ -156,10 +155,8 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
             return ImmutableSet.copyOf(selection.names());
         }
         ImmutableSet<WorkloadId> chosen = workspace
-                .remembered(reader -> ImmutableSet.copyOf(selection.among(
-                        StoredState.desired(reader.declarations()).declarations().values().stream()
-                                .map(Declaration::workload),
-                        workload -> true)))
+                .remembered(reader -> ImmutableSet.copyOf(
+                        selection.among(StoredState.desired(reader.declarations()), workload -> true)))
                 .orElse(ImmutableSet.of());
         if (chosen.isEmpty()) {
             workspace.console().say("nothing is declared here " + selection.words());

@@ -2,6 +2,8 @@ package io.homeostat.reconcile.command;
 
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
+import io.homeostat.desired.model.Declaration;
+import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.agent.WorkloadsRequest;
@@ -45,6 +47,11 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
     /** Whether the workloads have yet to be looked up. */
     boolean isOpen() {
         return names.isEmpty();
+    }
+
+    /** The chosen ones among what is in force: what another source overrules does not count. */
+    ImmutableList<WorkloadId> among(DesiredState desired, Predicate<Workload> eligible) {
+        return among(desired.declarations().values().stream().map(Declaration::workload), eligible);
     }
 
     /** The chosen ones among what is declared. */
