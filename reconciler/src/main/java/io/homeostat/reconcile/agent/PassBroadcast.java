@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.common.collect.Sets;
 import io.homeostat.actuate.fetch.Downloader.Progress;
@@ -11,12 +12,14 @@ import io.homeostat.reconcile.loop.PassResult;
 import io.homeostat.reconcile.plan.Situation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.WorkloadPlan;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tells many of what passes do. Who subscribes hears only of passes that began after that: one that was under way goes by what was
@@ -25,6 +28,9 @@ import java.util.function.Consumer;
 final class PassBroadcast implements PassListener {
     /** A subscription to passes, until it is closed. */
     interface Following extends AutoCloseable {
+        /** Tells this one what was heard up to now, and from now on. To be called once. */
+        void tell(PassListener subscriber);
+
         @Override
         void close();
     }
@@ -39,14 +45,26 @@ final class PassBroadcast implements PassListener {
 
     private final class Subscription implements Following {
         private final ImmutableSortedSet<WorkloadId> ids;
-        private final PassListener subscriber;
         private final ReentrantLock telling = new ReentrantLock();
         private final Set<WorkloadId> heard = ConcurrentHashMap.newKeySet();
+        private final List<Consumer<PassListener>> kept = new ArrayList<>();
+        private @Nullable PassListener subscriber;
         private boolean closed;
 
-        private Subscription(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
+        private Subscription(ImmutableSortedSet<WorkloadId> ids) {
             this.ids = ids;
-            this.subscriber = subscriber;
+        }
+
+        @Override
+        public void tell(PassListener listener) {
+            telling.lock();
+            try {
+                kept.forEach(what -> what.accept(listener));
+                kept.clear();
+                subscriber = listener;
+            } finally {
+                telling.unlock();
+            }
         }
 
         private void begun(PassId pass) {
@@ -57,21 +75,26 @@ final class PassBroadcast implements PassListener {
         }
 
         private void tell(WorkloadId id, Consumer<PassListener> what) {
-            telling.lock();
-            try {
-                if (!closed && heard.contains(id)) {
-                    what.accept(subscriber);
-                }
-            } finally {
-                telling.unlock();
+            if (heard.contains(id)) {
+                tell(what);
             }
         }
 
         private void concerned(Set<WorkloadId> others) {
+            ImmutableSet<WorkloadId> known = Sets.intersection(others, heard).immutableCopy();
+            tell(listener -> listener.concerned(known));
+        }
+
+        private void tell(Consumer<PassListener> what) {
             telling.lock();
             try {
-                if (!closed) {
-                    subscriber.concerned(Sets.intersection(others, heard).immutableCopy());
+                if (closed) {
+                    return;
+                }
+                if (subscriber == null) {
+                    kept.add(what);
+                } else {
+                    what.accept(subscriber);
                 }
             } finally {
                 telling.unlock();
@@ -91,10 +114,17 @@ final class PassBroadcast implements PassListener {
         }
     }
 
-    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
-        Subscription subscription = new Subscription(ids, subscriber);
+    /** Keeps what it hears for whoever is to be told: nothing is waited for, so that passes may be kept from storing meanwhile. */
+    Following subscribe(ImmutableSortedSet<WorkloadId> ids) {
+        Subscription subscription = new Subscription(ids);
         subscriptions.add(subscription);
         return subscription;
+    }
+
+    Following subscribe(ImmutableSortedSet<WorkloadId> ids, PassListener subscriber) {
+        Following following = subscribe(ids);
+        following.tell(subscriber);
+        return following;
     }
 
     @Override

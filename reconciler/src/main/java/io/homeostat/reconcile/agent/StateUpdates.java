@@ -18,6 +18,7 @@ import io.homeostat.reconcile.loop.PassId.Trigger;
 import io.homeostat.reconcile.loop.PassListener;
 import io.homeostat.reconcile.loop.Reconciler;
 import io.homeostat.reconcile.loop.WorkloadPass;
+import java.util.Objects;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
@@ -51,18 +52,14 @@ final class StateUpdates {
                     ImmutableSortedSet.copyOf(Sets.intersection(declared, ImmutableSet.copyOf(ids))));
         }
 
-        static Scope of(DesiredState desired, StateReader store, Observer observer) {
+        static Scope of(DesiredState desired, StateReader store, ImmutableSet<WorkloadId> traces) {
             ImmutableSortedSet<WorkloadId> wanted =
                     ImmutableSortedSet.copyOf(desired.declarations().keySet());
             TreeSet<WorkloadId> all = new TreeSet<>(wanted);
             // These are known even when traces can't be seen, at which a command would give up.
             all.addAll(store.histories().keySet());
             store.instances().stream().map(Instance::workload).forEach(all::add);
-            switch (observer.traces()) {
-                case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> all.addAll(found);
-                case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) ->
-                    LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
-            }
+            all.addAll(traces);
             return new Scope(ImmutableSortedSet.copyOf(all), wanted);
         }
     }
@@ -101,7 +98,7 @@ final class StateUpdates {
 
     /** All that there is something to do about, as things are declared now. */
     Scope scope() {
-        return scope(declared.now());
+        return Scope.of(declared.now(), store, traces());
     }
 
     /**
@@ -110,28 +107,46 @@ final class StateUpdates {
      * @param change made to the store at once; if it throws, nothing else happens
      */
     Following declare(Consumer<StateStore> change, Follower follower) throws InterruptedException {
+        ImmutableSet<WorkloadId> traces = traces();
+        AtomicReference<Followed> begun = new AtomicReference<>();
         declaring.lock();
         try {
-            pass.amend(() -> change.accept(store));
-            DesiredState next = wanted();
-            Scope scope = scope(next);
-            Following following = broadcast.subscribe(scope.all(), follower.follow(scope));
-            become(next);
-            hint(scope.all(), Trigger.REQUEST);
-            return following;
+            pass.amend(() -> {
+                change.accept(store);
+                DesiredState next = wanted();
+                Scope scope = Scope.of(next, store, traces);
+                // Before any pass goes by the change; its listener, who may have to be asked for something, hears of it
+                // then.
+                begun.set(new Followed(scope, broadcast.subscribe(scope.all())));
+                become(next);
+            });
+            Followed followed = Objects.requireNonNull(begun.get());
+            try {
+                followed.following().tell(follower.follow(followed.scope()));
+            } catch (InterruptedException | RuntimeException e) {
+                followed.following().close();
+                throw e;
+            } finally {
+                hint(followed.scope().all(), Trigger.REQUEST);
+            }
+            return followed.following();
         } finally {
             declaring.unlock();
         }
     }
 
+    private record Followed(Scope scope, Following following) {}
+
     /** @param change says of which workloads it wants to know how they fare, changed or not */
     void declare(Function<StateStore, ImmutableSet<WorkloadId>> change) {
         declaring.lock();
         try {
-            AtomicReference<ImmutableSet<WorkloadId>> look = new AtomicReference<>(ImmutableSet.of());
-            pass.amend(() -> look.set(change.apply(store)));
-            hint(become(wanted()), Trigger.REQUEST);
-            hint(look.get(), Trigger.REQUEST);
+            ImmutableSet.Builder<WorkloadId> look = ImmutableSet.builder();
+            pass.amend(() -> {
+                look.addAll(change.apply(store));
+                look.addAll(become(wanted()));
+            });
+            hint(look.build(), Trigger.REQUEST);
         } finally {
             declaring.unlock();
         }
@@ -187,7 +202,14 @@ final class StateUpdates {
         return StoredState.desired(store.declarations()).under(policy.get());
     }
 
-    private Scope scope(DesiredState desired) {
-        return Scope.of(desired, store, observer);
+    /** What is left of workloads on the machine. */
+    private ImmutableSet<WorkloadId> traces() {
+        return switch (observer.traces()) {
+            case Observation.Seen<ImmutableSet<WorkloadId>>(var found) -> found;
+            case Observation.Unseen<ImmutableSet<WorkloadId>>(String why) -> {
+                LOG.warn("what is left of workloads that nobody declares could not be seen: {}", why);
+                yield ImmutableSet.of();
+            }
+        };
     }
 }

@@ -90,7 +90,13 @@ public final class WorkloadPass {
     PassResult run(WorkloadId id, Consumer<ImmutableSet<WorkloadId>> concerned) {
         Situation seen = look(id);
         Planned planned = holding(
-                notes.readLock(), () -> plan(seen.withHistory(store.history(id)).withPause(pause(id))));
+                notes.readLock(),
+                () -> isDeclaredStill(seen)
+                        ? plan(seen.withHistory(store.history(id)).withPause(pause(id)))
+                        : null);
+        if (planned == null) {
+            return lookAgain(seen);
+        }
         disruptions.looked(id);
         if (mayDestroyEnded(planned.situation())) {
             executor.destroyEnded(id);
@@ -106,6 +112,18 @@ public final class WorkloadPass {
             concerned.accept(others);
         }
         listener.finished(id, next);
+        return next;
+    }
+
+    /**
+     * What was declared otherwise after the look is neither planned for nor stored, or what its removal has just made forgotten would be
+     * remembered again. Not in the same pass: who declared it hears of passes only that begin after that.
+     */
+    private PassResult lookAgain(Situation seen) {
+        PassResult next = new PassResult.Later(
+                Planner.plan(seen),
+                new Step.Wait(seen.id(), seen.now(), Step.Wait.Kind.PROGRESS, "something else was declared"));
+        listener.finished(seen.id(), next);
         return next;
     }
 
@@ -152,7 +170,7 @@ public final class WorkloadPass {
     }
 
     /** From reading a history until writing the next one, nobody else may write it. Never held while waiting. */
-    private static <T> T holding(Lock lock, Supplier<T> work) {
+    private static <T extends @Nullable Object> T holding(Lock lock, Supplier<T> work) {
         lock.lock();
         try {
             return work.get();
@@ -287,9 +305,11 @@ public final class WorkloadPass {
     }
 
     private boolean isStillWanted(Situation situation) {
-        WorkloadId id = situation.id();
-        return Objects.equals(desired.declaration(id).orElse(null), situation.declared())
-                && Objects.equals(pause(id), situation.pause());
+        return isDeclaredStill(situation) && Objects.equals(pause(situation.id()), situation.pause());
+    }
+
+    private boolean isDeclaredStill(Situation situation) {
+        return Objects.equals(desired.declaration(situation.id()).orElse(null), situation.declared());
     }
 
     /** Stores what passes learn. Events about the end of a process get the last lines of its log. */

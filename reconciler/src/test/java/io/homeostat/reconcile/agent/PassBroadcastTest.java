@@ -35,6 +35,17 @@ class PassBroadcastTest {
     }
 
     @Test
+    void whatIsHeardBeforeAnybodyListensIsKeptForHim() {
+        Following following = broadcast.subscribe(ImmutableSortedSet.of(A));
+        broadcast.begun(pass(A, 1));
+        broadcast.broken(A, new IllegalStateException("early"));
+        following.tell(heard);
+        broadcast.begun(pass(A, 2));
+
+        assertEquals(List.of("begun 1", "broken early", "begun 2"), heard.words);
+    }
+
+    @Test
     void otherWorkloadsAreNotTold() {
         broadcast.subscribe(ImmutableSortedSet.of(A), heard);
         broadcast.begun(pass(B, 1));

@@ -46,8 +46,9 @@ class WorkloadPassTest {
     private final CountDownLatch downloading = new CountDownLatch(1);
     private final CountDownLatch release = new CountDownLatch(1);
     private final WorkloadPass pass = new WorkloadPass(
-            desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Silence());
+            desired, new BareMachine(), this::execute, store, InstantSource.system(), id -> "", new Listener());
     private volatile Runnable duringTheLook = () -> {};
+    private volatile Runnable beforeTheStep = () -> {};
     private final ExecutorService worker = Executors.newSingleThreadExecutor();
 
     WorkloadPassTest() {
@@ -87,8 +88,8 @@ class WorkloadPassTest {
     }
 
     @Test
-    void aDeclarationThatChangesBetweenTheLookAndTheFetchingBreaksItOffToo() throws Exception {
-        duringTheLook = () -> {
+    void aDeclarationThatChangesBetweenThePlanAndTheFetchingBreaksItOffToo() throws Exception {
+        beforeTheStep = () -> {
             desired.declare(ID, "B", ImmutableList.of(), null);
             pass.abandonFetching(ID);
         };
@@ -99,6 +100,18 @@ class WorkloadPassTest {
                 Outcome.Interrupted.class,
                 assertInstanceOf(PassResult.Again.class, next).outcome());
         assertEquals(0, store.history(ID).attempts().install().count());
+    }
+
+    @Test
+    void whatWasDeclaredOtherwiseDuringTheLookIsLookedAtAgainAndNothingIsStored() throws Exception {
+        duringTheLook = () -> desired.withdraw(ID);
+
+        PassResult next = worker.submit(() -> pass.run(ID)).get(30, TimeUnit.SECONDS);
+
+        PassResult.Later later = assertInstanceOf(PassResult.Later.class, next);
+        assertEquals(Step.Wait.Kind.PROGRESS, later.until().kind());
+        assertEquals(WorkloadHistory.NONE, store.history(ID));
+        assertEquals(1, downloading.getCount());
     }
 
     @Test
@@ -164,9 +177,11 @@ class WorkloadPassTest {
         }
     }
 
-    private static final class Silence implements PassListener {
+    private final class Listener implements PassListener {
         @Override
-        public void starting(Step step) {}
+        public void starting(Step step) {
+            beforeTheStep.run();
+        }
 
         @Override
         public void finished(WorkloadId id, PassResult next) {}
