@@ -168,9 +168,7 @@ public record HistoryCommand(WorkloadId workload) implements Command {
         WorkloadHistory history = reader.history(id);
         LastKnownGood good = history.lastKnownGood();
         String runs = good == null ? "" : good.hash();
-        boolean undone = Optional.ofNullable(history.failed())
-                .filter(failed -> failed.hash().equals(declared))
-                .isPresent();
+        boolean undone = history.undone(declared).isPresent();
         // What is declared is new, and not known to work: what ran before is the last good one.
         boolean trying = !runs.equals(declared) && !undone;
         int before = stored.stream()

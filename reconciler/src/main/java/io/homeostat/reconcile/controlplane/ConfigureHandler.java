@@ -154,13 +154,13 @@ final class ConfigureHandler {
             return;
         }
         answer.tell(EventType.PLUGIN_CONFIG_INSTALL, "declared by " + SourceName.CONTROL_PLANE.word());
-        FailedRevision failed = history.failed();
-        if (failed != null && failed.hash().equals(wanted.hash())) {
+        Optional<FailedRevision> undone = history.undone(wanted.hash());
+        if (undone.isPresent()) {
             answer.tell(
                     EventType.PLUGIN_INSTALL_FAILED,
-                    "it was tried and undone: " + failed.error()
+                    "it was tried and undone: " + undone.get().error()
                             + "; it is tried again when another declaration is sent, or later "
-                            + (failed.byRequest() ? "on request" : "by itself"));
+                            + (undone.get().byRequest() ? "on request" : "by itself"));
         } else if (!newProgram) {
             answer.tell(EventType.PLUGIN_INSTALLED, "it is installed already");
         }

@@ -152,7 +152,7 @@ public final class PluginStates {
             WorkloadStatus status = WorkloadStatus.of(finding);
             String there = status.currentRevision();
             String wanted = status.desiredRevision();
-            boolean undone = undone(finding.situation()) != null;
+            boolean undone = finding.situation().undone() != null;
             Revision pending = wanted != null && there != null && (undone || !wanted.equals(there))
                     ? new Revision(wanted, pending(finding.situation(), status))
                     : null;
@@ -198,7 +198,7 @@ public final class PluginStates {
 
         private static Status pending(Situation situation, WorkloadStatus status) {
             Attempts attempts = situation.history().attempts();
-            if (undone(situation) != null || attempts.install().count() > 0) {
+            if (situation.undone() != null || attempts.install().count() > 0) {
                 return failed(situation, status.failure());
             }
             WorkloadState state = attempts.start().count() > 0 ? WorkloadState.STARTING : WorkloadState.INSTALLING;
@@ -256,7 +256,7 @@ public final class PluginStates {
 
         private static Instant failedAt(Situation situation) {
             WorkloadHistory history = situation.history();
-            FailedRevision undone = undone(situation);
+            FailedRevision undone = situation.undone();
             return undone != null
                     ? undone.at()
                     : Stream.of(history.attempts().install(), history.attempts().start())
@@ -264,13 +264,6 @@ public final class PluginStates {
                             .flatMap(Stream::ofNullable)
                             .findFirst()
                             .orElse(situation.now());
-        }
-
-        /** The declared revision, if it was tried and undone. */
-        private static @Nullable FailedRevision undone(Situation situation) {
-            Declaration declared = situation.declared();
-            FailedRevision failed = situation.history().failed();
-            return declared != null && failed != null && failed.hash().equals(declared.hash()) ? failed : null;
         }
 
         private static Status status(WorkloadState state, int code, ImmutableList<String> results, Instant at) {

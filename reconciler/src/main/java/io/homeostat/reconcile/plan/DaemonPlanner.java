@@ -25,8 +25,8 @@ final class DaemonPlanner {
     WorkloadPlan plan() {
         Target wanted = Target.of(declared.workload(), declared.hash(), situation.installations());
         Target lastGood = lastGood();
-        FailedRevision failed = situation.history().failed();
-        if (lastGood != null && failed != null && failed.hash().equals(declared.hash())) {
+        FailedRevision failed = situation.undone();
+        if (lastGood != null && failed != null) {
             Instant retry = BackoffPolicies.afterUndone(situation, failed);
             if (situation.now().isBefore(retry)) {
                 WorkloadPlan undoing = holdAtLastGood(lastGood, wanted, failed, retry);

@@ -5,7 +5,6 @@ import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.WorkloadHistory;
-import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observer.Checks;
 import java.time.Instant;
@@ -43,8 +42,7 @@ public final class Judgement {
      * probe says of it is no news for the other, so trying that declaration once more takes another launch.
      */
     static boolean wasBroughtBack(Declaration declared, WorkloadHistory history, Instance instance) {
-        FailedRevision failed = history.failed();
-        return failed != null && failed.hash().equals(declared.hash()) && asksOtherwise(declared, history, instance);
+        return history.undone(declared.hash()).isPresent() && asksOtherwise(declared, history, instance);
     }
 
     /** Outside its maintenance window nothing changes for what runs, and so neither does its probe. */

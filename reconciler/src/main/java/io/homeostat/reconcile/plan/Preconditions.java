@@ -63,16 +63,19 @@ final class Preconditions {
 
     /** Whether the target is the last good revision, because what is declared has failed. */
     boolean isUndoing() {
-        FailedRevision failed = situation.history().failed();
-        return failed != null
-                && failed.hash().equals(declared.hash())
-                && !target.hash().equals(declared.hash());
+        return undone().isPresent();
     }
 
     /** Whether that is so because somebody wants it. */
     boolean isRolledBack() {
-        FailedRevision failed = situation.history().failed();
-        return isUndoing() && failed != null && failed.byRequest();
+        return undone().filter(FailedRevision::byRequest).isPresent();
+    }
+
+    private Optional<FailedRevision> undone() {
+        return situation
+                .history()
+                .undone(declared.hash())
+                .filter(_ -> !target.hash().equals(declared.hash()));
     }
 
     /** For a launch while nothing runs. */

@@ -10,6 +10,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.Pause;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedWorkload;
@@ -95,6 +96,11 @@ public record Situation(
         return declared == null || !disrupts || declared.workload().isOneShot()
                 ? Optional.empty()
                 : Optional.ofNullable(declared.workload().lifecycle().maxDisruption());
+    }
+
+    /** How what is declared was tried and undone; null when it was not. */
+    public @Nullable FailedRevision undone() {
+        return declared == null ? null : history.undone(declared.hash()).orElse(null);
     }
 
     public Situation withHistory(WorkloadHistory next) {

@@ -132,15 +132,19 @@ final class Notes {
             return;
         }
         LastKnownGood lastKnownGood = history.lastKnownGood();
-        FailedRevision failed = history.failed();
         boolean wasWell = (lastKnownGood != null && lastKnownGood.hash().equals(hash))
                 // Runs until what it was rolled back to is here.
-                || (failed != null && failed.byRequest() && failed.hash().equals(hash));
+                || isRolledBack(hash);
         if (declared != null && declared.hash().equals(hash) && !wasWell) {
             startFailed(declared, cause, error, fatal);
         } else {
             run(run -> run.withCrashes(run.crashes().failed(situation.now(), error, false)));
         }
+    }
+
+    /** Whether somebody had that declaration undone, though it works. */
+    private boolean isRolledBack(String hash) {
+        return history.undone(hash).filter(FailedRevision::byRequest).isPresent();
     }
 
     private void startFailed(Declaration declared, FailureCause cause, String error, boolean fatal) {
@@ -156,8 +160,8 @@ final class Notes {
             }
             return;
         }
-        FailedRevision failed = history.failed();
-        int times = failed != null && failed.hash().equals(declared.hash()) ? failed.times() + 1 : 1;
+        int times =
+                1 + history.undone(declared.hash()).map(FailedRevision::times).orElse(0);
         history = history.withAttempts(
                         history.attempts().withStart(Failures.NONE).withRestartToConfigure(false))
                 .withFailed(new FailedRevision(declared.hash(), revision, times, situation.now(), error));
@@ -170,8 +174,7 @@ final class Notes {
 
     /** What is declared was seen to do what it should: from now on it is the last good revision, and its failures are forgotten. */
     void knownGood(Declaration declared, Target target) {
-        FailedRevision failed = history.failed();
-        if (failed != null && failed.byRequest() && failed.hash().equals(declared.hash())) {
+        if (isRolledBack(declared.hash())) {
             // That it works is no reason to keep it.
             return;
         }

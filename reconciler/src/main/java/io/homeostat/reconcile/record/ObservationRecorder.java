@@ -20,7 +20,6 @@ import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.Decision;
-import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -135,12 +134,11 @@ public final class ObservationRecorder {
             }
             return;
         }
-        FailedRevision failed = history.failed();
         notes.history(history.withAttempts(
                         declared.generation(),
                         Attempts.of(declared.hash())
                                 .withReported(Reported.of(declared.workload().revision())))
-                .withFailed(failed != null && failed.hash().equals(declared.hash()) ? failed : null)
+                .withFailed(history.undone(declared.hash()).orElse(null))
                 .withRun(history.run().withCrashes(Failures.NONE)));
         boolean wasWithdrawn = history.attempts().hash().isEmpty();
         if (wasWithdrawn || isNewProgram(history.lastKnownGood(), declared.workload())) {

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Attempts.Reported;
 import java.time.Instant;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -89,6 +90,11 @@ public record WorkloadHistory(
                         .distinct()
                         .limit(MOST_FORMER)
                         .collect(ImmutableList.toImmutableList()));
+    }
+
+    /** How that declaration was tried as an upgrade and undone; empty when it was not, or not since another one was declared. */
+    public Optional<FailedRevision> undone(String hash) {
+        return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
     }
 
     public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
