@@ -9,12 +9,14 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.Completed;
+import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.observe.install.Installation;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,11 +41,24 @@ public final class CleanEnd {
                 && !completed.launchId().equals(run.again());
     }
 
-    /** Whether what is declared rests because it has completed. */
-    public static boolean rests(Situation situation) {
+    /**
+     * What rests because it has completed: what is declared, or the last good revision as long as that stands in for it, because it was
+     * undone or nobody has tried to launch it yet.
+     */
+    public static Optional<Workload> resting(Declaration declared, WorkloadHistory history, HostFacts host) {
+        LastKnownGood good = history.lastKnownGood();
+        boolean standsIn = history.undone(declared.hash()).isPresent()
+                || history.attempts().start().count() == 0;
+        return Stream.concat(
+                        Stream.of(declared.workload()),
+                        standsIn ? Stream.ofNullable(good).map(LastKnownGood::workload) : Stream.empty())
+                .filter(workload -> rests(workload, history.run(), host))
+                .findFirst();
+    }
+
+    public static Optional<Workload> resting(Situation situation) {
         Declaration declared = situation.declared();
-        return declared != null
-                && rests(declared.workload(), situation.history().run(), situation.host());
+        return declared == null ? Optional.empty() : resting(declared, situation.history(), situation.host());
     }
 
     /** Whether that is what has completed, ever. */
@@ -56,8 +71,11 @@ public final class CleanEnd {
         return !workload.isOneShot() && completed.work().equals(Work.of(workload));
     }
 
+    /** What is not known of either boot ends no rest. */
     static boolean isThisBoot(Completed completed, HostFacts host) {
-        return !(host.bootId() instanceof Observation.Seen<String>(String now)) || now.equals(completed.bootId());
+        return completed.bootId().isEmpty()
+                || !(host.bootId() instanceof Observation.Seen<String>(String now))
+                || now.equals(completed.bootId());
     }
 
     /** Whether the end of an instance that is to be stopped could be taken for a completion, if we died meanwhile. */

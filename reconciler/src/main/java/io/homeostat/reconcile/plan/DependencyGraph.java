@@ -190,8 +190,8 @@ public final class DependencyGraph {
                 && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
                         : runs(declared, host, neighbour)
-                                || CleanEnd.rests(
-                                        declared.workload(), neighbour.history().run(), host));
+                                || CleanEnd.resting(declared, neighbour.history(), host)
+                                        .isPresent());
     }
 
     /** A code is a plugin's own business: who depends on it does not wait for another one. */

@@ -66,7 +66,7 @@ public final class Conditions {
         }
         RunRecord run = situation.history().run();
         boolean runs = instances.stream().anyMatch(p -> p.liveness() instanceof ObservedInstance.Liveness.Running);
-        if (!runs && CleanEnd.rests(situation)) {
+        if (!runs && CleanEnd.resting(situation).isPresent()) {
             return keep(situation, Condition.Type.HEALTHY, Condition.Status.TRUE, Reason.COMPLETED, "");
         }
         if (!runs) {
@@ -129,9 +129,8 @@ public final class Conditions {
     }
 
     private static Condition rolledBack(Situation situation) {
-        FailedRevision failed = situation.history().failed();
-        Declaration declared = situation.declared();
-        if (failed == null || declared == null || !failed.hash().equals(declared.hash())) {
+        FailedRevision failed = situation.undone();
+        if (failed == null) {
             return keep(situation, Condition.Type.ROLLED_BACK, Condition.Status.FALSE, Reason.NO_FAILED_UPGRADE, "");
         }
         return keep(

@@ -67,7 +67,7 @@ public enum WorkloadState {
         if (declared != null && !isKeptStopped(plan) && declared.workload().isOneShot()) {
             return ofOneShot(situation, declared, plan);
         }
-        if (!isKeptStopped(plan) && CleanEnd.rests(situation)) {
+        if (!isKeptStopped(plan) && CleanEnd.resting(situation).isPresent()) {
             return EXECUTION_COMPLETED;
         }
         if (declared == null

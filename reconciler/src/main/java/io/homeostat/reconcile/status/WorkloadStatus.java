@@ -111,11 +111,9 @@ public record WorkloadStatus(
 
     /** The hash of the configuration that nothing runs with any more because it is done. */
     private static String ranWith(Situation situation, @Nullable LastRun execution) {
-        Declaration declared = situation.declared();
-        if (declared != null && CleanEnd.rests(situation)) {
-            return Traits.of(declared.workload()).configHash();
-        }
-        return execution == null ? "" : execution.configHash(situation);
+        return CleanEnd.resting(situation)
+                .map(workload -> Traits.of(workload).configHash())
+                .orElseGet(() -> execution == null ? "" : execution.configHash(situation));
     }
 
     /** Of the newest running instance; null when it is no process of this host. */
@@ -167,9 +165,9 @@ public record WorkloadStatus(
         if (declared == null) {
             return "";
         }
-        FailedRevision failed = history.failed();
-        if (failed != null && failed.hash().equals(declared.hash())) {
-            return failed.error();
+        Optional<FailedRevision> undone = history.undone(declared.hash());
+        if (undone.isPresent()) {
+            return undone.get().error();
         }
         if (history.attempts().install().count() > 0) {
             return history.attempts().install().error();

@@ -6,18 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.MoreCollectors;
 import io.homeostat.desired.model.Lifecycle.Limits;
 import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import io.homeostat.desired.model.schema.Size;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.state.history.Condition;
 import io.homeostat.desired.state.history.Exit;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance.Liveness;
 import io.homeostat.observe.host.HostFacts;
+import io.homeostat.reconcile.record.Conditions;
 import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
+import io.homeostat.reconcile.status.WorkloadState;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -149,6 +153,20 @@ class CompletedPlanningTest {
 
     private static Wish wish(String revision) {
         return Wish.of(revision, ImmutableList.of(), "c").restarted(Policy.ON_FAILURE);
+    }
+
+    @Test
+    void whatHasCompletedIsSaidToHaveCompletedWhileItsSuccessorIsUndone() {
+        Situation situation =
+                completed(wish("B")).undone(1, NOW.minusSeconds(5)).learned().situation();
+
+        assertEquals(WorkloadState.EXECUTION_COMPLETED, WorkloadState.of(situation, Planner.plan(situation)));
+        assertEquals(
+                "TRUE COMPLETED",
+                Conditions.of(situation, Planner.plan(situation)).stream()
+                        .filter(condition -> condition.type() == Condition.Type.HEALTHY)
+                        .map(condition -> condition.status() + " " + condition.reason())
+                        .collect(MoreCollectors.onlyElement()));
     }
 
     /** A is installed and good, and something is declared. */

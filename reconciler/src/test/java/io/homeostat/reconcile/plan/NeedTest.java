@@ -25,6 +25,8 @@ import io.homeostat.desired.state.history.OneShotRun;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.RunRecord.Completed;
 import io.homeostat.desired.state.history.WorkloadHistory;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.host.HostFacts;
 import io.homeostat.reconcile.Written;
 import io.homeostat.reconcile.plan.Relations.Need;
@@ -125,6 +127,29 @@ class NeedTest {
                                 Need.State.COMING,
                                 ON_FAILURE,
                                 () -> completed("last-boot")),
+                        new Row(
+                                "what need not go on has completed, and nobody knows in which boot",
+                                Need.State.WELL,
+                                ON_FAILURE,
+                                () -> completed("")),
+                        new Row(
+                                "the last good revision has completed, and what is declared was undone",
+                                Need.State.WELL,
+                                ON_FAILURE,
+                                () -> completedBefore(history ->
+                                        history.withFailed(new FailedRevision("hash", "local", 1, NOW, "it says no")))),
+                        new Row(
+                                "the last good revision has completed, and what is declared can't be fetched",
+                                Need.State.WELL,
+                                ON_FAILURE,
+                                () -> completedBefore(history ->
+                                        history.withAttempts(history.attempts().withInstall(failed(1, NOW))))),
+                        new Row(
+                                "the last good revision has completed, and what is declared was tried",
+                                Need.State.COMING,
+                                ON_FAILURE,
+                                () -> completedBefore(history ->
+                                        history.withAttempts(history.attempts().withStart(failed(1, NOW))))),
                         row("what is to run always has completed", Need.State.COMING, () -> completed("this-boot")),
                         new Row(
                                 "what is to run once was a daemon before, and has not run",
@@ -188,6 +213,18 @@ class NeedTest {
         Exit exit = new Exit(0, null, Exit.Reason.EXITED, NOW);
         String work = Work.of(declaration("db", "").workload());
         return neighbour(history.withRun(history.run().withCompleted(new Completed(work, "launch", bootId, exit))));
+    }
+
+    /** Another revision than is declared, in this boot. */
+    private static Remembered completedBefore(UnaryOperator<WorkloadHistory> change) {
+        Workload good = declaration("db", "execution: " + ON_FAILURE + "\n  arguments: [former]")
+                .workload();
+        Exit exit = new Exit(0, null, Exit.Reason.EXITED, NOW);
+        WorkloadHistory history = acted(1, attempts -> attempts)
+                .withConditions(ImmutableList.of(HEALTHY))
+                .withLastKnownGood(new LastKnownGood(good, "former", null));
+        return neighbour(change.apply(history.withRun(
+                history.run().withCompleted(new Completed(Work.of(good), "launch", "this-boot", exit)))));
     }
 
     private static WorkloadHistory crashed(int times, Condition condition) {

@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.sim;
 
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
@@ -31,6 +32,9 @@ final class FakeProcesses {
 
     /** Notes whose removal is not durable. */
     private final List<FakeProcess> forgotten = new ArrayList<>();
+
+    /** All that have ended, whether there are notes of them or not. */
+    private final List<FakeProcess> ended = new ArrayList<>();
 
     private int boots = 1;
     private long bootedAt;
@@ -100,6 +104,15 @@ final class FakeProcesses {
                 .toList();
     }
 
+    /** Whether it has ended well in this boot, as that workload and by itself. */
+    boolean hasCompleted(Workload workload) {
+        return ended.stream()
+                .anyMatch(process -> process.launched.workload().equals(workload.id())
+                        && process.isDone()
+                        && process.bootId.equals(bootId())
+                        && FakeProcess.isLaunchedAs(workload, process.launched));
+    }
+
     /** What an agent was ending when it died is, for the next one, something that ended by itself. */
     void forgetWhoStopped() {
         launches.values().forEach(process -> process.stopped = false);
@@ -127,6 +140,7 @@ final class FakeProcesses {
             inhabitants.remove(process.identity.pid());
         }
         process.exit = exit;
+        ended.add(process);
         process.endedAt = clock.steadyMillis();
         process.survivors = survivors;
     }

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.Dependencies;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Lifecycle.MaxDisruption;
+import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.Condition;
@@ -173,16 +174,19 @@ final class OrderRules {
                 : Splitter.on(',').splitToList(process.launched.inputs().getOrDefault(FakeProcess.NEEDS, ""));
     }
 
-    /** Whether what is declared is launched again only after a failure, and has ended otherwise. */
+    /** Whether what is declared, or while nothing runs the last good revision, is launched again only after a failure, and has ended otherwise. */
     private boolean hasCompleted(WorkloadId id) {
-        return desired.get(id)
-                .map(Declaration::workload)
-                .filter(FakeMachine::mayComplete)
-                .filter(workload -> processes.launches(id).stream()
-                        .anyMatch(process -> process.isDone()
-                                && process.bootId.equals(processes.bootId())
-                                && FakeProcess.isLaunchedAs(workload, process.launched)))
-                .isPresent();
+        Declaration declared = desired.get(id).orElse(null);
+        if (declared == null) {
+            return false;
+        }
+        LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
+        return hasCompleted(declared.workload())
+                || (lastKnownGood != null && processes.living(id).isEmpty() && hasCompleted(lastKnownGood.workload()));
+    }
+
+    private boolean hasCompleted(Workload workload) {
+        return FakeMachine.mayComplete(workload) && processes.hasCompleted(workload);
     }
 
     /** Whether a process of it has worked and is alive, or its end could not be known; of a one-shot, whether its run is completed. */
