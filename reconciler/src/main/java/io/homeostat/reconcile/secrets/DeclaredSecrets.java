@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
-import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.schema.Fields.Location;
 import io.homeostat.desired.model.schema.Fields.Secret;
@@ -23,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +30,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The secrets of a declaration: fields marked {@link Secret}, its whole configuration, the values of its environment, also those in files, queries and user information of its URLs, and
- * all arguments that are not names of options.
+ * all arguments that are not names of options. That is for logs and for what is given away, where nobody looks at each value; {@link ShownDeclaration} shows more.
  */
 public final class DeclaredSecrets {
     private static final Logger LOG = LoggerFactory.getLogger(DeclaredSecrets.class);
@@ -234,49 +232,19 @@ public final class DeclaredSecrets {
         return document.toPrettyString() + "\n";
     }
 
-    /**
-     * A declaration for those who may see how it is launched: what only the program itself can see is replaced, and what else is secret is
-     * masked in every text.
-     *
-     * @param whole stands for a whole secret value
-     * @param partly makes what stands for a text of what is left of it
-     */
-    public static ObjectNode shown(Workload workload, JsonNode whole, Function<String, JsonNode> partly) {
-        ObjectNode document = (ObjectNode) tree(workload);
-        SecretMask mask = new SecretMask();
-        learn(workload, mask);
-        if (document.path("spec") instanceof ObjectNode spec) {
-            replaceGiven(workload, spec, whole);
-        }
-        return (ObjectNode) masked(document, whole, mask, partly);
-    }
-
-    private static JsonNode masked(JsonNode node, JsonNode whole, SecretMask mask, Function<String, JsonNode> partly) {
-        if (node.equals(whole)) {
-            return node;
-        }
-        if (node.isTextual()) {
-            String text = mask.mask(Redaction.text(node.textValue()));
-            return text.equals(node.textValue()) ? node : partly.apply(text);
-        }
-        if (node instanceof ArrayNode list) {
-            for (int i = 0; i < list.size(); i++) {
-                list.set(i, masked(list.get(i), whole, mask, partly));
-            }
-        } else if (node instanceof ObjectNode object) {
-            object.properties().forEach(field -> field.setValue(masked(field.getValue(), whole, mask, partly)));
-        }
-        return node;
-    }
-
     private static void replaceGiven(Workload workload, ObjectNode spec, JsonNode replacement) {
-        if (spec.has("config")) {
-            spec.set("config", replacement);
-        }
         if (spec.path("env") instanceof ObjectNode env) {
             env.properties().stream()
                     .filter(variable -> variable.getValue().isTextual())
                     .forEach(variable -> variable.setValue(replacement));
+        }
+        replaceMarked(workload, spec, replacement);
+    }
+
+    /** Replaces the configuration, and fields that are marked as secret. */
+    static void replaceMarked(Workload workload, ObjectNode spec, JsonNode replacement) {
+        if (spec.has("config")) {
+            spec.set("config", replacement);
         }
         eachMarked(workload, spec, (object, name) -> object.set(name, replacement));
     }

@@ -80,6 +80,13 @@ public final class SecretMask {
     /** The text with every secret replaced; overlapping ones are replaced as one, so that no part remains. */
     public String mask(String text) {
         BitSet secret = new BitSet(text.length());
+        find(text, secret);
+        Patterns.find(text, secret, true);
+        return replaced(text, secret);
+    }
+
+    /** Marks the characters of what it has learnt. */
+    void find(String text, BitSet secret) {
         for (int i = 0; i + SHORTEST <= text.length(); i++) {
             int beginning = beginning(text, i);
             if (beginnings.get(beginning & 0xffff)) {
@@ -90,8 +97,6 @@ public final class SecretMask {
                 }
             }
         }
-        Patterns.find(text, secret);
-        return replaced(text, secret);
     }
 
     private static boolean isWhole(String known, String text, int at) {
@@ -103,7 +108,8 @@ public final class SecretMask {
                 && (end == text.length() || !Character.isLetterOrDigit(text.charAt(end)));
     }
 
-    private static String replaced(String text, BitSet secret) {
+    /** With what is marked masked. */
+    static String replaced(String text, BitSet secret) {
         StringBuilder shown = new StringBuilder(text.length());
         int at = 0;
         for (int from = secret.nextSetBit(0); from >= 0; from = secret.nextSetBit(at)) {
@@ -118,9 +124,12 @@ public final class SecretMask {
      * authorizations, JSON Web Tokens and private keys. Takes linear time, whatever the text.
      */
     static final class Patterns {
-        private static final String NAME =
-                "(?:passw|passphrase|pwd|secret|token|credential|authorization|api[-_]?key|access[-_]?key|private[-_]?key"
-                        + "|signing[-_]?key)[A-Za-z0-9_.-]{0,40}";
+        /** But for the variables PWD and OLDPWD, which are directories. */
+        private static final String PWD = "(?-i:(?!PWD[:=])|(?<=[A-Za-z0-9_])(?<!(?<![A-Za-z0-9_])OLD))pwd";
+
+        private static final String NAME = "(?:passw|passphrase|" + PWD
+                + "|secret|token|credential|authorization|api[-_]?key|access[-_]?key|private[-_]?key"
+                + "|signing[-_]?key)[A-Za-z0-9_.-]{0,40}";
 
         /** What precedes the value. */
         private static final Pattern NAMED =
@@ -137,9 +146,13 @@ public final class SecretMask {
 
         private Patterns() {}
 
-        /** Marks the characters that are secret. */
-        static void find(String text, BitSet secret) {
-            urls(text, secret);
+        /**
+         * Marks the characters that are secret.
+         *
+         * @param users whether the name of a URL's user is secret, too, and not its password alone
+         */
+        static void find(String text, BitSet secret, boolean users) {
+            urls(text, secret, users);
             named(NAMED.matcher(text), text, secret);
             named(OPTION.matcher(text), text, secret);
             groups(SCHEME.matcher(text), 1, secret);
@@ -190,7 +203,8 @@ public final class SecretMask {
             return text.length();
         }
 
-        private static void urls(String text, BitSet secret) {
+        /** Marks queries, fragments and passwords. */
+        static void urls(String text, BitSet secret, boolean users) {
             int from = 0;
             for (int colon = text.indexOf("://"); colon >= 0; colon = text.indexOf("://", from)) {
                 int end = colon + 3;
@@ -207,13 +221,13 @@ public final class SecretMask {
                 if (query >= 0 && query + 1 < end) {
                     secret.set(query + 1, end);
                 }
-                users(text, colon, query >= 0 ? query : end, secret);
+                users(text, colon, query >= 0 ? query : end, secret, users);
                 from = Math.max(end, colon + 3);
             }
         }
 
         /** Of every URL within this one: the path of a proxy may be another URL. */
-        private static void users(String text, int colon, int end, BitSet secret) {
+        private static void users(String text, int colon, int end, BitSet secret, boolean whole) {
             for (int next = colon; next >= 0 && next < end; next = text.indexOf("://", next + 3)) {
                 int at = -1;
                 for (int i = next + 3; i < end && text.charAt(i) != '/'; i++) {
@@ -221,8 +235,10 @@ public final class SecretMask {
                         at = i;
                     }
                 }
-                if (at > next + 3) {
-                    secret.set(next + 3, at);
+                int password = text.indexOf(':', next + 3) + 1;
+                int from = whole ? next + 3 : password == 0 ? at : password;
+                if (at > from) {
+                    secret.set(from, at);
                 }
             }
         }

@@ -19,12 +19,17 @@ import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.SecretMask;
+import io.homeostat.reconcile.secrets.ShownDeclaration;
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +41,7 @@ public final class Differences {
             .map(RecordComponent::getName)
             .collect(ImmutableSet.toImmutableSet());
 
+    private static final Pattern COMMAND = Pattern.compile("spec\\.(?:arguments|(?:probe|reload)\\.exec\\.command)");
     private static final String URL = "spec.source.url";
 
     private Differences() {}
@@ -98,10 +104,49 @@ public final class Differences {
         Map<String, Value> old = values(before);
         Map<String, Value> wanted = values(after);
         return Sets.union(wanted.keySet(), old.keySet()).stream()
-                .filter(path -> !Objects.equals(json(old.get(path)), json(wanted.get(path))))
                 .filter(path -> !path.equals(URL) || !Objects.equals(archive(before), archive(after)))
-                .map(path -> new Change(path, shown(old.get(path)), shown(wanted.get(path))))
+                .flatMap(path -> changes(path, old.get(path), wanted.get(path)))
                 .collect(ImmutableList.toImmutableList());
+    }
+
+    /** Of two commands the words that differ; those with which both begin or end are left out. */
+    private static Stream<Change> changes(String path, @Nullable Value before, @Nullable Value after) {
+        if (before == null || after == null || !COMMAND.matcher(path).matches()) {
+            return change(path, before, after).stream();
+        }
+        List<Value> old = before.words();
+        List<Value> wanted = after.words();
+        int shorter = Math.min(old.size(), wanted.size());
+        int from = 0;
+        while (from < shorter && old.get(from).equals(wanted.get(from))) {
+            from++;
+        }
+        int same = 0;
+        while (same < shorter - from && old.get(old.size() - 1 - same).equals(wanted.get(wanted.size() - 1 - same))) {
+            same++;
+        }
+        int oldEnd = old.size() - same;
+        int wantedEnd = wanted.size() - same;
+        return IntStream.range(from, Math.max(oldEnd, wantedEnd))
+                .mapToObj(i -> change(
+                        path + "[" + i + "]", i < oldEnd ? old.get(i) : null, i < wantedEnd ? wanted.get(i) : null))
+                .flatMap(Optional::stream);
+    }
+
+    private static Optional<Change> change(String path, @Nullable Value before, @Nullable Value after) {
+        return Objects.equals(json(before), json(after))
+                ? Optional.empty()
+                : Optional.of(new Change(path, shown(before), shownAfter(shown(before), shown(after))));
+    }
+
+    /** Where both sides would read alike, only what is masked differs. */
+    private static @Nullable String shownAfter(@Nullable String before, @Nullable String after) {
+        if (after == null || !after.equals(before)) {
+            return after;
+        }
+        return after.indexOf(SecretMask.MASK) == after.lastIndexOf(SecretMask.MASK)
+                ? after.replace(SecretMask.MASK, "(masked, another value)")
+                : after + " (another masked value)";
     }
 
     /** Where the archive is, without what a control plane renews each time. */
@@ -111,7 +156,17 @@ public final class Differences {
     }
 
     /** @param shown without secrets */
-    private record Value(JsonNode json, String shown) {}
+    private record Value(JsonNode json, String shown, ImmutableList<Value> words) {
+        static Value of(JsonNode json, JsonNode shown) {
+            ImmutableList.Builder<Value> words = ImmutableList.builder();
+            if (json.isArray() && shown.isArray()) {
+                for (int i = 0; i < json.size(); i++) {
+                    words.add(of(json.get(i), shown.get(i)));
+                }
+            }
+            return new Value(json, shown.isTextual() ? shown.textValue() : shown.toString(), words.build());
+        }
+    }
 
     private static @Nullable JsonNode json(@Nullable Value value) {
         return value == null ? null : value.json();
@@ -127,7 +182,7 @@ public final class Differences {
         collect(
                 "",
                 DeclaredSecrets.tree(workload),
-                DeclaredSecrets.shown(workload, hidden, JsonNodeFactory.instance::textNode),
+                ShownDeclaration.of(workload, hidden, JsonNodeFactory.instance::textNode),
                 values);
         return values;
     }
@@ -140,7 +195,7 @@ public final class Differences {
                     .forEach(field ->
                             collect(prefix + field.getKey(), field.getValue(), shown.path(field.getKey()), values));
         } else {
-            values.put(path, new Value(json, shown.isTextual() ? shown.textValue() : shown.toString()));
+            values.put(path, Value.of(json, shown));
         }
     }
 }

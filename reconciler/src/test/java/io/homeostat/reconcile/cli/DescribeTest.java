@@ -150,7 +150,7 @@ class DescribeTest {
         Result different = shell.run(
                 "diff", "-f", shell.write("b.yaml", Shell.sleeper("web", 601)).toString());
         assertEquals(1, different.status(), different::toString);
-        assertTrue(different.out().contains("spec.arguments: [\"600\"] -> [\"601\"]"), different.out());
+        assertTrue(different.out().contains("spec.arguments[0]: 600 -> 601"), different.out());
         assertEquals(
                 2,
                 shell.run(

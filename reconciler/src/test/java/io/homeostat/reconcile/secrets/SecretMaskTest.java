@@ -34,6 +34,7 @@ class SecretMaskTest {
                 "https://proxy/http://u:p@h/x#frag | https://proxy/http://(masked)@h/x#(masked)",
                 "\"https://h/x?s=1\\\" | \"https://h/x?(masked)\\\"",
                 "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.abc- ok | (masked) ok",
+                "PWD=/srv/www OLDPWD=/root MYSQL_PWD=hunter2 | PWD=/srv/www OLDPWD=/root MYSQL_PWD=(masked)",
                 "a secretary came, at 12:30 | a secretary came, at 12:30",
             })
     void whatLooksLikeASecretIsTakenOut(String text, String masked) {

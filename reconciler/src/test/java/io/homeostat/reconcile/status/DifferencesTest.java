@@ -59,7 +59,7 @@ class DifferencesTest {
                 signature: %s
               entryPoint: bin/web
               arguments: ["--verbose"]
-              env: {A: bcdefg}
+              env: {A_TOKEN: bcdefg}
               envFiles: [/etc/web.env]
               user: nobody
               workingDirectory: /srv
@@ -108,10 +108,12 @@ class DifferencesTest {
     @Test
     void whereAVariableIsFromIsShownAndWhatItIsIsNot() {
         Workload before = Written.workload(PROCESS);
-        Workload after = Written.workload(PROCESS.replace("A: bcdefg", "A: {file: /run/token}"));
+        Workload after = Written.workload(PROCESS.replace("A_TOKEN: bcdefg", "A_TOKEN: {file: /run/token}"));
 
         assertEquals(
-                List.of(new Change("spec.env.A.file", null, "/run/token"), new Change("spec.env.A", "(masked)", null)),
+                List.of(
+                        new Change("spec.env.A_TOKEN.file", null, "/run/token"),
+                        new Change("spec.env.A_TOKEN", "(masked)", null)),
                 Differences.between(before, after));
     }
 
@@ -246,10 +248,50 @@ class DifferencesTest {
 
         assertEquals(new Change("spec.user", "nobody", "daemon"), Objects.requireNonNull(changes.get("spec.user")));
         assertEquals(
-                new Change("spec.config", "(masked)", "(masked)"), Objects.requireNonNull(changes.get("spec.config")));
+                new Change("spec.config", "(masked)", "(masked, another value)"),
+                Objects.requireNonNull(changes.get("spec.config")));
         assertTrue(changes.containsKey("spec.source.url"), changes::toString);
         String all = changes.toString();
         assertFalse(all.contains("s3cr3t") || all.contains("ijkl") || all.contains("abd"), all);
         assertTrue(all.contains("--token"), all);
+    }
+
+    @Test
+    void whatIsNoSecretIsShownAndOfArgumentsThoseThatDiffer() {
+        assertEquals(
+                List.of(new Change("spec.arguments[2]", "--listen=127.0.0.1:8080", "--listen=127.0.0.1:8081")),
+                between(
+                        "arguments: [-c, sleep 7200, '--listen=127.0.0.1:8080']",
+                        "arguments: [-c, sleep 7200, '--listen=127.0.0.1:8081']"));
+        assertEquals(
+                List.of(new Change("spec.env.GREETING", "hello", "good day")),
+                between("env: {GREETING: hello}", "env: {GREETING: good day}"));
+        assertEquals(
+                List.of(new Change("spec.arguments[1]", "b", "x"), new Change("spec.arguments[2]", null, "y")),
+                between("arguments: [a, b, c]", "arguments: [a, x, y, c]"));
+        assertEquals(
+                List.of(new Change("spec.arguments[0]", "a", null)),
+                between("arguments: [a, b, c]", "arguments: [b, c]"));
+    }
+
+    @Test
+    void whatIsMaskedOnBothSidesSaysThatItDiffers() {
+        assertEquals(
+                List.of(new Change("spec.env.DB_PASSWORD", "(masked)", "(masked, another value)")),
+                between("env: {DB_PASSWORD: hunter2}", "env: {DB_PASSWORD: hunter3}"));
+        assertEquals(
+                List.of(new Change("spec.env.DB", "pg://app:(masked)@db/x", "pg://app:(masked, another value)@db/x")),
+                between("env: {DB: 'pg://app:hunter2@db/x'}", "env: {DB: 'pg://app:hunter3@db/x'}"));
+        assertEquals(
+                List.of(new Change("spec.arguments[1]", "(masked)", "(masked, another value)")),
+                between("arguments: [--token, hunter2]", "arguments: [--token, hunter3]"));
+    }
+
+    private static ImmutableList<Change> between(String before, String after) {
+        return Differences.between(daemon(before), daemon(after));
+    }
+
+    private static Workload daemon(String line) {
+        return Written.workload(head("Process") + "  install: local\n  entryPoint: /bin/web\n  " + line + "\n");
     }
 }

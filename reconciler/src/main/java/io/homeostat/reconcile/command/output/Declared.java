@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.common.collect.ImmutableList;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
-import io.homeostat.reconcile.secrets.DeclaredSecrets;
+import io.homeostat.reconcile.secrets.ShownDeclaration;
 import java.util.Comparator;
 import java.util.Optional;
 import org.snakeyaml.engine.v2.api.Dump;
@@ -70,7 +70,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
 
     private ObjectNode document() {
         JsonNode hidden = Json.object().put("masked", true);
-        return DeclaredSecrets.shown(
+        return ShownDeclaration.of(
                 declaration.workload(),
                 hidden,
                 partly -> Json.object().set("masked", JsonNodeFactory.instance.textNode(partly)));

@@ -6,6 +6,7 @@ import io.homeostat.reconcile.command.output.Ansi.Colour;
 import io.homeostat.reconcile.plan.Plan;
 import io.homeostat.reconcile.plan.WorkloadPlan;
 import io.homeostat.reconcile.plan.WorkloadPlan.Bucket;
+import io.homeostat.reconcile.plan.WorkloadPlan.Change;
 import io.homeostat.reconcile.plan.WorkloadPlan.Facts;
 import java.io.PrintStream;
 import java.util.List;
@@ -23,6 +24,8 @@ public final class PlanText {
 
     /** Of a value, in characters; programs get all of it. */
     private static final int LONGEST_VALUE = 60;
+
+    private static final int CONTEXT = 20;
 
     private PlanText() {}
 
@@ -113,19 +116,29 @@ public final class PlanText {
 
     /** "spec.health.interval: 10s -> 5s"; what is new or gone altogether has no values to compare. */
     public static ImmutableList<String> changes(WorkloadPlan plan) {
-        return plan.changes().stream()
-                .map(change -> change.path() + ": " + value(change.before()) + " -> " + value(change.after()))
-                .collect(ImmutableList.toImmutableList());
+        return plan.changes().stream().map(PlanText::change).collect(ImmutableList.toImmutableList());
     }
 
-    private static String value(@Nullable String value) {
-        if (value == null) {
-            return "(none)";
+    /** Long values from a little before where they differ. */
+    private static String change(Change change) {
+        String before = change.before() == null ? "(none)" : Text.oneLine(change.before());
+        String after = change.after() == null ? "(none)" : Text.oneLine(change.after());
+        int same = Strings.commonPrefix(before, after).length();
+        return change.path() + ": " + excerpt(before, same) + " -> " + excerpt(after, same);
+    }
+
+    private static String excerpt(String line, int differsAt) {
+        if (line.length() <= LONGEST_VALUE) {
+            return line;
         }
-        String line = Text.oneLine(value);
-        return line.length() <= LONGEST_VALUE
-                ? line
-                : line.substring(0, LONGEST_VALUE) + "... (" + line.length() + " characters)";
+        int from = differsAt <= LONGEST_VALUE - CONTEXT
+                ? 0
+                : Math.max(0, Math.min(differsAt - CONTEXT, line.length() - LONGEST_VALUE));
+        int to = Math.min(line.length(), from + LONGEST_VALUE);
+        return (from == 0 ? "" : "...")
+                + line.substring(from, to)
+                + (to == line.length() ? "" : "...")
+                + " (" + line.length() + " characters)";
     }
 
     private record Line(

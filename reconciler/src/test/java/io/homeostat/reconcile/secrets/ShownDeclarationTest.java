@@ -1,0 +1,153 @@
+package io.homeostat.reconcile.secrets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.homeostat.desired.model.Workload;
+import io.homeostat.reconcile.Written;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ShownDeclarationTest {
+    private static JsonNode shown(String specLine) {
+        Workload workload = Written.workload("""
+                apiVersion: homeostat.io/v1
+                kind: Process
+                metadata: {name: web}
+                spec:
+                  install: local
+                  entryPoint: /bin/web
+                  %s
+                """.formatted(specLine));
+        return ShownDeclaration.of(
+                        workload,
+                        JsonNodeFactory.instance.textNode(SecretMask.MASK),
+                        JsonNodeFactory.instance::textNode)
+                .path("spec");
+    }
+
+    private static String arguments(String words) {
+        String list =
+                Arrays.stream(words.split(" ")).map(word -> '"' + word + '"').collect(Collectors.joining(", "));
+        StringBuilder text = new StringBuilder();
+        shown("arguments: [" + list + "]")
+                .path("arguments")
+                .forEach(word -> text.append(text.isEmpty() ? "" : " ").append(word.asText()));
+        return text.toString();
+    }
+
+    private static String variable(String name, String value) {
+        return shown("env: {" + name + ": \"" + value + "\"}")
+                .path("env")
+                .path(name)
+                .asText();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--listen=127.0.0.1:8080",
+                "-p 8080 -p127.0.0.1:80",
+                "--config /etc/app/one.yaml",
+                "/opt/app/releases/20251123T101010abcdef0123456789/bin/web",
+                "--password-file=/run/secrets/pw --token-path /run/token",
+                "web-server-v2-canary-2025-11-23T10:10:10Z",
+                "git@github.com:org/repo.git user@host",
+                "--user 1000:1000 --public-key abc",
+                "550e8400-e29b-41d4-a716-446655440000",
+                "org/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "https://user@example.org/path",
+                "com.example.MyApplicationServer2025Main",
+            })
+    void whatIsNoSecretIsShown(String words) {
+        assertEquals(words, arguments(words));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--password=hunter2 | --password=(masked)",
+                "--db-passwd hunter2 -v | --db-passwd (masked) -v",
+                "--auth --verbose | --auth --verbose",
+                "-DdbPassword=hunter2 | -DdbPassword=(masked)",
+                "--env=API_KEY=hunter2 | --env=API_KEY=(masked)",
+                "--encryption-key hunter2 | --encryption-key (masked)",
+                "postgres://app:hunter2@db/x | postgres://app:(masked)@db/x",
+                "--db=app:hun@ter:2@db | --db=app:(masked)@db",
+                "-u app:hunter2 | -u app:(masked)",
+                "-psecr3t99 | -p(masked)",
+                "https://h/a?X-Goog-Signature=abc | https://h/a?(masked)",
+                "https://hooks.slack.com/services/T0/B0/abc | https://hooks.slack.com/services/(masked)",
+                "eyJhbGciOiJIUzI1NiJ9.eyJzdWIi.abc- | (masked)",
+                "AKIAIOSFODNN7EXAMPLE | (masked)",
+                "ghp_abcdefghijklmnopqrstuvwxyz | (masked)",
+                "xoxb-abcdefgh-abc | (masked)",
+                "--id=9f86d081884c7d659a2feaa0c55ad015 | --id=(masked)",
+                "q7Rk2/Zp0LmX9aVb4TnW8cYd1EfG | (masked)",
+            })
+    void whatNameOrFormGiveAwayIsNot(String words, String shown) {
+        assertEquals(shown, arguments(words));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "GREETING | hello | hello",
+                "PWD | /srv/www | /srv/www",
+                "TOKEN_FILE | /run/token | /run/token",
+                "PUBLIC_KEY | abc | abc",
+                "PGPASSWORD | hunter2 | (masked)",
+                "MYSQL_PWD | hunter2 | (masked)",
+                "STRIPE_KEY | hunter2 | (masked)",
+                "BASIC_AUTH | hunter2 | (masked)",
+                "DATABASE_URL | mysql://app:hunter2@db/x | mysql://app:(masked)@db/x",
+                "OPTIONS | a=1 password=hunter2 b=2 | a=1 password=(masked) b=2",
+            })
+    void variablesAreJudgedByTheirNamesFirst(String name, String value, String shown) {
+        assertEquals(shown, variable(name, value));
+    }
+
+    @Test
+    void aSecretVariableIsMaskedWhereAnArgumentRepeatsIt() {
+        JsonNode spec = shown("env: {TOKEN: correct-horse, A: b}\n  arguments: [x, --name=correct-horse]");
+
+        assertEquals("[\"x\",\"--name=(masked)\"]", spec.path("arguments").toString());
+        assertEquals("b", spec.path("env").path("A").asText());
+    }
+
+    @Test
+    void aPrivateKeyIsMasked() {
+        String shown = shown(
+                        "env: {CERT: \"-----BEGIN RSA PRIVATE KEY-----\\nMIIabc\\n-----END RSA PRIVATE KEY-----\"}")
+                .toString();
+        assertFalse(shown.contains("MIIabc"), shown);
+    }
+
+    @Test
+    void commandsOfProbesAreShownAlike() {
+        assertEquals(
+                "[\"/bin/check\",\"--token\",\"(masked)\",\"--port=80\"]",
+                shown("probe: {exec: {command: [/bin/check, --token, hunter2, --port=80]}}")
+                        .at("/probe/exec/command")
+                        .toString());
+    }
+
+    @Test
+    void aTextMadeToBeSlowIsNot() {
+        String text = "a:".repeat(50_000)
+                + "x@".repeat(50_000)
+                + "-p".repeat(50_000)
+                + "a1".repeat(50_000)
+                + " -p1a".repeat(20_000);
+        assertTrue(variable("A", text).length() < text.length());
+    }
+}
