@@ -13,7 +13,6 @@ import io.homeostat.desired.state.EventType;
 import io.homeostat.desired.state.StateReader.StoredRevision;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StateStore.Change;
-import io.homeostat.desired.state.history.Attempts.Failures;
 import io.homeostat.desired.state.history.Reason;
 import io.homeostat.desired.state.history.WorkloadHistory;
 import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
@@ -100,12 +99,9 @@ public record RollbackCommand(WorkloadId workload, int to, Duration timeout) imp
         store.resume(workload, words, now);
         store.commit(new Change(
                 workload,
-                history.succeededBy(new LastKnownGood(back, former.hash(), directory(back)))
-                        .withFailed(new FailedRevision(
-                                declared.hash(), declared.workload().revision(), 1, now, words, true))
-                        .withAttempts(
-                                history.attempts().withStart(Failures.NONE).withRestartToConfigure(false))
-                        .withRun(history.run().withCrashes(Failures.NONE)),
+                history.rolledBack(
+                        new FailedRevision(declared.hash(), declared.workload().revision(), 1, now, words, true),
+                        new LastKnownGood(back, former.hash(), directory(back))),
                 false,
                 ImmutableList.of(),
                 ImmutableList.of(),

@@ -8,6 +8,7 @@ import io.homeostat.desired.model.Lifecycle.MaxDisruption;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.Condition;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.observe.host.HostFacts.HostFact;
 import io.homeostat.reconcile.plan.Traits;
 import java.util.Optional;
@@ -27,6 +28,14 @@ final class Achievability {
                 .anyMatch(condition -> condition.type() == type && condition.status() == Condition.Status.TRUE);
     }
 
+    boolean isRolledBack(Declaration declared) {
+        return machine.store
+                .history(declared.id())
+                .undone(declared.hash())
+                .filter(FailedRevision::byRequest)
+                .isPresent();
+    }
+
     /** By its rules, all facts being known. */
     boolean isDisabled(Declaration declared) {
         return EnablementRules.of(declared, machine.observer.host(HostFact.askedBy(declared)))
@@ -36,7 +45,10 @@ final class Achievability {
     /** Whether nothing is in its way but time. */
     boolean comesAbout(Declaration declared) {
         return isDisabled(declared)
-                || (machine.works(declared.workload()) && hasWhatItNeeds(declared) && mayGoDown(declared));
+                || (machine.works(declared.workload())
+                        && !isRolledBack(declared)
+                        && hasWhatItNeeds(declared)
+                        && mayGoDown(declared));
     }
 
     /** Whether all that it is started after becomes well and stays so. */
@@ -57,7 +69,7 @@ final class Achievability {
         boolean works = OneShotChecks.isOneShot(declared)
                 ? is(Condition.Type.HEALTHY, declared.id())
                 : machine.works(declared.workload()) && !is(Condition.Type.GIVEN_UP, declared.id());
-        return works && !isDisabled(declared) && hasWhatItNeeds(declared);
+        return works && !isRolledBack(declared) && !isDisabled(declared) && hasWhatItNeeds(declared);
     }
 
     /** Whether those of its group that stay down leave it a place to go down for a change. */

@@ -89,6 +89,8 @@ final class ConvergenceChecks {
             requireToldToGiveUp(id, declared);
         } else if (!prospects.mayGoDown(declared)) {
             requireRepaired(id, living);
+        } else if (prospects.isRolledBack(declared)) {
+            requireRolledBack(id, living);
         } else if (machine.completes(declared.workload()) || completedBefore(id, declared)) {
             requireCompleted(id, living);
             requireNothingToDo(id);
@@ -149,6 +151,14 @@ final class ConvergenceChecks {
                         && living.get(0).feels == Health.Verdict.HEALTHY
                         && machine.disk.isWhole(id, living.get(0).launched.directory()),
                 () -> id + " is not repaired: " + living);
+    }
+
+    /** Of what somebody has had undone, until he wants it back. */
+    private void requireRolledBack(WorkloadId id, List<FakeProcess> living) {
+        Invariant.CONVERGED_IS_SAID.require(
+                !prospects.is(Condition.Type.CONVERGED, id) && prospects.is(Condition.Type.ROLLED_BACK, id),
+                () -> id + ": " + machine.store.history(id).conditions());
+        requireLastGood(id, living);
     }
 
     private static String words(Declaration declaration) {
@@ -230,9 +240,18 @@ final class ConvergenceChecks {
         Invariant.CONVERGED_IS_SAID.require(
                 !prospects.is(Condition.Type.CONVERGED, id),
                 () -> id + " can't be at " + declared.workload().revision());
+        Invariant.ROLLBACK_IS_SHOWN.require(
+                !requireLastGood(id, living)
+                        || behaviour == Behaviour.UNFETCHABLE
+                        || prospects.is(Condition.Type.ROLLED_BACK, id),
+                () -> id + ": " + machine.store.history(id).conditions());
+    }
+
+    /** Whether there is one that may run. */
+    private boolean requireLastGood(WorkloadId id, List<FakeProcess> living) {
         LastKnownGood lastKnownGood = machine.store.history(id).lastKnownGood();
         if (lastKnownGood == null || !mayRun(id, lastKnownGood)) {
-            return;
+            return false;
         }
         Invariant.LAST_GOOD_KEPT.require(
                 living.size() == 1
@@ -242,9 +261,7 @@ final class ConvergenceChecks {
                                 .equals(lastKnownGood.workload().revision())
                         && living.get(0).feels == Health.Verdict.HEALTHY,
                 () -> id + ": " + lastKnownGood.workload().revision() + " should run and be well, there is " + living);
-        Invariant.ROLLBACK_IS_SHOWN.require(
-                behaviour == Behaviour.UNFETCHABLE || prospects.is(Condition.Type.ROLLED_BACK, id),
-                () -> id + ": " + machine.store.history(id).conditions());
+        return true;
     }
 
     private boolean mayRun(WorkloadId id, LastKnownGood lastKnownGood) {
@@ -293,6 +310,8 @@ final class ConvergenceChecks {
                 && declared.workload().lifecycle().dependsOn().isEmpty()
                 && Traits.of(declared.workload()).parent().isEmpty()
                 && !prospects.isDisabled(declared)
+                // What it was rolled back to may be part of something that is gone.
+                && !prospects.isRolledBack(declared)
                 && !prospects.is(Condition.Type.GIVEN_UP, declared.id());
     }
 }

@@ -1,5 +1,8 @@
 package io.homeostat.reconcile.sim;
 
+import com.google.common.collect.ArrayListMultimap;
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ListMultimap;
 import io.homeostat.desired.model.Kind;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
@@ -27,6 +30,8 @@ final class FakeStore extends MemoryStore {
     private int commits;
     private boolean lost;
     /** Whose history was changed from outside since the agent last read it. */
+    private final ListMultimap<WorkloadId, LastKnownGood> good = ArrayListMultimap.create();
+
     private final Set<WorkloadId> amended = new HashSet<>();
 
     FakeStore(FaultInjector faults, FakeDisk disk, FakeProcesses processes, TrueRuns runs, long seed) {
@@ -42,6 +47,7 @@ final class FakeStore extends MemoryStore {
         clear();
         runs.forget();
         amended.clear();
+        good.clear();
         seed++;
         lost = true;
     }
@@ -60,6 +66,11 @@ final class FakeStore extends MemoryStore {
     public synchronized WorkloadHistory history(WorkloadId id) {
         amended.remove(id);
         return remembered(id);
+    }
+
+    /** All that a workload has ever been seen well as, the newest last. */
+    ImmutableList<LastKnownGood> good(WorkloadId id) {
+        return ImmutableList.copyOf(good.get(id));
     }
 
     /** The same for those who are no part of the agent. */
@@ -137,6 +148,7 @@ final class FakeStore extends MemoryStore {
             Invariant.PROVEN_HAS_WORKED.require(
                     disk.hasWorked(change.workload(), after.workload().revision()),
                     () -> "written down as good, but has never worked: " + after);
+            good.put(change.workload(), after);
         }
     }
 }

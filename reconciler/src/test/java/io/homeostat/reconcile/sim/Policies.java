@@ -3,7 +3,7 @@ package io.homeostat.reconcile.sim;
 import io.homeostat.desired.model.Lifecycle.Restart.Policy;
 import java.util.SplittableRandom;
 
-/** After which ends daemons are to be launched again, and who asks for what has completed. */
+/** After which ends daemons are to be launched again, and who asks for another launch or a former revision. */
 final class Policies {
     private static final int REVISIONS = 2;
 
@@ -21,6 +21,11 @@ final class Policies {
             when wish.execution().triggers() == null -> new WorldEvent.Declare(source, id, restarted(wish));
             case WorldEvent.RetryNow(var id) when strikes(50) -> new WorldEvent.Start(id);
             case WorldEvent.SetLimits(var id, var limits) when strikes(30) -> new WorldEvent.Start(id);
+            case WorldEvent.Feel(var id, var verdict) when strikes(25) -> new WorldEvent.LaunchAgain(id);
+            case WorldEvent.Kill(var id, var survivors)
+            when strikes(40) -> new WorldEvent.RollBack(id, random.nextInt(Integer.MAX_VALUE));
+            case WorldEvent.Spoil(var id)
+            when strikes(50) -> new WorldEvent.RollBack(id, random.nextInt(Integer.MAX_VALUE));
             default -> event;
         };
     }

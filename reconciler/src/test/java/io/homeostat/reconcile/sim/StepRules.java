@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.desired.state.history.RunRecord;
 import io.homeostat.desired.state.history.RunRecord.Completed;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
 import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
@@ -125,10 +126,22 @@ final class StepRules {
         }
         if (instances(seen).size() == 1 && step.cause() != Step.Stop.Cause.DISABLED) {
             boolean asWanted = asked.answer(step.workload())
+                    .filter(declared -> !isRolledBack(declared)
+                            && !instance.launchId()
+                                    .equals(store.remembered(declared.id())
+                                            .run()
+                                            .again()))
                     .filter(declared -> isAsWanted(instance, declared.workload()) && !hasAnotherFile(instance, seen))
                     .isPresent();
             Invariant.THE_WELL_ARE_LEFT_ALONE.require(!asWanted, () -> "stops what is as declared and well: " + step);
         }
+    }
+
+    private boolean isRolledBack(Declaration declared) {
+        return store.remembered(declared.id())
+                .undone(declared.hash())
+                .filter(FailedRevision::byRequest)
+                .isPresent();
     }
 
     /** A file that is gone is no other one. */

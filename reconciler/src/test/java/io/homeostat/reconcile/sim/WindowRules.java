@@ -50,7 +50,8 @@ final class WindowRules {
         }
         boolean changes = switch (step) {
             case Step.Launch launch -> launch.hash().equals(declared.hash());
-            case Step.Stop stop -> stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.instance());
+            case Step.Stop stop ->
+                stop.cause() == Step.Stop.Cause.REPLACED && isWell(stop.instance()) && !isAskedFor(stop.instance());
             case Step.ApplyConfig apply ->
                 !hasBegun(declared)
                         && isOnlyOf(config(declared.workload()), config(lastKnownGood.workload()), apply.config());
@@ -67,6 +68,12 @@ final class WindowRules {
         MaintenanceWindow window =
                 declared == null ? null : declared.workload().lifecycle().maintenanceWindow();
         return window == null ? Optional.empty() : window.opensAfter(since);
+    }
+
+    /** Whether somebody wants it to be launched again, at any time. */
+    private boolean isAskedFor(Instance instance) {
+        return instance.launchId()
+                .equals(store.remembered(instance.workload()).run().again());
     }
 
     /** Whether it has started, is not as is declared now, and neither sick as far as is known nor without its files. */

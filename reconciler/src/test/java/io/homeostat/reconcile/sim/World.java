@@ -3,10 +3,14 @@ package io.homeostat.reconcile.sim;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.Declaration;
 import io.homeostat.desired.model.SourceName;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.Instance;
+import io.homeostat.desired.state.StateStore.Change;
 import io.homeostat.desired.state.StoreException;
+import io.homeostat.desired.state.history.WorkloadHistory.FailedRevision;
+import io.homeostat.desired.state.history.WorkloadHistory.LastKnownGood;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedWorkload;
 import io.homeostat.observe.Observer;
@@ -163,7 +167,10 @@ final class World implements StepExecutor, Observer {
                 amend(pause.id(), () -> machine.store.pause(pause.id(), "by hand", clock.instant()));
             case WorldEvent.Resume resume -> {
                 machine.runs.excuse(resume.id());
-                amend(resume.id(), () -> machine.store.resume(resume.id(), "", clock.instant()));
+                amend(resume.id(), () -> {
+                    machine.store.resume(resume.id(), "", clock.instant());
+                    machine.store.retryUndone(ImmutableList.of(resume.id()), false);
+                });
             }
             case WorldEvent.RetryNow retry -> {
                 machine.runs.excuse(retry.id());
@@ -177,6 +184,15 @@ final class World implements StepExecutor, Observer {
                     machine.store.launchCompleted(ImmutableList.of(start.id()));
                 });
             }
+            case WorldEvent.LaunchAgain again -> {
+                machine.runs.excuse(again.id());
+                amend(again.id(), () -> {
+                    machine.store.resume(again.id(), "", clock.instant());
+                    machine.store.retryNow(ImmutableList.of(again.id()));
+                    machine.store.launchAgain(ImmutableList.of(again.id()));
+                });
+            }
+            case WorldEvent.RollBack back -> amend(back.id(), () -> rollBack(back));
             case WorldEvent.Kill kill -> machine.kill(kill.id(), kill.survivors());
             case WorldEvent.Feel feel -> machine.living(feel.id()).forEach(process -> process.feels = feel.verdict());
             case WorldEvent.Spoil spoil -> {
@@ -223,6 +239,29 @@ final class World implements StepExecutor, Observer {
         } catch (StoreException e) {
             story.tell(() -> "  refused: " + e.getMessage());
         }
+    }
+
+    /** As far as there is a good revision that may take the place of what is declared. */
+    private void rollBack(WorldEvent.RollBack back) {
+        WorkloadId id = back.id();
+        Declaration declared = desired.declaration(id)
+                .filter(one -> !OneShotChecks.isOneShot(one))
+                .orElse(null);
+        if (declared == null) {
+            return;
+        }
+        ImmutableList<LastKnownGood> good = machine.store.good(id).stream()
+                .filter(one ->
+                        !one.hash().equals(declared.hash()) && !one.workload().isOneShot())
+                .collect(ImmutableList.toImmutableList());
+        if (good.isEmpty()) {
+            return;
+        }
+        LastKnownGood former = good.get(back.choice() % good.size());
+        FailedRevision undone = new FailedRevision(
+                declared.hash(), declared.workload().revision(), 1, clock.instant(), "rolled back by hand", true);
+        machine.store.resume(id, "", clock.instant());
+        machine.store.commit(Change.ofHistory(id, machine.store.history(id).rolledBack(undone, former)));
     }
 
     private void abandonFetching(WorkloadId id) {

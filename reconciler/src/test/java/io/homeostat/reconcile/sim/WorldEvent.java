@@ -33,6 +33,16 @@ sealed interface WorldEvent {
     /** Somebody asks for it to be started, also if it has completed. */
     record Start(WorkloadId id) implements OfWorkload {}
 
+    /** Somebody asks for another launch of it, or for one of a one-shot. */
+    record LaunchAgain(WorkloadId id) implements OfWorkload {}
+
+    /**
+     * Somebody has it rolled back.
+     *
+     * @param choice among those that were good, whatever number of them there is
+     */
+    record RollBack(WorkloadId id, int choice) implements OfWorkload {}
+
     /** What a source says of it can't be read from now on: its last good content stays in force. */
     record BreakFile(SourceName source, WorkloadId id) implements OfWorkload {}
 

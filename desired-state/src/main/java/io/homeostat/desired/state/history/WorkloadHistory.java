@@ -97,6 +97,14 @@ public record WorkloadHistory(
         return Optional.ofNullable(failed).filter(one -> one.hash().equals(hash));
     }
 
+    /** Undone by request: a former revision is to run in its place, and nothing counts against that. */
+    public WorkloadHistory rolledBack(FailedRevision undone, LastKnownGood revision) {
+        return succeededBy(revision)
+                .withFailed(undone)
+                .withAttempts(attempts.withStart(Failures.NONE).withRestartToConfigure(false))
+                .withRun(run.withCrashes(Failures.NONE));
+    }
+
     public WorkloadHistory withFailed(@Nullable FailedRevision revision) {
         return new WorkloadHistory(
                 observedGeneration, attempts, lastKnownGood, former, revision, run, decision, conditions);
