@@ -189,9 +189,13 @@ public final class DependencyGraph {
         return (is(Condition.Type.HEALTHY, neighbour) || reportsCode(neighbour))
                 && (declared.workload().isOneShot()
                         ? ranHere(declared, host, neighbour)
-                        : runs(declared, host, neighbour)
-                                || CleanEnd.resting(declared, neighbour.history(), host)
-                                        .isPresent());
+                        : runs(declared, host, neighbour) || rests(declared, host, neighbour));
+    }
+
+    /** What has been launched since its last look may be another try at what was undone. */
+    private static boolean rests(Declaration declared, HostFacts host, Remembered neighbour) {
+        return neighbour.instances().stream().allMatch(Instance::isOver)
+                && CleanEnd.resting(declared, neighbour.history(), host).isPresent();
     }
 
     /** A code is a plugin's own business: who depends on it does not wait for another one. */
