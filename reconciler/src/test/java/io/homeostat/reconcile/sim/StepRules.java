@@ -24,6 +24,7 @@ import io.homeostat.observe.files.FileContent;
 import io.homeostat.observe.install.Installation;
 import io.homeostat.reconcile.plan.Step;
 import io.homeostat.reconcile.plan.Traits;
+import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -43,6 +44,8 @@ final class StepRules {
     private final VirtualClock clock;
     /** Of the pass that is under way. */
     private @Nullable WorkloadId paused;
+    /** When it looked, by the clock that it goes by and that may be set since. */
+    private Instant since = Instant.EPOCH;
 
     StepRules(
             FakeDisk disk,
@@ -67,6 +70,7 @@ final class StepRules {
             runs.excuse(id);
         }
         paused = store.pause(id).isPresent() ? id : null;
+        since = clock.instant();
     }
 
     void beforeAny(Step step, ObservedWorkload seen) {
@@ -219,7 +223,7 @@ final class StepRules {
         Invariant.NEVER_TWO.require(processes.present(id).isEmpty(), () -> step + " beside " + processes.present(id));
         restraints.beforeLaunch(step);
         theCompletedRest(step);
-        runs.beforeLaunch(step, processes.bootId(), clock.instant());
+        runs.beforeLaunch(step, processes.bootId(), since);
         LastKnownGood lastKnownGood = store.remembered(id).lastKnownGood();
         Declaration declared = asked.answer(id).orElse(null);
         boolean wanted = declared != null
