@@ -165,13 +165,11 @@ final class DaemonPlanner {
             ImmutableList<Reason> differences = rollout.differences(current.instance());
             if (!differences.isEmpty()) {
                 rollout.replace(current.instance(), differences);
-            } else if (current.instance()
-                    .launchId()
-                    .equals(situation.history().run().again())) {
-                plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "a restart was asked for");
-                rollout.restart(current.instance(), Step.Stop.Cause.REPLACED);
-            } else if (current.liveness() instanceof Running running && !rollout.renew(current.instance())) {
+            } else if (current.liveness() instanceof Running running
+                    && !rollout.launchAgain(current.instance())
+                    && !rollout.renew(current.instance())) {
                 new RunningInstance(situation, plan, rollout, current.instance(), running).maintain();
+                rollout.awaitRequest(current.instance());
                 rollout.awaitFiles(current.instance());
             }
         }

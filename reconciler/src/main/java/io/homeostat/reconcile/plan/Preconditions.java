@@ -123,6 +123,16 @@ final class Preconditions {
                 : windowOfRenewal().or(this::dependencies).or(this::disruption);
     }
 
+    /** For a restart that somebody asks for, at any time: he has a reason, and its group may be asked all at once. */
+    Optional<Hold> request(Instance instance) {
+        Optional<Hold> hold = limits().or(this::files);
+        return hold.isPresent() || !situation.runsWell(instance)
+                ? hold
+                : restart()
+                        .map(why -> new Hold(
+                                why.reason(), "a restart was asked for; " + why.words(), why.until(), why.kind()));
+    }
+
     /** A program that writes such a file itself must not be restarted for ever. */
     private Optional<Hold> tooManyRenewals() {
         return Hold.until(

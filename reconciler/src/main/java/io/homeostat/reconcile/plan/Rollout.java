@@ -244,6 +244,33 @@ final class Rollout {
     }
 
     /**
+     * Stops an instance that somebody wants to be launched again, and does so.
+     *
+     * @return false when nobody does, or when that has to wait; what waits is maintained meanwhile
+     */
+    boolean launchAgain(Instance instance) {
+        if (!isAskedFor(instance) || preconditions.request(instance).isPresent()) {
+            return false;
+        }
+        plan.because(Action.RESTART, Reason.RESTART_REQUESTED, "a restart was asked for");
+        waitForDependencies();
+        plan.stop(instance, Cause.REPLACED);
+        launch();
+        return true;
+    }
+
+    private boolean isAskedFor(Instance instance) {
+        return instance.launchId().equals(situation.history().run().again());
+    }
+
+    /** Says what a restart that was asked for waits for, when there is nothing else to do. */
+    void awaitRequest(Instance instance) {
+        if (plan.isEmpty() && isAskedFor(instance)) {
+            plan.waitIf(preconditions.request(instance));
+        }
+    }
+
+    /**
      * Stops an instance whose files have another content by now, and launches the same again.
      *
      * @return false when there is none such, or when that has to wait; what waits is maintained meanwhile

@@ -209,6 +209,65 @@ class OrderPlanningTest {
     }
 
     @Test
+    void aRestartThatIsAskedForIsDoneAtOnceOutsideTheWindow() {
+        Declaration declared = declared("1", WINDOW);
+
+        assertPlanned(
+                "restart RESTART_REQUESTED: stop launch",
+                Planner.plan(asked(declared, running(declared), Relations.NONE)));
+    }
+
+    @Test
+    void aRestartThatIsAskedForOfAWholeGroupTakesOneAfterTheOther() {
+        Declaration declared = declared("1", "maxDisruption: {label: tier}");
+
+        WorkloadPlan plan = Planner.plan(asked(declared, running(declared), down("a")));
+
+        assertPlanned("wait WAITING_FOR_OTHERS: wait", plan);
+        assertEquals(
+                "a restart was asked for; at most 1 with its label tier may be down at a time: process/a",
+                plan.message());
+    }
+
+    @Test
+    void aRestartThatIsAskedForStopsNothingThatCouldNotBeStarted() {
+        Declaration declared = declared("1", "");
+
+        assertPlanned(
+                "wait WAITING_FOR_DEPENDENCY: wait",
+                Planner.plan(asked(declared, running(declared), needs(Need.State.STUCK))));
+        assertPlanned(
+                "restart RESTART_REQUESTED: wait stop launch",
+                Planner.plan(asked(declared, running(declared), needs(Need.State.COMING))));
+    }
+
+    @Test
+    void whatWaitsForItsRestartIsRepairedMeanwhile() {
+        Declaration declared = declared("1", "maxDisruption: {label: tier}");
+        Instance instance = running(declared).getFirst().instance();
+        ObservedInstance lost = new ObservedInstance(
+                instance,
+                true,
+                new Liveness.Running(
+                        new ProcessIdentity(1, 1, "boot"),
+                        Duration.ofHours(1),
+                        true,
+                        Health.healthy(NOON),
+                        ImmutableSet.of(ObservedInstance.Loss.LOG)));
+
+        assertPlanned(
+                "restart LOG_MISSING: stop launch", Planner.plan(asked(declared, ImmutableList.of(lost), down("a"))));
+    }
+
+    /** Somebody wants what runs as it is declared to be launched again. */
+    private Situation asked(Declaration declared, ImmutableList<ObservedInstance> running, Relations relations) {
+        Situation situation = situation(declared, declared, running, relations);
+        WorkloadHistory history = situation.history();
+        return situation.withHistory(history.withRun(
+                history.run().withAgain(running.getFirst().instance().launchId())));
+    }
+
+    @Test
     void whatIsDownIsRepairedHoweverManyAreDown() {
         Declaration declared = declared("1", "maxDisruption: {label: tier}");
 
