@@ -9,6 +9,7 @@ import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.reconcile.plan.Step.Wait;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -56,7 +57,8 @@ final class DaemonPlanner {
         boolean runsLastGood = situation.instances().stream()
                 .map(ObservedInstance::instance)
                 .anyMatch(instance -> LaunchInputs.matches(instance, lastGood.workload())
-                        && !LaunchInputs.matches(instance, wanted.workload()));
+                        && (!LaunchInputs.matches(instance, wanted.workload())
+                                || !Objects.equals(instance.directory(), wanted.directory())));
         return runsLastGood && waitsUntil(changing).isPresent();
     }
 
@@ -112,8 +114,8 @@ final class DaemonPlanner {
         WorkloadPlan keeping = plan.build();
         Optional<Instant> keepingWaits = waitsUntil(keeping);
         Optional<Instant> changingWaits = waitsUntil(changing);
-        // A file of what is about to be replaced is no reason to restart it before.
-        boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED;
+        // What is about to be replaced need not be restarted before, for a file or because somebody asks for it.
+        boolean renews = keeping.reason() == Reason.ENVIRONMENT_CHANGED || keeping.reason() == Reason.RESTART_REQUESTED;
         if (keeping.steps().isEmpty() || ((keepingWaits.isPresent() || renews) && changingWaits.isEmpty())) {
             return changing;
         }

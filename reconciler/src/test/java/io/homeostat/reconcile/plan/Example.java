@@ -175,7 +175,12 @@ public final class Example {
 
     /** Once more, beside the first one. */
     public Example installedBeside(String revision) {
-        String key = revision.toLowerCase(Locale.ROOT);
+        return installedBeside(revision, revision);
+    }
+
+    /** Of another archive than there may be of that revision. */
+    public Example installedBeside(String revision, String content) {
+        String key = content.toLowerCase(Locale.ROOT);
         installations.add(new Installation(Layout.installName(id, revision, key), revision, key, key));
         return this;
     }

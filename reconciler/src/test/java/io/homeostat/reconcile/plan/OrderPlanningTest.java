@@ -259,6 +259,22 @@ class OrderPlanningTest {
                 "restart LOG_MISSING: stop launch", Planner.plan(asked(declared, ImmutableList.of(lost), down("a"))));
     }
 
+    @Test
+    void whatIsAboutToBeReplacedIsNotRestartedBeforeThat() {
+        Example example = Example.plugin()
+                .wants("B")
+                .knownGood("A")
+                .installed("A")
+                .active("A")
+                .runs("A");
+        Instance instance = example.situation().instances().getFirst().instance();
+
+        assertEquals(
+                "upgrade REVISION_CHANGED: download unpack stop activate launch start",
+                example.history(history -> history.withRun(history.run().withAgain(instance.launchId())))
+                        .planned());
+    }
+
     /** Somebody wants what runs as it is declared to be launched again. */
     private Situation asked(Declaration declared, ImmutableList<ObservedInstance> running, Relations relations) {
         Situation situation = situation(declared, declared, running, relations);

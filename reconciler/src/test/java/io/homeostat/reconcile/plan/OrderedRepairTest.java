@@ -14,6 +14,7 @@ import io.homeostat.desired.state.Instance.Phase;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.health.Health;
 import io.homeostat.reconcile.plan.Relations.Need;
+import io.homeostat.reconcile.sim.Declarations;
 import io.homeostat.reconcile.sim.Wish;
 import java.time.Duration;
 import java.time.Instant;
@@ -54,6 +55,24 @@ class OrderedRepairTest {
                 .wants(Wish.of("B", ImmutableList.of(), "c").ordered(order(ONE, null)))
                 .installedBeside("B")
                 .among(down());
+
+        assertEquals("reinstall INSTALL_DAMAGED: stop activate launch start", example.planned());
+    }
+
+    @Test
+    void soAreThoseOfWhatDiffersFromItsSuccessorByItsArchiveAlone() {
+        Wish rebuilt = new Wish(
+                "A",
+                "rebuilt",
+                ImmutableList.of(),
+                "c",
+                0,
+                Wish.Probing.NONE,
+                Limits.NONE,
+                Declarations.DAEMON,
+                order(ONE, null));
+        Example example =
+                damaged().installedBeside("A", "rebuilt").wants(rebuilt).among(down());
 
         assertEquals("reinstall INSTALL_DAMAGED: stop activate launch start", example.planned());
     }
