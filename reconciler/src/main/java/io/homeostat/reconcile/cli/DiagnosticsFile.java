@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -55,10 +56,22 @@ record DiagnosticsFile(Invocation typed) {
         if (Files.exists(whole, LinkOption.NOFOLLOW_LINKS)) {
             throw new CommandFailure(whole + " exists already, and nothing is overwritten; choose another name");
         }
+        Path parent = whole.getParent();
+        if (parent != null && !Files.isDirectory(parent)) {
+            throw new CommandFailure("cannot write " + whole + ": "
+                    + (Files.exists(parent, LinkOption.NOFOLLOW_LINKS)
+                            ? parent + " is not a directory; choose another name"
+                            : "there is no directory " + parent + "; create it, or choose another name"));
+        }
         try (Interrupts.Guard _ = environment.interrupts().guard()) {
             write(whole);
         } catch (FileAlreadyExistsException e) {
             throw new CommandFailure(e.getFile() + " exists already; remove it, or choose another name", e);
+        } catch (NoSuchFileException e) {
+            // Only its directory could be missing, and that is there.
+            throw new CommandFailure(
+                    "cannot write " + whole + ": no files can be created in " + parent + "; choose another directory",
+                    e);
         } catch (IOException e) {
             throw new CommandFailure("cannot write " + whole + ": " + CommandFailure.reason(e), e);
         }

@@ -296,7 +296,16 @@ class DiagnosticsTest {
 
         Result nowhere = diagnose("none/d.tar.gz");
         assertEquals(1, nowhere.status());
-        assertTrue(nowhere.err().contains("cannot write " + directory + "/none/d.tar.gz"), nowhere.err());
+        assertTrue(
+                nowhere.err()
+                        .contains("cannot write " + directory + "/none/d.tar.gz: there is no directory " + directory
+                                + "/none; create it, or choose another name"),
+                nowhere.err());
+        Result inFile = diagnose("d.tar.gz/d.tar.gz");
+        assertTrue(inFile.err().contains(directory + "/d.tar.gz is not a directory"), inFile.err());
+        Result proc = diagnose("/proc/d.tar.gz");
+        assertEquals(1, proc.status());
+        assertTrue(proc.err().contains("no files can be created in /proc"), proc.err());
     }
 
     @Test
