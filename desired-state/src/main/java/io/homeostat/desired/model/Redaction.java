@@ -5,6 +5,9 @@ import java.util.regex.Pattern;
 
 /** Takes out of a text what must not be shown. */
 public final class Redaction {
+    /** What stands for a secret where a declaration is shown. */
+    public static final String MASK = "(masked)";
+
     private static final Pattern USER_INFO = Pattern.compile("^([A-Za-z][A-Za-z0-9+.-]*://)[^/@]*@");
     /** Schemes are short; without a bound a text of letters alone would take the square of its length. */
     private static final Pattern QUERY_IN_TEXT =

@@ -57,7 +57,9 @@ final class Documents {
         checkVersion(entries.get("apiVersion"), report);
         Kind kind = kind(entries.get("kind"), report);
         Metadata metadata = record(Metadata.class, entries.get("metadata"), binder);
-        WorkloadSpec spec = kind == null ? null : record(kind.spec(), entries.get("spec"), binder);
+        Entry said = entries.get("spec");
+        boolean masked = said != null && MaskedValues.reported(said.value(), report);
+        WorkloadSpec spec = kind == null || masked ? null : record(kind.spec(), said, binder);
         if (kind == null || metadata == null || spec == null) {
             return Optional.empty();
         }

@@ -163,7 +163,7 @@ public enum Verb {
             typed -> new GetCommand(typed.arguments().selection()),
             asked -> GetCommand.of(asked.getGet()),
             "Print what is declared of workloads, with every default, and by whom.",
-            "Secrets are masked, so that it can only be applied where there are none.",
+            "What is masked has to be written in before it is applied again.",
             "Exit status: 0, 1 one that is named is not declared."),
     DESCRIBE(
             syntax -> syntax.workloads(Workloads.ONE),

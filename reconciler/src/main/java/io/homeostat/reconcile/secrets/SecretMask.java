@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.secrets;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import io.homeostat.desired.model.Redaction;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -17,7 +18,7 @@ import java.util.regex.Pattern;
  * Ordinary texts ({@link #isOrdinary}) are not searched for, since they occur everywhere; they are only left out of declarations.
  */
 public final class SecretMask {
-    public static final String MASK = "(masked)";
+    public static final String MASK = Redaction.MASK;
 
     private static final int SHORTEST = 4;
     private static final int SHORTEST_NUMBER = 6;

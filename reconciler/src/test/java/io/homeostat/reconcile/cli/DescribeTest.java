@@ -51,6 +51,8 @@ class DescribeTest {
         assertTrue(
                 yaml.out().startsWith("# declared by applied (" + file + "), generation 1\napiVersion: "), yaml.out());
         assertTrue(yaml.out().contains("  metrics:\n    interval: 10s\n    maxDatapoints: 7\n"), yaml.out());
+        assertTrue(yaml.out().contains("spec.stop.signal: SIGTERM, spec.restart.policy: always"), yaml.out());
+        assertEquals("SIGTERM", json.at("/defaults/spec.stop.signal").asText());
         assertTrue(yaml.out().contains("  env:\n    TOKEN:\n      masked: true\n"), yaml.out());
         assertEquals("applied", json.at("/source").asText());
         assertEquals(file, json.at("/origin").asText());
@@ -58,7 +60,15 @@ class DescribeTest {
         assertFalse((yaml.out() + json).contains("hunter"), yaml.out());
 
         String copy = shell.write("copy.yaml", yaml.out()).toString();
-        assertEquals(1, shell.run("apply", "-f", copy).status(), "a mask was taken for a value");
+        Result again = shell.run("apply", "-f", copy);
+        assertEquals(1, again.status(), "a mask was taken for a value");
+        assertTrue(
+                again.err()
+                        .contains(
+                                "this is what homeostat get printed, in which secrets are masked, here spec.env.TOKEN;"
+                                        + " write the value in"),
+                again.err());
+        assertFalse(again.err().contains("is wanted"), again.err());
     }
 
     @Test

@@ -4,15 +4,24 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.common.base.Joiner;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.Maps;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.StateReader.StoredDeclaration;
+import io.homeostat.reconcile.secrets.DeclaredSecrets;
 import io.homeostat.reconcile.secrets.ShownDeclaration;
 import java.util.Comparator;
+import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.nodes.Tag;
+import org.snakeyaml.engine.v2.resolver.ScalarResolver;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /**
  * What is declared of a workload, with every default, and by whom. In place of a secret stands a mapping {@code masked}, which nobody can
@@ -22,6 +31,20 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  */
 public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclaration> others) {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    /**
+     * What holds of fields that the stored form leaves out. Writing them would make another declaration of it, so they stand beside the
+     * document.
+     */
+    private static final ImmutableMap<String, String> LEFT_OUT = ImmutableMap.of(
+            "spec.workingDirectory", "/",
+            "spec.stop.signal", "SIGTERM",
+            "spec.restart.policy", "always",
+            "spec.execution.timeout", "10m",
+            "spec.keepRevisions", "2");
+
+    private static final String ONLY_ONE_SHOT = "spec.execution.timeout";
+    private static final String NO_ONE_SHOT = "spec.restart.policy";
 
     /** Empty when nobody declares it. */
     public static Optional<Declared> of(WorkloadId id, ImmutableList<StoredDeclaration> declarations) {
@@ -37,7 +60,7 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
         return SourceConflicts.words(declaration) + ", generation " + declaration.generation();
     }
 
-    /** A document, with its source as a comment. */
+    /** A document, with its source and what it leaves out as comments. */
     public String yaml() {
         StringBuilder text = new StringBuilder("# declared by " + Text.oneLine(by()) + "\n");
         others.forEach(other -> text.append("# overrules ")
@@ -46,8 +69,16 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
         DumpSettings settings = DumpSettings.builder()
                 .setDefaultFlowStyle(FlowStyle.BLOCK)
                 .setSplitLines(false)
+                .setSchema(new Quoting())
                 .build();
-        return text + new Dump(settings).dumpToString(JSON.convertValue(document(), Object.class));
+        text.append(new Dump(settings).dumpToString(JSON.convertValue(document(), Object.class)));
+        Map<String, String> defaults = defaults();
+        if (!defaults.isEmpty()) {
+            text.append("# left out: ")
+                    .append(Joiner.on(", ").withKeyValueSeparator(": ").join(defaults))
+                    .append("\n");
+        }
+        return text.toString();
     }
 
     public ObjectNode json() {
@@ -65,7 +96,19 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
                 "overrules",
                 Json.texts(others.stream().map(other -> other.source().word()).toList()));
         json.set("document", document());
+        ObjectNode defaults = json.putObject("defaults");
+        defaults().forEach(defaults::put);
         return json;
+    }
+
+    /** By path, as a document would say them. */
+    private Map<String, String> defaults() {
+        JsonNode document = DeclaredSecrets.tree(declaration.workload());
+        boolean oneShot = document.at("/spec/execution/type").asText().equals("oneShot");
+        return Maps.filterKeys(
+                LEFT_OUT,
+                path -> !path.equals(oneShot ? NO_ONE_SHOT : ONLY_ONE_SHOT)
+                        && document.at("/" + path.replace('.', '/')).isMissingNode());
     }
 
     private ObjectNode document() {
@@ -74,5 +117,20 @@ public record Declared(StoredDeclaration declaration, ImmutableList<StoredDeclar
                 declaration.workload(),
                 hidden,
                 partly -> Json.object().set("masked", JsonNodeFactory.instance.textNode(partly)));
+    }
+
+    /** Has texts quoted that some reader of YAML takes for numbers, such as 0027: ours refuses them then. */
+    private static final class Quoting extends CoreSchema {
+        private static final Pattern NUMBER =
+                Pattern.compile("[-+]?(?:0[xob][0-9A-Fa-f_]+|[0-9][0-9_]*(?:\\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?)");
+
+        @Override
+        public ScalarResolver getScalarResolver() {
+            ScalarResolver core = super.getScalarResolver();
+            return (text, implicit) -> {
+                Tag tag = core.resolve(text, implicit);
+                return tag.equals(Tag.STR) && NUMBER.matcher(text).matches() ? Tag.INT : tag;
+            };
+        }
     }
 }
