@@ -83,18 +83,18 @@ final class PausingTest {
         homeostat.run("start", "--all").exits(0);
         homeostat
                 .run("stop", "-l", "team=nobody")
-                .exits(0)
+                .exits(1)
                 .says("nothing that could be stopped is declared here with team=nobody");
         homeostat.run("stop").exits(64).says("-l LABEL=VALUE");
         homeostat.run("stop", "process/web", "--all").exits(64);
         homeostat.run("stop", "-l", "sre").exits(64).says("'sre' is no label");
         homeostat
                 .run("status", "-l", "team=nobody")
-                .exits(0)
-                .says("nothing is declared with team=nobody")
+                .exits(1)
+                .says("nothing is declared here with team=nobody")
                 .doesNotSay("process/db");
         homeostat.run("status", "process/db", "-l", "team=dba").exits(64).says("not both");
-        homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(0).says("nothing was applied here");
+        homeostat.run("delete", "-l", "team=sre,nosuch=label").exits(1).says("nothing was applied here");
         homeostat.run("delete", "-l", "team=sre").exits(0);
         homeostat.run("status").exits(0).says("process/db").doesNotSay("process/web");
     }
@@ -108,7 +108,7 @@ final class PausingTest {
 
         homeostat
                 .run("stop", "-l", "team=dba")
-                .exits(0)
+                .exits(1)
                 .says("nothing that could be stopped is declared here with team=dba");
 
         assertTrue(homeostat.pid("process/web") > 0);

@@ -121,7 +121,7 @@ final class RemovalTest {
                 .exits(0)
                 .says("process/one     removed")
                 .says("process/broken: not as declared, which this delete was not about");
-        homeostat.run("delete", "-l", "team=nobody").exits(0).says("nothing was applied here with team=nobody");
+        homeostat.run("delete", "-l", "team=nobody").exits(1).says("nothing was applied here with team=nobody");
 
         assertEquals(List.of(), homeostat.processes("process/one"));
     }

@@ -77,8 +77,7 @@ public record DeleteCommand(Selection selection, Duration timeout) implements Co
         if (console.json()) {
             Json.print(console.out(), WorkloadResult.json(ImmutableList.of()));
         }
-        console.say("nothing was applied here " + selection.words());
-        return ExitStatus.OK;
+        return selection.nothing("was applied", workspace);
     }
 
     /**

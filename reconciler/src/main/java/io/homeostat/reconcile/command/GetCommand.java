@@ -65,7 +65,7 @@ public record GetCommand(Selection selection) implements Command {
             console.out().print(found.stream().map(Declared::yaml).collect(Collectors.joining("---\n")));
         }
         if (ids.isEmpty()) {
-            console.say("nothing is declared here " + selection.words());
+            return selection.nothing("is declared", workspace);
         }
         missing.forEach(why -> console.failPart(workspace.word(), why));
         return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;

@@ -141,8 +141,7 @@ public record HoldCommand(Hold hold, Selection selection, String reason, Duratio
                                 ? json(chosen, ImmutableMap.of())
                                 : WorkloadResult.json(ImmutableList.of()));
             }
-            console.say("nothing that could be " + hold.done + " is declared here " + selection.words());
-            return ExitStatus.OK;
+            return selection.nothing("that could be " + hold.done + " is declared", workspace);
         }
         return new HoldCommand(hold, Selection.of(chosen), reason, timeout).run(workspace);
     }

@@ -37,6 +37,7 @@ import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.PriorityQueue;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -97,8 +98,13 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
     public int run(Workspace workspace) throws InterruptedException {
         Console console = workspace.console();
         ImmutableSet<WorkloadId> workloads = workloads(workspace);
+        if (workloads.isEmpty()) {
+            return selection.nothing("is declared", workspace);
+        }
         boolean bytes = !console.json() && !timestamps && !isMarked();
         List<Source> sources = new ArrayList<>();
+        ImmutableSortedSet<WorkloadId> declared = declared(workspace);
+        ImmutableSet.Builder<WorkloadId> unknown = ImmutableSet.builder();
         boolean mattersWhen = (timestamps || !since.equals(Instant.EPOCH))
                 && workspace.enforcer().agent().isEmpty();
         try {
@@ -115,9 +121,19 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                                 + " were written, as an agent does; they count as written when it was last changed");
                     }
                 }
-                if (!any) {
-                    nothing(workspace, id);
+                if (!any && (declared.contains(id) || selection.isOpen())) {
+                    console.say(id + " has not been started yet, so it has written nothing");
+                } else if (!any) {
+                    unknown.add(id);
                 }
+            }
+            ImmutableSet<WorkloadId> missing = unknown.build();
+            if (!missing.isEmpty()) {
+                String why = words(missing) + " not declared; " + Text.declared(declared);
+                if (missing.size() == workloads.size()) {
+                    throw new CommandFailure(why);
+                }
+                console.failPart(workspace.word(), why);
             }
             do {
                 if (bytes) {
@@ -135,7 +151,7 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
                     source.log().goOn();
                 }
             } while (true);
-            return ExitStatus.OK;
+            return missing.isEmpty() ? ExitStatus.OK : ExitStatus.FAILED;
         } catch (IOException e) {
             throw new CommandFailure(
                     "cannot read " + sources.getLast().log().path() + ": " + CommandFailure.reason(e), e);
@@ -154,14 +170,10 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         if (!selection.isOpen()) {
             return ImmutableSet.copyOf(selection.names());
         }
-        ImmutableSet<WorkloadId> chosen = workspace
+        return workspace
                 .remembered(reader -> ImmutableSet.copyOf(
                         selection.among(StoredState.desired(reader.declarations()), workload -> true)))
                 .orElse(ImmutableSet.of());
-        if (chosen.isEmpty()) {
-            workspace.console().say("nothing is declared here " + selection.words());
-        }
-        return chosen;
     }
 
     /** A log of a workload. */
@@ -215,16 +227,18 @@ public record LogsCommand(Selection selection, Instant since, OptionalInt tail, 
         return errors == null ? ImmutableList.of(log) : ImmutableList.of(log, log.resolveSibling(errors));
     }
 
-    private void nothing(Workspace workspace, WorkloadId workload) {
-        ImmutableSortedSet<WorkloadId> declared = workspace
+    private static ImmutableSortedSet<WorkloadId> declared(Workspace workspace) {
+        return workspace
                 .remembered(reader -> reader.declarations().stream()
                         .map(declaration -> declaration.workload().id())
                         .collect(ImmutableSortedSet.toImmutableSortedSet(WorkloadId::compareTo)))
                 .orElse(ImmutableSortedSet.of());
-        if (!declared.contains(workload) && !selection.isOpen()) {
-            throw new CommandFailure(workload + " has written nothing here; " + Text.declared(declared));
-        }
-        workspace.console().say(workload + " has not been started yet, so it has written nothing");
+    }
+
+    private static String words(ImmutableSet<WorkloadId> several) {
+        return several.stream()
+                .map(WorkloadId::toString)
+                .collect(Collectors.joining(", ", "", several.size() == 1 ? " is" : " are"));
     }
 
     /**

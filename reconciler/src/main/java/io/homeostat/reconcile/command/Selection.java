@@ -7,6 +7,7 @@ import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.Workload;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.proto.agent.WorkloadsRequest;
+import io.homeostat.reconcile.command.environment.ExitStatus;
 import io.homeostat.reconcile.command.environment.UsageException;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -67,14 +68,28 @@ public record Selection(ImmutableList<WorkloadId> names, ImmutableMap<String, St
         return workload.labels().entrySet().containsAll(labels.entrySet());
     }
 
-    /** For people, as the end of a sentence: "with team=sre". */
-    String words() {
-        return all ? "at all" : words(labels);
+    /**
+     * Tells people that this chooses nothing, and returns the exit status. Labels that nothing has are as wrong as a name that nothing
+     * has; all of nothing is done.
+     *
+     * @param what is not there, as in "is declared"
+     */
+    int nothing(String what, Workspace workspace) {
+        String message = "nothing " + what + " here " + words();
+        if (all) {
+            workspace.console().say(message);
+            return ExitStatus.OK;
+        }
+        workspace.console().failPart(workspace.word(), message + "; homeostat get --all shows what is declared");
+        return ExitStatus.FAILED;
     }
 
-    static String words(Map<String, String> labels) {
-        return labels.entrySet().stream()
-                .map(label -> label.getKey() + "=" + label.getValue())
-                .collect(Collectors.joining(",", "with ", ""));
+    /** For people, as the end of a sentence: "with team=sre". */
+    private String words() {
+        return all
+                ? "at all"
+                : labels.entrySet().stream()
+                        .map(label -> label.getKey() + "=" + label.getValue())
+                        .collect(Collectors.joining(",", "with ", ""));
     }
 }

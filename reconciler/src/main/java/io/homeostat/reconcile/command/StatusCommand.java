@@ -128,7 +128,7 @@ public record StatusCommand(ImmutableList<WorkloadId> workloads, ImmutableMap<St
         if (all.isEmpty() && workloads.isEmpty()) {
             console.say("nothing is declared");
         } else if (shown.isEmpty() && !labels.isEmpty()) {
-            console.say("nothing is declared " + Selection.words(labels));
+            return new Selection(ImmutableList.of(), labels, false).nothing("is declared", workspace);
         }
         ImmutableList<String> missing = workloads.stream()
                 .filter(id -> shown.stream().noneMatch(status -> status.id().equals(id)))

@@ -116,7 +116,9 @@ class DescribeTest {
         assertEquals(1, status.status());
         assertTrue(status.out().contains("process/db"), status.out());
         assertTrue(status.err().contains("process/no is neither declared nor on this machine"), status.err());
-        assertTrue(shell.run("get", "-l", "team=sre").err().contains("nothing is declared here with team=sre"));
+        Result none = shell.run("get", "-l", "team=sre");
+        assertEquals(1, none.status());
+        assertTrue(none.err().contains("nothing is declared here with team=sre"), none.err());
     }
 
     @Test

@@ -207,8 +207,14 @@ class LogsTest {
                         || logs("--all").equals("process/y | I am y\nprocess/x | I am x\n"));
 
         assertEquals("process/x | I am x\n", logs("-l", "of=x"));
-        assertEquals("", logs("-l", "of=z"));
-        assertTrue(shell.run("logs", "-l", "of=z").err().contains("nothing is declared here with of=z"));
+        Result none = shell.run("logs", "-l", "of=z", "-f");
+        assertEquals(1, none.status());
+        assertEquals("", none.out());
+        assertTrue(none.err().contains("nothing is declared here with of=z"), none.err());
+        Result some = shell.run("logs", "process/no", "process/x", "process/nor");
+        assertEquals(1, some.status());
+        assertEquals("process/x   | I am x\n", some.out());
+        assertTrue(some.err().contains("process/no, process/nor are not declared; declared are: "), some.err());
         try (TestAgent agent = TestAgent.start(shell)) {
             assertEquals("process/x | I am x\n", logs("-l", "of=x"));
             assertEquals(2, logs("--all").lines().count());
@@ -242,7 +248,7 @@ class LogsTest {
     void whatHasWrittenNothingIsAnErrorBesideWhatHas() {
         Result result = shell.run("logs", "process/a", "process/b");
         assertEquals(1, result.status());
-        assertTrue(result.err().contains("process/b has written nothing here"), result.err());
+        assertTrue(result.err().contains("process/b is not declared; "), result.err());
     }
 
     @Test
